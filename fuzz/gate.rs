@@ -1,11 +1,11 @@
-// A gate onto a small world, for every target.
+// A gate on a small in-memory workspace, for all targets.
 
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 
-/// What a fresh gate says about a call under an intent that owns `src/auth/**`.
+/// The answer of a new gate to a call with an intent that owns `src/auth/**`.
 pub fn ask(tool: &str, args: Value) -> Value {
     let world = Memory::new();
     world

@@ -1,4 +1,4 @@
-//! Builds the component from `guest/` and compiles it ahead of time, so that a start of the host compiles nothing.
+//! Builds the component from `guest/` and compiles it ahead of time, so that nothing is compiled when the host starts.
 
 use std::env;
 use std::fmt::Write as _;
@@ -12,22 +12,22 @@ use sha2::{Digest as _, Sha256};
 #[path = "src/engine_config.rs"]
 mod engine_config;
 
-/// A guest that wants more memory than this fails in every host alike, because the module itself says so.
-const MOST_MEMORY: u64 = 256 << 20;
+/// The memory limit is part of the module, so a guest that needs more fails in every host.
+const MAX_MEMORY: u64 = 256 << 20;
 
-/// Parsers recurse; the default of 1 MiB leaves them little room.
+/// Parsers are recursive; the default of 1 MiB is too small for them.
 const STACK: u64 = 4 << 20;
 
 fn main() -> Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").context("cargo sets OUT_DIR")?);
-    // Asked for when it runs: a target folder may be a copy of another worktree's.
+    // Read at run time, because the target folder may have been copied from another work tree.
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").context("cargo sets CARGO_MANIFEST_DIR")?);
-    let house = manifest.parent().context("host-test/ stands in the house")?;
+    let repository = manifest.parent().context("host-test/ is in the repository")?;
     for part in ["guest/src", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
-        println!("cargo::rerun-if-changed={}", house.join(part).display());
+        println!("cargo::rerun-if-changed={}", repository.join(part).display());
     }
 
-    let component = build(house, &out)?;
+    let component = build(repository, &out)?;
     let bytes = fs::read(&component).with_context(|| format!("reading {}", component.display()))?;
     let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -37,10 +37,10 @@ fn main() -> Result<()> {
     fs::write(out.join("tollgate.wasm"), &bytes)?;
 
     let compile =
-        |bytes: &[u8]| compile(bytes, &env::var("TARGET")?).map_err(|fault| anyhow!("compiling the component: {fault:#}"));
+        |bytes: &[u8]| compile(bytes, &env::var("TARGET")?).map_err(|error| anyhow!("compiling the component: {error:#}"));
     fs::write(out.join("tollgate.cwasm"), compile(&bytes)?)?;
-    // For the test that components of released contracts go on running.
-    let witness = house.join("wit/released/0.2.0/witness.wasm");
+    // For the test that components of released contracts still run.
+    let witness = repository.join("wit/released/0.2.0/witness.wasm");
     let bytes = fs::read(&witness).with_context(|| format!("reading {}", witness.display()))?;
     fs::write(out.join("witness-0.2.0.cwasm"), compile(&bytes)?)?;
     Ok(())
@@ -52,32 +52,32 @@ fn compile(component: &[u8], target: &str) -> wasmtime::Result<Vec<u8>> {
     wasmtime::Engine::new(&config)?.precompile_component(component)
 }
 
-/// Runs cargo for the guest, in a target folder of its own: the outer cargo holds the lock of the usual one. The folder is
-/// shared between profiles, so the component is built once.
-fn build(house: &Path, out: &Path) -> Result<PathBuf> {
-    let target = out.ancestors().nth(4).context("OUT_DIR stands in the target folder")?.join("component");
+/// Runs cargo for the guest with its own target folder, because the outer cargo holds the lock of the default one. The folder is
+/// shared between profiles, so the component is built only once.
+fn build(repository: &Path, out: &Path) -> Result<PathBuf> {
+    let target = out.ancestors().nth(4).context("OUT_DIR is in the target folder")?.join("component");
     let home = env::var_os("CARGO_HOME").map_or_else(|| home().join(".cargo"), PathBuf::from);
-    // The same bytes on every machine: no path of this one ends up in a panic message.
+    // Reproducible builds: no local path may appear in a panic message.
     let flags = [
-        format!("--remap-path-prefix={}=/house", house.display()),
+        format!("--remap-path-prefix={}=/tollgate", repository.display()),
         format!("--remap-path-prefix={}=/cargo", home.display()),
-        format!("-Clink-arg=--max-memory={MOST_MEMORY}"),
+        format!("-Clink-arg=--max-memory={MAX_MEMORY}"),
         format!("-Clink-arg=-zstack-size={STACK}"),
-        // The linker otherwise leaves five bytes for every number it fills in, a tenth of the component.
+        // Otherwise the linker reserves five bytes for every relocated number, a tenth of the component.
         "-Clink-arg=--compress-relocations".to_owned(),
     ];
     let mut cargo = Command::new(env::var_os("CARGO").context("cargo sets CARGO")?);
     cargo
-        .current_dir(house)
-        // As a component alone: beside a library for Rust, cargo would leave link-time optimisation out.
+        .current_dir(repository)
+        // Only as a `cdylib`: if an `rlib` is built as well, cargo disables link-time optimization.
         .args(["rustc", "--locked", "--package", "tollgate-guest", "--lib", "--crate-type", "cdylib"])
         .args(["--profile", "component", "--target", "wasm32-wasip2"])
         .arg("--target-dir")
         .arg(&target)
-        // A profile for one package forgets what the profile says about names.
+        // A profile override for one package drops the profile's `strip` setting.
         .args(["--", "-C", "strip=symbols"])
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
-    // Whatever wraps the outer compiler (clippy, coverage) is not meant for the guest.
+    // Wrappers of the outer compiler (clippy, coverage) must not apply to the guest.
     for name in [
         "RUSTC",
         "RUSTC_WRAPPER",
@@ -90,10 +90,10 @@ fn build(house: &Path, out: &Path) -> Result<PathBuf> {
         cargo.env_remove(name);
     }
     let status = cargo.status().context("running cargo for the guest")?;
-    ensure!(status.success(), "the guest does not build; if the target is missing: rustup target add wasm32-wasip2");
+    ensure!(status.success(), "building the guest failed; if the target is missing: rustup target add wasm32-wasip2");
     let component = target.join("wasm32-wasip2/component/tollgate_guest.wasm");
     if !component.exists() {
-        bail!("cargo left no component at {}", component.display());
+        bail!("cargo created no component at {}", component.display());
     }
     Ok(component)
 }

@@ -1,4 +1,4 @@
-// Makes dist/ from the component: `node build.mjs --component PATH`.
+// Builds dist/ from the component: `node build.mjs --component PATH`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -25,21 +25,21 @@ await bundleExtension();
 for (const name of modules)
   for (const folder of [at('dist'), at('vscode', 'dist')]) fs.copyFileSync(at('generated', name), path.join(folder, name));
 writeTypes();
-console.log(`dist/ holds tollgate ${version} (component ${digest})`);
+console.log(`dist/ contains tollgate ${version} (component ${digest})`);
 console.log(`vscode/dist/tollgate.vsix has ${Math.ceil(pack(version) / 1024)} KiB`);
 
 function readComponent(file) {
   try {
     return fs.readFileSync(file);
   } catch (error) {
-    console.error(`cannot read the component: ${error.message}; build it first, or name it with --component`);
+    console.error(`cannot read the component: ${error.message}; build it first, or pass its path with --component`);
     process.exit(2);
   }
 }
 
-/** Writes what the transpiler makes of the component to generated/, and returns the names of the core modules. */
+/** Writes the code that the transpiler generates from the component to generated/, and returns the names of the core modules. */
 async function writeGlue(bytes) {
-  // Imports come from the sources beside, so nothing is mapped to the transpiler's own WASI packages.
+  // The imports are implemented in src/, so nothing is mapped to the transpiler's own WASI packages.
   const options = { name: 'tollgate', instantiation: 'sync', wasiShim: false, nodejsCompat: false };
   const { files } = await transpile(bytes, options);
   fs.rmSync(at('generated'), { recursive: true, force: true });
@@ -47,17 +47,63 @@ async function writeGlue(bytes) {
   for (const [name, content] of Object.entries(files)) {
     const file = path.resolve(at('generated'), name);
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, name === 'tollgate.js' ? keepingMarks(Buffer.from(content).toString()) : content);
+    fs.writeFileSync(file, name === 'tollgate.js' ? improve(Buffer.from(content).toString()) : content);
     if (name.endsWith('.wasm')) modules.push(name);
   }
   return modules;
 }
 
-/** The glue's decoder would drop a byte order mark that begins a string, and so turn one path into another. */
-function keepingMarks(glue) {
-  const patched = glue.replaceAll('new TextDecoder()', "new TextDecoder('utf-8', { ignoreBOM: true })");
-  if (patched === glue) throw new Error('the glue decodes text in a new way; make sure that it keeps byte order marks');
+/** Fixes two shortcomings of the generated code. */
+function improve(code) {
+  return encodeInPlace(keepByteOrderMarks(code));
+}
+
+/** The generated decoder would drop a byte order mark at the beginning of a string, and so turn one path into another. */
+function keepByteOrderMarks(code) {
+  const patched = code.replaceAll('new TextDecoder()', "new TextDecoder('utf-8', { ignoreBOM: true })");
+  if (patched === code) throw new Error('the generated code decodes text in a new way; make sure that it keeps byte order marks');
   return patched;
+}
+
+/** Replaces matching sources by an import of the bundle `file` in the same folder. */
+function beside(filter, file) {
+  const resolved = { path: file, external: true };
+  return { name: `beside ${file}`, setup: (build) => build.onResolve({ filter }, () => resolved) };
+}
+
+/** The MCP client, which is loaded when it is first needed. */
+function mcpBeside() {
+  return beside(/^\.\.?\/(programs\/)?mcp\.js$/, './mcp.js');
+}
+
+/** The main entry of the package, so that its code exists only once. */
+function indexBeside(file) {
+  return beside(/\/api\/index\.js$/, file);
+}
+
+/** The generated code encodes every string into a separate array first, which takes a tenth of a call: most strings are short and ASCII. */
+function encodeInPlace(code) {
+  const plain =
+    /let buf = utf8Encoder\.encode\(s\);\s*let ptr = realloc\(0, 0, 1, buf\.length\);\s*new Uint8Array\(memory\.buffer\)/;
+  const patched = code.replace(
+    plain,
+    `const { length } = s;
+    let ptr = length <= 256 ? realloc(0, 0, 1, length) : 0;
+    if (ptr !== 0) {
+      if (utf8Memory.buffer !== memory.buffer) utf8Memory = new Uint8Array(memory.buffer);
+      let at = 0;
+      for (let code; at < length && (code = s.charCodeAt(at)) < 128; at += 1) utf8Memory[ptr + at] = code;
+      if (at === length) {
+        utf8EncodedLen = length;
+        return ptr;
+      }
+    }
+    let buf = utf8Encoder.encode(s);
+    ptr = realloc(ptr, ptr === 0 ? 0 : length, 1, buf.length);
+    new Uint8Array(memory.buffer)`,
+  );
+  if (patched === code) throw new Error('the generated code encodes text in a new way; measure what that costs');
+  return patched.replace('let utf8EncodedLen = 0;', 'let utf8EncodedLen = 0;\n  let utf8Memory = new Uint8Array(0);');
 }
 
 function common() {
@@ -66,14 +112,15 @@ function common() {
     bundle: true,
     platform: 'node',
     target: 'node20',
-    // The editor gives its extensions the one; the other is a file of its own, loaded when it is first needed.
-    external: ['vscode', './mcp.js'],
+    // Provided by the editor.
+    external: ['vscode'],
+    plugins: [mcpBeside()],
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
     logLevel: 'warning',
   };
 }
 
-/** CommonJS does not say where it stands in the way that the sources ask. */
+/** CommonJS has no `import.meta.url`, so it is defined here. */
 function commonJs(entry, outfile) {
   const options = common();
   return {
@@ -87,58 +134,59 @@ function commonJs(entry, outfile) {
 }
 
 async function bundle() {
-  const esm = (entry, outfile, external = []) => ({
-    ...common(),
-    entryPoints: [entry],
-    format: 'esm',
-    outfile,
-    external: [...common().external, ...external],
-  });
-  await esbuild.build(esm('src/index.ts', 'dist/index.js'));
+  const esm = (entry, outfile) => ({ ...common(), entryPoints: [entry], format: 'esm', outfile });
+  await esbuild.build(esm('src/api/index.ts', 'dist/index.js'));
   await bundleMcp();
-  const commands = { ...common(), entryPoints: ['src/eval.ts', 'src/cli.ts'], format: 'esm', outdir: 'dist', splitting: true };
-  await esbuild.build({ ...commands, chunkNames: 'cli-[name]-[hash]', plugins: [besides('./index.js')] });
-  await esbuild.build(esm('src/vscode.ts', 'dist/vscode.js'));
-  await esbuild.build(commonJs('src/index.ts', 'dist/index.cjs'));
-  await esbuild.build(commonJs('src/vscode.ts', 'dist/vscode.cjs'));
+  const entryPoints = { eval: 'src/cli/eval_main.ts', cli: 'src/cli/main.ts' };
+  const commands = { ...common(), entryPoints, format: 'esm', outdir: 'dist', splitting: true };
+  await esbuild.build({ ...commands, chunkNames: 'cli-[name]-[hash]', plugins: [mcpBeside(), indexBeside('./index.js')] });
+  await esbuild.build(esm('src/vscode/index.ts', 'dist/vscode.js'));
+  await esbuild.build(commonJs('src/api/index.ts', 'dist/index.cjs'));
+  await esbuild.build(commonJs('src/vscode/index.ts', 'dist/vscode.cjs'));
   await esbuild.build(commonJs('src/vscode/worker.ts', 'dist/gate-worker.cjs'));
-  const opencode = { ...common(), entryPoints: ['src/opencode.ts'], format: 'esm' };
-  await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [besides('./index.js')] });
-  await esbuild.build({ ...opencode, format: 'cjs', outfile: 'dist/opencode.cjs', plugins: [besides('./index.cjs')] });
+  const opencode = { ...common(), entryPoints: ['src/opencode/index.ts'], format: 'esm' };
+  await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [mcpBeside(), indexBeside('./index.js')] });
+  await esbuild.build({
+    ...opencode,
+    format: 'cjs',
+    outfile: 'dist/opencode.cjs',
+    plugins: [mcpBeside(), indexBeside('./index.cjs')],
+  });
   const define = { ...opencode.define, TOLLGATE_MODULES: JSON.stringify(packed()) };
-  await esbuild.build({ ...opencode, define, outfile: 'dist/opencode.bundle.js', plugins: [inline()], minifyWhitespace: true });
+  await esbuild.build({
+    ...opencode,
+    define,
+    outfile: 'dist/opencode.bundle.js',
+    plugins: [mcpBeside(), inline()],
+    minifyWhitespace: true,
+  });
 }
 
-/** Leaves the package's main entry a file of its own, so that whoever loads both has its code once. */
-function besides(file) {
-  const resolved = { path: file, external: true };
-  return { name: 'besides', setup: (build) => build.onResolve({ filter: /\/index\.js$/ }, () => resolved) };
-}
-
-/** Takes the core modules from inside the bundle. */
+/** Uses the core modules that are embedded in the bundle. */
 function inline() {
-  const resolved = { path: at('src', 'core_inline.ts') };
+  const resolved = { path: at('src', 'component', 'core_inline.ts') };
   return { name: 'inline', setup: (build) => build.onResolve({ filter: /\/core_files\.js$/ }, () => resolved) };
 }
 
 function packed() {
-  // The best quality takes ten times as long for a tenth less.
+  // The highest quality takes ten times as long and saves only a tenth.
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
   const pack = (name) => brotliCompressSync(fs.readFileSync(at('generated', name)), { params }).toString('base64');
   return Object.fromEntries(modules.map((name) => [name, pack(name)]));
 }
 
-/** The client for MCP servers, which the entry points load when they first need it, and the licences of what it carries. */
+/** Bundles the MCP client, which the entry points load when it is first needed, and the licences of its dependencies. */
 async function bundleMcp() {
   const { metafile } = await esbuild.build({
     ...common(),
-    entryPoints: ['src/mcp.ts'],
+    plugins: [],
+    entryPoints: ['src/programs/mcp.ts'],
     format: 'esm',
     outfile: 'dist/mcp.js',
     minify: true,
     legalComments: 'none',
     metafile: true,
-    // A request to a server that hangs must not keep the process.
+    // A request to a hanging server must not keep the process alive.
     banner: { js: 'const setTimeout = (...words) => globalThis.setTimeout(...words).unref();' },
   });
   const packages = new Set(
@@ -146,11 +194,11 @@ async function bundleMcp() {
   );
   const notices = [...packages].sort().map((folder) => {
     const licence = fs.readdirSync(at(folder)).find((name) => /^licen[cs]e/i.test(name));
-    if (licence === undefined) throw new Error(`${folder} goes into the package, and has no licence`);
+    if (licence === undefined) throw new Error(`${folder} is part of the package, but has no licence`);
     const { name, version } = JSON.parse(fs.readFileSync(at(folder, 'package.json'), 'utf8'));
     return `${name} ${version}\n\n${fs.readFileSync(at(folder, licence), 'utf8').trim()}\n`;
   });
-  fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js carries these packages.\n\n${notices.join('\n---\n\n')}`);
+  fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js contains these packages.\n\n${notices.join('\n---\n\n')}`);
 }
 
 /** The extension's own code, in vscode/dist/. */
@@ -159,21 +207,35 @@ async function bundleExtension() {
   await esbuild.build({ ...commonJs('vscode/src/extension.mts', 'vscode/dist/extension.cjs'), minifySyntax: true });
   for (const name of ['gate-worker.cjs', 'mcp.js', 'mcp.LICENSES.txt'])
     fs.copyFileSync(at('dist', name), at('vscode', 'dist', name));
-  // The extension's own manifest says nothing of modules, and without a word one of these would be taken for CommonJS.
+  // The manifest of the extension does not set a module type, so this file would be treated as CommonJS.
   fs.writeFileSync(at('vscode', 'dist', 'package.json'), '{ "type": "module" }\n');
 }
 
-/** Writes the declarations that the entry points need, once for each module system. */
+/** Writes the type declarations of the entry points for both module systems, all in one folder. */
 function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
   execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
-  const queue = ['index', 'opencode', 'vscode'];
-  for (const name of queue) {
-    const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
-    if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);
-    for (const [, other] of text.matchAll(/from '\.\/(\w+)\.js'/g)) if (!queue.includes(other)) queue.push(other);
-    fs.writeFileSync(at('dist', `${name}.d.ts`), text);
-    fs.writeFileSync(at('dist', `${name}.d.cts`), text.replaceAll(/from '(\.\/\w+)\.js'/g, "from '$1.cjs'"));
+  const names = new Map([
+    ['api/index', 'index'],
+    ['opencode/index', 'opencode'],
+    ['vscode/index', 'vscode'],
+  ]);
+  // Entries are added during the iteration.
+  for (const [source, name] of names) {
+    const text = fs.readFileSync(at('generated', 'types', 'src', `${source}.d.ts`), 'utf8');
+    if (text.includes('generated/')) throw new Error(`the public types in src/${source}.ts depend on generated ones`);
+    const declarations = (ending) =>
+      text.replaceAll(/from '(\.\.?\/[\w/]+)\.js'/g, (_, to) => {
+        const other = path.posix.join(path.posix.dirname(source), to);
+        if (!names.has(other)) {
+          const short = path.posix.basename(other);
+          if ([...names.values()].includes(short)) throw new Error(`two files of public types are called ${short}`);
+          names.set(other, short);
+        }
+        return `from './${names.get(other)}.${ending}'`;
+      });
+    fs.writeFileSync(at('dist', `${name}.d.ts`), declarations('js'));
+    fs.writeFileSync(at('dist', `${name}.d.cts`), declarations('cjs'));
   }
 }

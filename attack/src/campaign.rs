@@ -64,8 +64,8 @@ impl Tally {
     pub fn summary(&self) -> String {
         let count = |severity| self.of(severity).len();
         format!(
-            "{} cases: {:?}; {} run, {} changed something, {} ended after their time; outside the scope: {} silent, {} in plain \
-             sight, {} by design; {} changed something in scope that was not announced",
+            "{} cases: {:?}; {} run, {} changed something, {} timed out; outside the scope: {} silent, {} in plain \
+             sight, {} by design; {} changed something in scope that was not reported",
             self.judged,
             self.verdicts,
             self.ran,

@@ -1,19 +1,19 @@
-//! What counts as by design, in one place.
+//! Defines which changes are by design.
 //!
-//! The gate says *execute* where it lets a program run whose doings it does not follow: a test runner, a build, a script that is
-//! in scope. What such a program changes is found out afterwards. What the command's own text says is not left to that: a
-//! change that a reader of the text sees must be judged before it happens.
+//! The gate reports *execute* if it allows a program whose effects it does not follow: a test runner, a build, a script in scope.
+//! Changes made by such a program are detected afterwards. This does not cover the command's own text: a change that is visible
+//! in the text must be checked before it happens.
 
 use crate::judge::Answer;
 use crate::mutate::tokens;
 use crate::tree::{Node, Tree};
 use crate::world::{PROJECT, is_owned};
 
-/// Programs that change files and nothing else: their name as a command is a change in plain sight.
+/// Programs that only change files: running one of them is a visible change.
 const CHANGERS: [&str; 14] =
     ["rm", "mv", "cp", "tee", "dd", "ln", "touch", "truncate", "unlink", "rmdir", "shred", "chmod", "install", "link"];
 
-/// Words behind which a name of [`CHANGERS`] is a command of that program: `npm install` installs no file.
+/// Programs after which a name of [`CHANGERS`] is a subcommand: `npm install` does not install a file.
 const OF_ANOTHER: [&str; 18] = [
     "npm",
     "pnpm",
@@ -35,7 +35,7 @@ const OF_ANOTHER: [&str; 18] = [
     "lfs",
 ];
 
-/// Build tools and package managers, and what they keep for themselves in a workspace, whatever they are asked to do.
+/// Build tools and package managers, and the files that they maintain in a workspace, whatever they are asked to do.
 const BUILD_TOOLS: [&str; 28] = [
     "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "vitest", "jest", "cargo", "go", "make", "cmake", "gradle",
     "mvn", "pip", "pip3", "uv", "poetry", "python", "python3", "pytest", "mypy", "ruff", "bundle", "composer", "dotnet",
@@ -65,8 +65,8 @@ const KEPT_BY_BUILD_TOOLS: [&str; 22] = [
     ".yarn",
 ];
 
-/// Whether the gate named a file in scope as what runs: a script or a program that the agent may write and run as it likes.
-/// Where it names a folder, that is only where some other program runs.
+/// Whether the gate reported a file in scope as being executed: a script or program that the agent may write and run. If it
+/// reports a folder, that is only the working directory of some other program.
 pub fn runs_a_file_in_scope(answer: &Answer, tree: &Tree) -> bool {
     answer.effects.iter().filter(|effect| effect.operation == "execute" && is_owned(&effect.path)).any(|effect| {
         let place = format!("{PROJECT}/{}", effect.path);
@@ -74,7 +74,7 @@ pub fn runs_a_file_in_scope(answer: &Answer, tree: &Tree) -> bool {
     })
 }
 
-/// Whether a reader of the command's text sees the change: the path, its name, or a program that only changes files.
+/// Whether the change is visible in the command's text: the path, its name, or a program that only changes files.
 pub fn is_in_plain_sight(command: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let tokens = tokens(command);

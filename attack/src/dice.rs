@@ -1,6 +1,6 @@
-//! Random choices that are the same on every run.
+//! Deterministic random choices.
 
-/// A sequence that its seed and number determine, so that any command of a campaign can be made again by itself.
+/// A sequence determined by a seed and a number, so that any command of a campaign can be generated on its own.
 #[derive(Debug, Clone)]
 pub struct Dice(u64);
 
@@ -12,7 +12,7 @@ impl Dice {
         dice
     }
 
-    /// SplitMix64: good enough, and a few lines.
+    /// SplitMix64, which is simple and good enough.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -21,7 +21,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `sides`; 0 where there are none.
+    /// A number below `sides`; 0 if that is 0.
     pub fn below(&mut self, sides: usize) -> usize {
         let sides = u64::try_from(sides).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % sides).unwrap_or(0)
@@ -32,7 +32,7 @@ impl Dice {
         self.below(times) == 0
     }
 
-    /// One of several; none of none.
+    /// One of several choices, if there are any.
     pub fn pick<'t, T>(&mut self, choices: &'t [T]) -> Option<&'t T> {
         choices.get(self.below(choices.len()))
     }

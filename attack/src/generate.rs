@@ -1,4 +1,4 @@
-//! Cases are made up from the repertoire, the table of known attacks and ordinary commands.
+//! Generates cases from the repertoire, the table of known attacks and ordinary commands.
 
 use crate::case::Case;
 use crate::dice::Dice;
@@ -8,15 +8,15 @@ use crate::ordinary;
 use crate::target::Target;
 use crate::world::World;
 
-/// Names in the repertoire that a case's target answers.
+/// Names in the repertoire that depend on the case's target.
 pub const GIVEN: [&str; 7] = ["P", "T", "R", "X", "Tdir", "Tname", "ordinary"];
 
-/// Makes cases.
+/// Generates cases.
 pub struct Generator {
     grammar: Grammar,
-    /// Attacks that are known.
+    /// Known attacks.
     pub attacks: Vec<Case>,
-    /// What developers type.
+    /// Ordinary commands of developers.
     pub ordinary: Vec<String>,
 }
 
@@ -30,7 +30,7 @@ impl Default for Generator {
     }
 }
 
-/// The table of known attacks. Lines that cannot be read are left out; a test finds them.
+/// The table of known attacks. Invalid lines are skipped; a test reports them.
 pub fn attacks() -> Vec<Case> {
     ATTACKS.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
@@ -64,7 +64,7 @@ impl Generator {
             *call = mutate(call, dice, &mut |dice| self.piece(&target, dice));
             case.family.push_str(", mutated");
         }
-        // Shells that are not Bash read some of it differently.
+        // Other shells parse some of it differently.
         if dice.once_in(8) {
             dice.word(&["dash", "sh"]).clone_into(&mut case.shell);
         }
@@ -113,7 +113,7 @@ impl Generator {
         case
     }
 
-    /// A known attack, aimed elsewhere or wrapped.
+    /// A known attack with another target or wrapper.
     fn known(&self, target: &Target, dice: &mut Dice) -> Case {
         let Some(known) = dice.pick(&self.attacks) else { return self.composed("top", target, dice) };
         let mut case = known.clone();
@@ -139,7 +139,7 @@ impl Generator {
         })
     }
 
-    /// What developers type, with something in it that they would not.
+    /// An ordinary command with an unusual insertion.
     fn everyday(&self, target: &Target, dice: &mut Dice) -> Case {
         let command = dice.pick(&self.ordinary).cloned().unwrap_or_default();
         let text = match dice.below(10) {

@@ -1,17 +1,17 @@
-//! The repertoire: what commands are composed of.
+//! The repertoire that commands are generated from.
 //!
-//! A file of sections. `[name]` begins one, every line after it is an alternative, `##` begins a comment. In an alternative,
-//! `«name»` stands for any alternative of that section, `⏎` for a line break, `⇥` for a tab. `«name:q»` quotes what came out
-//! with single quotes, `«name:d»` with double quotes, `«name:e»` escapes every letter that is not harmless; `«name#1»` is the
-//! same text wherever it stands in that alternative.
+//! A file of sections. `[name]` starts one, every line after it is an alternative, `##` starts a comment. In an alternative,
+//! `«name»` stands for any alternative of that section, `
+//! ` for a line break, `⇥` for a tab. `«name:q»` puts the result in single quotes, `«name:d»` in double quotes, `«name:e»`
+//! escapes every special character; `«name#1»` is the same text everywhere in that alternative.
 
 use std::collections::BTreeMap;
 
 use crate::dice::Dice;
 
-/// Nesting stops here; the first alternative of a section should end it.
+/// The nesting limit; the first alternative of a section should not nest further.
 const MAX_DEPTH: usize = 7;
-/// Commands grow no longer.
+/// The length limit of a command.
 const MAX_CHARS: usize = 4_000;
 
 /// Sections and their alternatives.
@@ -61,12 +61,12 @@ impl Grammar {
         self.sections.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// A text for a section. `given` answers names that depend on the case, such as its target.
+    /// Generates a text for a section. `given` provides names that depend on the case, such as its target.
     pub fn expand(&self, name: &str, dice: &mut Dice, given: &mut dyn FnMut(&str, &mut Dice) -> Option<String>) -> String {
         self.expand_at(name, dice, given, 0)
     }
 
-    /// A text for an alternative.
+    /// Generates a text for an alternative.
     pub fn fill(&self, alternative: &str, dice: &mut Dice, given: &mut dyn FnMut(&str, &mut Dice) -> Option<String>) -> String {
         self.fill_at(alternative, dice, given, 0)
     }

@@ -1,7 +1,7 @@
-//! The runner: the first process of a throw-away namespace, where commands are really run.
+//! The runner: the first process of a temporary namespace, in which commands are executed.
 //!
-//! It speaks JSON lines over its own standard streams, which no command inherits. Whatever a command leaves running is ended
-//! before the next one; only what changed is put back.
+//! It communicates with JSON lines over its own standard streams, which commands do not inherit. Processes that a command leaves
+//! behind are ended before the next one, and only what has changed is restored.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, Write as _};
@@ -18,53 +18,53 @@ use serde::{Deserialize, Serialize};
 use crate::tree::{Change, Node, Tree};
 use crate::world::{HOME, PROJECT, ROOTS, World};
 
-/// Where programs are looked for, in the sandbox and by the gate.
+/// The search path, in the sandbox and for the gate.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// What is left running in the background gets this long to end by itself.
+/// How long background processes get to end by themselves.
 const GRACE: Duration = Duration::from_millis(250);
-/// When every file of a world was written: 2026-01-01.
+/// The modification time of all files of a world: 2026-01-01.
 const BEGINNING_NS: u128 = 1_767_225_600_000_000_000;
 
-/// What the runner is asked to do.
+/// Requests to the runner.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Puts a world back as it was.
+    /// Restores a world.
     Begin(World),
-    /// Runs a command in it as it stands now.
+    /// Runs a command in the current state of the world.
     Run {
-        /// The shell that reads it.
+        /// The shell.
         shell: String,
         /// The command.
         command: String,
-        /// After so long it is ended.
+        /// The time limit.
         limit_ms: u64,
     },
 }
 
-/// What the runner says first.
+/// The first message of the runner.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Hello {
-    /// The worlds as they begin.
+    /// The initial state of the worlds.
     pub worlds: BTreeMap<World, Tree>,
-    /// The names of every program on the path, with their paths.
+    /// All programs on the search path by name, with their paths.
     pub programs: BTreeMap<String, String>,
 }
 
-/// What a command did.
+/// The effects of a command.
 #[derive(Debug, Default, Clone, Serialize, Deserialize)]
 pub struct Report {
-    /// What is no longer what it was before the command.
+    /// What the command changed.
     pub changes: Vec<Change>,
-    /// Whether it had to be ended.
+    /// Whether it exceeded the time limit.
     pub timed_out: bool,
 }
 
-/// Serves requests until there are no more.
+/// Serves requests until the input ends.
 pub fn serve() -> Result<()> {
     ensure!(
         rustix::process::getpid().is_init(),
-        "the runner is not the first process of a namespace: it ends every process it sees"
+        "the runner is not the first process of a namespace: it would end every process"
     );
     limit()?;
     let mut runner = Runner { worlds: BTreeMap::new(), now: Tree::default(), begun: None };
@@ -94,7 +94,7 @@ fn answer(value: &impl Serialize) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// A command cannot take the machine: processes, time and file sizes are bounded, memory by the file system's own size.
+/// Limits processes, time and file sizes; memory is limited by the size of the file system.
 fn limit() -> Result<()> {
     for (resource, most) in
         [(Resource::Nproc, 512), (Resource::Cpu, 600), (Resource::Fsize, 16 << 20), (Resource::Core, 0), (Resource::Nofile, 256)]
@@ -122,7 +122,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// Makes a world from nothing and keeps how it stands, with one time for everything.
+    /// Creates a world and records its state, with the same time for all files.
     fn make(&mut self, world: World) -> Result<Tree> {
         clear()?;
         for script in world.scripts() {
@@ -145,7 +145,7 @@ impl Runner {
             tree.lay_out()?;
             self.now = Tree::read(&ROOTS);
             let changes = tree.changes(&self.now);
-            ensure!(changes.is_empty(), "the world could not be put back: {:?}", changes.first());
+            ensure!(changes.is_empty(), "the world could not be restored: {:?}", changes.first());
             self.begun = Some(world);
         }
         for folder in ["/tmp", "/var/tmp"] {
@@ -176,7 +176,7 @@ impl Runner {
     }
 }
 
-/// Names of one file may have become names of two, which no comparison of contents tells.
+/// Whether hard links have been split or joined, which comparing contents does not show.
 fn is_shared_differently(one: &Tree, other: &Tree) -> bool {
     let shape = |tree: &Tree| {
         let mut first: BTreeMap<u64, usize> = BTreeMap::new();
@@ -217,7 +217,7 @@ fn empty(folder: &str) -> Result<()> {
     Ok(())
 }
 
-/// Everyone but ourselves, as far as the namespace shows them.
+/// All other processes in the namespace.
 fn others() -> Vec<Pid> {
     let names = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = names.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
@@ -233,7 +233,7 @@ fn end_all() {
         for pid in others {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
-        // Orphans become ours; whoever has ended is taken off the list.
+        // Orphans become children of this process; reap those that have ended.
         while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
         thread::sleep(Duration::from_millis(1));
     }

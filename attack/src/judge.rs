@@ -1,4 +1,4 @@
-//! What the gate says about a command, natively, over a copy of the world in memory.
+//! Checks a command with the native gate, on an in-memory copy of the world.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -17,50 +17,50 @@ pub struct Answer {
     /// `allow`, `ask` or `deny`.
     #[serde(default)]
     pub verdict: String,
-    /// Why, for programs.
+    /// The code, for programs.
     #[serde(default)]
     pub code: String,
-    /// Why, for people.
+    /// The reason, for people.
     #[serde(default)]
     pub reason: String,
-    /// What the command would do.
+    /// The effects of the command.
     #[serde(default)]
     pub effects: Vec<Effect>,
 }
 
-/// One thing that the gate says a command does.
+/// One effect of a command, according to the gate.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Effect {
-    /// Relative to the workspace, absolute outside.
+    /// Relative inside the workspace, otherwise absolute.
     pub path: String,
     /// `read`, `create`, `modify`, `delete` or `execute`.
     pub operation: String,
 }
 
 impl Answer {
-    /// Whether the command runs.
+    /// Whether the command may run.
     pub fn allows(&self) -> bool {
         self.verdict == "allow"
     }
 
-    /// Whether the gate said that a program runs whose doings it does not know.
+    /// Whether the gate reported a program with unknown effects.
     pub fn runs_a_program(&self) -> bool {
         self.effects.iter().any(|effect| effect.operation == "execute")
     }
 
-    /// Whether a change at a path was announced.
+    /// Whether a change to a path was reported.
     pub fn covers(&self, path: &str) -> bool {
         let below = |path: &str, folder: &str| {
             folder == "." && !path.starts_with('/') || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
         };
         self.effects.iter().filter(|effect| !matches!(effect.operation.as_str(), "read" | "execute")).any(|effect| {
-            // A folder is announced for what is in it, and a new file for the folders that it needs.
+            // A folder covers what is in it, and a new file covers the folders that it needs.
             effect.path == path || below(path, &effect.path) || (effect.operation == "create" && below(&effect.path, path))
         })
     }
 }
 
-/// A gate over a world in memory, with INT-001 selected.
+/// A gate on an in-memory world, with INT-001 selected.
 pub struct Judge {
     memory: Rc<Memory>,
     gate: Gate,
@@ -68,7 +68,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// A gate over a tree. `programs` are the machine's; those that `text` names stand in the world too.
+    /// Creates a gate on a tree. `programs` are those of the machine; the ones that occur in `text` are added to the world.
     pub fn new(tree: &Tree, programs: &BTreeMap<String, String>, text: &str) -> Self {
         let memory = Memory::new();
         let mut names: BTreeMap<u64, &str> = BTreeMap::new();
@@ -92,7 +92,7 @@ impl Judge {
         Self { memory, gate, calls: 0 }
     }
 
-    /// Rules on a command.
+    /// Checks a command.
     pub fn rule(&mut self, command: &str) -> Answer {
         self.calls += 1;
         let line = self.line("pre-tool", command);
@@ -101,7 +101,7 @@ impl Judge {
         serde_json::from_str(&answer).unwrap_or_else(unreadable)
     }
 
-    /// Tells the gate that the command has run, after the world has become what the command made of it.
+    /// Reports that the command has run, after applying its changes to the world.
     pub fn settle(&mut self, command: &str, changes: &[Change]) {
         for Change { path, after, .. } in changes {
             self.memory.delete(path);
@@ -124,7 +124,7 @@ impl Judge {
     }
 }
 
-/// What of the machine a command may reach: programs, devices, scratch folders.
+/// The parts of the machine that a command may use: programs, devices, temporary folders.
 fn machine(memory: &Memory, programs: &BTreeMap<String, String>, text: &str) {
     for (target, path) in [("usr/bin", "/bin"), ("usr/sbin", "/sbin"), ("usr/lib", "/lib"), ("usr/lib64", "/lib64")] {
         memory.symlink(target, path);

@@ -1,12 +1,12 @@
-//! Attacks on the gate, kept as a test.
+//! Attacks on the gate, as a test.
 //!
-//! Commands are composed from a large repertoire ([`generate`]) and judged by the gate natively ([`judge`]). What is allowed is
-//! really run, by a real shell in a throw-away namespace without network ([`sandbox`], [`inside`]), and everything that
-//! changed in the workspace, the home folder and a folder beside it is compared with what the gate said ([`trial`]). A file
-//! outside the scope that changed without a word is a finding; it is made short ([`shrink`]) and printed as a row for
-//! `attacks.jsonl`, the table of attacks that must never work again.
+//! Commands are generated from a large repertoire ([`generate`]) and checked by the native gate ([`judge`]). Allowed commands are
+//! executed by a real shell in a temporary namespace without network ([`sandbox`], [`inside`]), and all changes in the workspace,
+//! the home folder and a sibling folder are compared with what the gate reported ([`trial`]). A file outside the scope that
+//! changed without being reported is a finding; it is shortened ([`shrink`]) and printed as a row for `attacks.jsonl`, the table
+//! of attacks that must never work again.
 //!
-//! `cargo xtask fuzz` runs a campaign, `cargo xtask test` a small one that is always the same.
+//! `cargo xtask fuzz` runs a campaign, `cargo xtask test` a small deterministic one.
 
 #![cfg(unix)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]

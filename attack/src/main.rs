@@ -1,10 +1,10 @@
-//! Attacks on the gate, from the command line. `cargo xtask fuzz` calls it.
+//! The command line for attacks on the gate, which `cargo xtask fuzz` uses.
 
 use std::process::ExitCode;
 
 #[cfg(not(unix))]
 fn main() -> ExitCode {
-    eprintln!("attack: this needs Linux, whose namespaces keep the commands away from the machine");
+    eprintln!("attack: this needs Linux, because commands run in a namespace");
     ExitCode::FAILURE
 }
 

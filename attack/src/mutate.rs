@@ -2,17 +2,17 @@
 
 use crate::dice::Dice;
 
-/// What is put between two letters.
+/// Inserted between two characters.
 const INSERTED: [&str; 46] = [
     "'", "\"", "\\", "`", "$", "$(", ")", "${", "}", "(", "{", ";", "&", "|", "<", ">", ">>", "<<<", "&&", "||", "#", "!", "~",
     "*", "?", "[", "]", "=", "\n", "\\\n", "\t", " ", "  ", "-", "--", "/", "..", "$'", "$\"", "<(", ">&", "2>", "&>", "\r",
     "$@", "$IFS",
 ];
 
-/// What takes the place of a blank.
+/// Replacements for a blank.
 const BLANKS: [&str; 8] = ["\t", "  ", " \\\n", "${IFS}", "\n", " ; ", " | ", " -- "];
 
-/// Words and what stands between them; together they are the text.
+/// Splits a text into words and separators; joined, they are the text again.
 pub fn tokens(text: &str) -> Vec<String> {
     #[derive(PartialEq, Clone, Copy)]
     enum Class {
@@ -38,7 +38,7 @@ pub fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// A few edits. `word` offers something to put in the place of a word: a path, an option, a piece of a command.
+/// Applies a few random edits. `word` provides replacements for words: a path, an option, a piece of a command.
 pub fn mutate(text: &str, dice: &mut Dice, word: &mut dyn FnMut(&mut Dice) -> String) -> String {
     let mut tokens = tokens(text);
     for _ in 0..=dice.below(3) {

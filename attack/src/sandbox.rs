@@ -1,4 +1,4 @@
-//! A throw-away namespace, seen from outside: commands go in, what they changed comes out.
+//! A temporary namespace, seen from outside: runs commands and returns what they changed.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -11,14 +11,14 @@ use serde::de::DeserializeOwned;
 use crate::inside::{Hello, Report, Request};
 use crate::world::World;
 
-/// What the runner is called with.
+/// The argument that starts the runner.
 pub const INSIDE: &str = "inside";
-/// No honest command of the repertoire takes longer.
+/// No harmless command of the repertoire takes longer.
 const LIMIT_MS: u64 = 2_000;
-/// Somebody without rights on this machine; what runs as root inside is this user outside.
+/// An unprivileged user of this machine; root inside the namespace is this user outside.
 const NOBODY: &str = "100000";
 
-/// What makes a namespace, up to the command that is run in it.
+/// The command prefix that creates a namespace.
 fn unshare() -> Vec<&'static str> {
     let mut words = Vec::new();
     if rustix::process::getuid().is_root() {
@@ -28,7 +28,7 @@ fn unshare() -> Vec<&'static str> {
     words
 }
 
-/// Why this machine makes no namespace, if it does not: not Linux, no util-linux, or the kernel's settings forbid it.
+/// Why namespaces are not available, if so: not Linux, no util-linux, or disabled in the kernel settings.
 pub fn refusal() -> Option<String> {
     let mut words = unshare();
     words.extend(["sh", "-c", "mount -t tmpfs probe /tmp"]);
@@ -36,22 +36,22 @@ pub fn refusal() -> Option<String> {
     match Command::new(program).args(words).current_dir("/").stdin(Stdio::null()).output() {
         Err(fault) => Some(format!("`{program}` cannot be run: {fault}")),
         Ok(output) if output.status.success() => None,
-        Ok(output) => Some(format!("no namespace can be made here: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        Ok(output) => Some(format!("namespaces are not available: {}", String::from_utf8_lossy(&output.stderr).trim())),
     }
 }
 
-/// A running namespace with a runner in it. It ends when this is dropped.
+/// A running namespace with a runner in it. It ends on drop.
 pub struct Sandbox {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    /// What it began with.
+    /// The initial state.
     pub hello: Hello,
     _folder: tempfile::TempDir,
 }
 
 impl Sandbox {
-    /// Starts one. `runner` is the `attack` program.
+    /// Starts a namespace. `runner` is the `attack` program.
     pub fn start(runner: &Path) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("tollgate-attack-").tempdir()?;
         let (root, copy) = (folder.path().join("root"), folder.path().join("runner"));
@@ -72,16 +72,16 @@ impl Sandbox {
             .with_context(|| format!("cannot run `{program}`; it is part of util-linux"))?;
         let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else { bail!("no pipes") };
         let mut answers = BufReader::new(answers);
-        let hello = read(&mut answers).context("no namespace could be made: this needs Linux with user namespaces")?;
+        let hello = read(&mut answers).context("namespaces are not available: this needs Linux with user namespaces")?;
         Ok(Self { child, requests: Some(requests), answers, hello, _folder: folder })
     }
 
-    /// Puts a world back as it was.
+    /// Restores a world.
     pub fn begin(&mut self, world: World) -> Result<()> {
         self.ask(&Request::Begin(world)).map(drop)
     }
 
-    /// Runs a command in the world as it stands now.
+    /// Runs a command in the current state of the world.
     pub fn run(&mut self, shell: &str, command: &str) -> Result<Report> {
         self.ask(&Request::Run { shell: shell.to_owned(), command: command.to_owned(), limit_ms: LIMIT_MS })
     }
@@ -97,7 +97,7 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        // The end of its input ends the runner, and with it the whole namespace.
+        // Closing its input ends the runner, and with it the namespace.
         drop(self.requests.take());
         let _ = self.child.wait();
     }
@@ -108,10 +108,10 @@ fn read<T: DeserializeOwned>(answers: &mut BufReader<ChildStdout>) -> Result<T> 
     if answers.read_line(&mut line)? == 0 {
         bail!("the sandbox has ended");
     }
-    serde_json::from_str(&line).context("the sandbox does not speak JSON any more")
+    serde_json::from_str(&line).context("the sandbox sent invalid JSON")
 }
 
-/// The user inside has to reach it.
+/// The user inside the namespace needs access to it.
 fn open_to_all(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     Ok(fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?)

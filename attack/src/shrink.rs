@@ -1,4 +1,4 @@
-//! A finding is made short: whatever can go without losing it goes.
+//! Shortens a finding: removes everything that is not needed to reproduce it.
 
 use anyhow::Result;
 
@@ -7,10 +7,10 @@ use crate::mutate::tokens;
 use crate::trial::{Bench, Finding};
 use crate::world::World;
 
-/// So often a finding is tried again.
+/// At most this many attempts per finding.
 const MAX_TRIES: usize = 120;
 
-/// The shortest case found that does the same.
+/// The shortest case found that has the same effect.
 pub fn shrink(finding: &Finding, bench: &mut Bench) -> Result<Finding> {
     let mut best = finding.clone();
     let mut tries = 0;

@@ -1,9 +1,9 @@
-//! A file outside the scope, and the many ways to spell it.
+//! A file outside the scope, and many ways to spell its path.
 
 use crate::dice::Dice;
 use crate::world::{HOME, PROJECT, SIBLING};
 
-/// What attacks are after; the first one is meant most of the time.
+/// The targets of attacks; the first one is used most of the time.
 const TARGETS: [&str; 17] = [
     "src/billing/pay.ts",
     "src/billing/pay.ts",
@@ -29,17 +29,17 @@ const TARGETS: [&str; 17] = [
 pub struct Target(String);
 
 impl Target {
-    /// One of them.
+    /// A random target.
     pub fn any(dice: &mut Dice) -> Self {
         Self(dice.word(&TARGETS).to_owned())
     }
 
-    /// Relative to the workspace and in plain letters, or below `~`.
+    /// The plain path, relative to the workspace or below `~`.
     pub fn plain(&self) -> &str {
         &self.0
     }
 
-    /// Absolute.
+    /// The absolute path.
     pub fn absolute(&self) -> String {
         match (self.0.strip_prefix("~/"), self.0.strip_prefix("../sibling")) {
             (Some(below), _) => format!("{HOME}/{below}"),
@@ -48,7 +48,7 @@ impl Target {
         }
     }
 
-    /// Relative to `src/auth`.
+    /// The path relative to `src/auth`.
     pub fn from_scope(&self) -> String {
         match (self.0.strip_prefix("~/"), self.0.strip_prefix("src/")) {
             (Some(below), _) => format!("../../../home/user/{below}"),
@@ -57,17 +57,17 @@ impl Target {
         }
     }
 
-    /// The folder that it stands in.
+    /// The folder of the file.
     pub fn folder(&self) -> &str {
         self.0.rsplit_once('/').map_or(".", |(folder, _)| folder)
     }
 
-    /// Its name.
+    /// The file name.
     pub fn name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// Spelled in one of many ways, as a word of a command whose working folder is the workspace.
+    /// The path in a random spelling, as a word of a command in the workspace.
     pub fn spelled(&self, dice: &mut Dice) -> String {
         let plain = self.plain();
         let relative = if plain.starts_with('~') { self.absolute() } else { plain.to_owned() };
@@ -111,7 +111,7 @@ impl Target {
     }
 }
 
-/// The text in two, somewhere between two of its letters.
+/// Splits the text at a random position.
 fn halves<'t>(text: &'t str, dice: &mut Dice) -> (&'t str, &'t str) {
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     let at = dice.pick(&places).copied().unwrap_or(0);

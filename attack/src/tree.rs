@@ -1,4 +1,4 @@
-//! The files of a world, as they stand at one moment: read from the disk, laid out on it, compared.
+//! A snapshot of the files of a world: reads it from the disk, writes it to the disk, compares it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,12 +10,12 @@ use std::{fs, io::Read as _};
 
 use serde::{Deserialize, Serialize};
 
-/// More of a file is not compared; nothing that a world begins with is larger.
+/// The rest of a file is not compared; no file of a world is initially larger.
 const MAX_CONTENT_BYTES: u64 = 1 << 20;
-/// More names are not looked at; a command that made so many has changed enough.
+/// At most this many files are read; a command that created so many has changed enough.
 const MAX_NAMES: usize = 5_000;
 
-/// What stands at a path.
+/// The file, folder or link at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Node {
@@ -25,9 +25,9 @@ pub enum Node {
         mode: u32,
         /// Its content.
         content: Vec<u8>,
-        /// When it was last written, in nanoseconds.
+        /// The modification time, in nanoseconds.
         modified: u128,
-        /// The same for all its names.
+        /// The same for all hard links of a file.
         identity: u64,
     },
     /// A folder.
@@ -37,15 +37,15 @@ pub enum Node {
     },
     /// A symbolic link.
     Link {
-        /// Where it leads, as it says.
+        /// The target, as stored.
         target: String,
     },
-    /// A pipe, a socket, a device.
+    /// A pipe, socket or device.
     Other,
 }
 
 impl Node {
-    /// Whether a person would say that the two are the same file: which inode holds it does not matter.
+    /// Whether two nodes are the same to a person; the inode does not matter.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -57,23 +57,23 @@ impl Node {
     }
 }
 
-/// Absolute paths and what stands there.
+/// Nodes by absolute path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree(pub BTreeMap<String, Node>);
 
-/// One path that is no longer what it was.
+/// A path that has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Absolute.
     pub path: String,
-    /// What stood there.
+    /// The node before.
     pub before: Option<Node>,
-    /// What stands there now.
+    /// The node after.
     pub after: Option<Node>,
 }
 
 impl Change {
-    /// What happened, for a person.
+    /// A description for people.
     pub fn told(&self) -> &'static str {
         match (&self.before, &self.after) {
             (None, _) => "created",
@@ -93,7 +93,7 @@ impl Change {
 }
 
 impl Tree {
-    /// Everything in some folders, the folders included.
+    /// Reads everything in these folders, including the folders.
     #[cfg(unix)]
     pub fn read(roots: &[&str]) -> Self {
         let mut tree = Self::default();
@@ -124,7 +124,7 @@ impl Tree {
         tree
     }
 
-    /// Lays it out on the disk, in the place of whatever stands there.
+    /// Writes the tree to the disk, replacing what exists there.
     #[cfg(unix)]
     pub fn lay_out(&self) -> io::Result<()> {
         let mut names: BTreeMap<u64, &str> = BTreeMap::new();
@@ -155,7 +155,7 @@ impl Tree {
         Ok(())
     }
 
-    /// What is different in another tree.
+    /// The differences to another tree.
     pub fn changes(&self, after: &Self) -> Vec<Change> {
         let mut changes = Vec::new();
         for (path, node) in &self.0 {
@@ -176,7 +176,7 @@ impl Tree {
 fn content(path: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Ok(file) = fs::File::open(path) {
-        // What cannot be read to its end is compared as far as it could be.
+        // If a file cannot be read completely, the readable part is compared.
         let _ = file.take(MAX_CONTENT_BYTES).read_to_end(&mut bytes);
     }
     bytes

@@ -1,4 +1,4 @@
-//! A case is tried: judged, run where it is allowed, and what changed compared with what was said.
+//! Tries a case: checks it, runs it if it is allowed, and compares the changes with the gate's report.
 
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -10,66 +10,66 @@ use crate::sandbox::Sandbox;
 use crate::tree::Change;
 use crate::world::{is_bookkeeping, is_owned, spelled};
 
-/// How bad it is that something changed which was not announced.
+/// The severity of a change that was not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Allowed, no program announced, and a file outside the scope changed.
+    /// Allowed without reporting a program, and a file outside the scope changed.
     Silent,
-    /// Allowed as "a program", although the change stands in the command's text.
+    /// Allowed as "a program", although the change is visible in the command's text.
     InPlainSight,
-    /// Allowed as "a program", and the change came from something that was there before: a script, a build tool.
+    /// Allowed as "a program", and the change was made by something that existed before: a script, a build tool.
     ByDesign,
 }
 
-/// A change outside the scope that the gate let happen.
+/// A change outside the scope that the gate allowed.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// What was tried.
+    /// The case.
     pub case: Case,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// The call that did it.
+    /// The call that made the change.
     pub call: usize,
-    /// What the gate had said.
+    /// The gate's code.
     pub code: String,
-    /// What changed, for a person.
+    /// The changes, for people.
     pub changed: Vec<String>,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// The verdict on the last call that was judged.
+    /// The verdict on the last call that was checked.
     pub verdict: String,
-    /// The gate's code for it.
+    /// The gate's code.
     pub code: String,
-    /// The gate's reason for it.
+    /// The gate's reason.
     pub reason: String,
-    /// Whether anything was run.
+    /// Whether a command was executed.
     pub ran: bool,
-    /// Whether anything changed, wherever.
+    /// Whether anything changed.
     pub changed: bool,
-    /// Whether a command had to be ended.
+    /// Whether a command exceeded the time limit.
     pub timed_out: bool,
-    /// Changes in scope that were not announced: not dangerous, but not in the ledger beforehand either.
+    /// Changes in scope that were not reported: not dangerous, but not known beforehand either.
     pub unannounced: usize,
-    /// The worst that happened.
+    /// The worst change.
     pub finding: Option<Finding>,
 }
 
-/// Tries cases one after the other, in one namespace.
+/// Tries cases one after the other in one namespace.
 pub struct Bench {
     runner: PathBuf,
     sandbox: Sandbox,
 }
 
 impl Bench {
-    /// Makes the namespace. `runner` is the `attack` program.
+    /// Creates the namespace. `runner` is the `attack` program.
     pub fn open(runner: &Path) -> Result<Self> {
         Ok(Self { runner: runner.to_owned(), sandbox: Sandbox::start(runner)? })
     }
 
-    /// Tries a case. A command that breaks the sandbox gets a new one and is tried once more.
+    /// Tries a case. If a command breaks the sandbox, a new one is created and the case is tried once more.
     pub fn attempt(&mut self, case: &Case) -> Result<Outcome> {
         match self.tried(case) {
             Ok(outcome) => Ok(outcome),
@@ -80,7 +80,7 @@ impl Bench {
         }
     }
 
-    /// Only judges it, call by call, in the world as it begins.
+    /// Only checks a case, call by call, in the initial state of its world.
     pub fn judge(&self, case: &Case) -> Vec<Answer> {
         let Some(tree) = self.sandbox.hello.worlds.get(&case.world) else { return Vec::new() };
         let mut judge = Judge::new(tree, &self.sandbox.hello.programs, &case.calls.join("\n"));
@@ -97,7 +97,7 @@ impl Bench {
             outcome.verdict.clone_from(&answer.verdict);
             outcome.code.clone_from(&answer.code);
             outcome.reason.clone_from(&answer.reason);
-            // The call does not happen; an agent would go on with the next one.
+            // The call does not run; an agent would continue with the next one.
             if !answer.allows() {
                 continue;
             }

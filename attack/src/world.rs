@@ -1,17 +1,17 @@
-//! The workspaces that attacks begin in, and what may be changed there.
+//! The workspaces in which attacks start, and what may be changed there.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the workspace stands, for the gate and for the commands.
+/// The path of the workspace, for the gate and for the commands.
 pub const PROJECT: &str = tollgate_guest::ports::memory::PROJECT;
 /// The home folder.
 pub const HOME: &str = tollgate_guest::ports::memory::HOME;
-/// A folder beside the workspace, which is nobody's business.
+/// A sibling folder of the workspace, which must not be changed.
 pub const SIBLING: &str = "/sibling";
-/// Everything that is watched.
+/// All folders that are compared.
 pub const ROOTS: [&str; 3] = [PROJECT, HOME, SIBLING];
 
-/// What programs leave in the home folder for themselves, whatever they are asked to do.
+/// Files that programs maintain in the home folder, whatever they are asked to do.
 const CACHES: [&str; 10] = [
     ".cache",
     ".config/procps",
@@ -25,19 +25,19 @@ const CACHES: [&str; 10] = [
     ".wget-hsts",
 ];
 
-/// Parts of `.git` that decide what runs; git itself keeps the rest.
+/// Parts of `.git` that determine what runs; git maintains the rest.
 const GIT_CONTROL: [&str; 4] = ["config", "config.worktree", "hooks", "info"];
 
-/// Which workspace a case begins in.
+/// The initial workspace of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum World {
-    /// Nothing leads out of the scope.
+    /// No links out of the scope.
     #[default]
     Plain,
-    /// With links and hard links that lead out of it.
+    /// With links and hard links out of the scope.
     Links,
-    /// With files in scope that programs obey.
+    /// With files in scope that programs execute or obey.
     Traps,
 }
 
@@ -45,7 +45,7 @@ impl World {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Plain, Self::Links, Self::Traps];
 
-    /// The scripts that make it, run in the empty workspace.
+    /// The scripts that create it, run in an empty workspace.
     pub fn scripts(self) -> &'static [&'static str] {
         const PLAIN: &str = include_str!("../worlds/plain.sh");
         match self {
@@ -56,7 +56,7 @@ impl World {
     }
 }
 
-/// A path as the gate spells it: relative in the workspace, absolute outside.
+/// A path as the gate spells it: relative inside the workspace, otherwise absolute.
 pub fn spelled(path: &str) -> &str {
     match path.strip_prefix(PROJECT) {
         Some("") => ".",
@@ -70,7 +70,7 @@ pub fn is_owned(path: &str) -> bool {
     path == "src/auth" || path.starts_with("src/auth/") || path == "docs/auth.md"
 }
 
-/// Whether a change there is nobody's concern: what programs keep for themselves.
+/// Whether a change is irrelevant because programs maintain the file themselves.
 pub fn is_bookkeeping(path: &str, is_new: bool, command: &str) -> bool {
     let below = |path: &str, folder: &str| path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
     if let Some(home) = path.strip_prefix(HOME).and_then(|path| path.strip_prefix('/')) {

@@ -1,5 +1,5 @@
-//! Nothing outside the scope changes unannounced: the known attacks, and two thousand generated commands that are always the
-//! same. What the gate allows is really run, in a namespace of its own.
+//! Checks that nothing outside the scope changes without being reported: the known attacks, and two thousand deterministic
+//! generated commands. Commands that the gate allows are executed in a namespace.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
@@ -22,7 +22,7 @@ fn runner() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_attack"))
 }
 
-/// Whether commands can be run here. Where not, it is said past the test harness, which would keep it to itself.
+/// Whether commands can be executed here. If not, the reason is printed past the test harness, which would hide it.
 fn can_run() -> bool {
     let refusal = sandbox::refusal();
     if let Some(refusal) = &refusal {
@@ -34,8 +34,8 @@ fn can_run() -> bool {
 fn assert_clean(tally: &Tally) {
     let _ = writeln!(std::io::stderr(), "{}", tally.summary());
     let told = |severity| tally.told(severity, None).unwrap();
-    // What runs as a program is compared afterwards, and what it changed is in the ledger; it is listed here so that nobody has to look
-    // for it. A silent change is a failure.
+    // Changes made by programs are detected afterwards and recorded in the ledger; they are listed here for information. A silent
+    // change is a failure.
     let (silent, in_sight) = (told(Severity::Silent), told(Severity::InPlainSight));
     if !in_sight.is_empty() {
         let _ = writeln!(std::io::stderr(), "run as programs, with the change in plain sight:\n{in_sight}");
@@ -56,13 +56,13 @@ fn generated_attacks_do_not_work() {
     if can_run() {
         let tally = campaign::generated(runner(), &Generator::default(), SEED, COUNT).unwrap();
         assert_eq!(tally.judged as u64, COUNT);
-        // A campaign in which nothing is run, or in which nothing that is run does anything, would find nothing.
+        // A campaign in which nothing runs, or in which nothing has an effect, would not find anything.
         assert!(tally.ran > 100 && tally.changed > 30, "{}", tally.summary());
         assert_clean(&tally);
     }
 }
 
-/// What is compared is what really changed: commands that the gate would never allow, straight into the sandbox.
+/// Checks that real changes are compared: runs commands that the gate would never allow directly in the sandbox.
 #[test]
 fn the_sandbox_sees_changes_and_takes_them_back() {
     if !can_run() {

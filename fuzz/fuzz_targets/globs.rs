@@ -1,4 +1,4 @@
-//! No pattern makes the gate panic, and its meaning is globset's.
+//! No pattern makes the gate panic, and patterns mean the same as in globset.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ use globset::GlobBuilder;
 use libfuzzer_sys::fuzz_target;
 use tollgate_guest::glob::Glob;
 
-/// Text that both read alike: a character is a byte, no name is empty, and there is no class, which may match `/` in globset.
+/// Text that both interpret alike: ASCII, no empty names, and no character classes, which may match `/` in globset.
 fn is_comparable(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/*?{},.-_".contains(&byte);
     text.len() <= 64 && text.bytes().all(is_plain) && text.split('/').all(|name| !name.is_empty())

@@ -1,4 +1,4 @@
-//! No declaration of hooks makes the gate panic, and none that a workspace ships runs without approval.
+//! No hook declaration makes the gate panic, and no hook of a workspace runs without approval.
 
 #![no_main]
 

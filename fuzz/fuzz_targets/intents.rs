@@ -1,4 +1,4 @@
-//! No intents file makes the gate panic, and where one cannot be read, the ruling says so.
+//! No intents file makes the gate panic, and if it is invalid, the ruling says so.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ fuzz_target!(|text: &str| {
     ask(json!({"op": "context", "session": "s"}));
     let ruling = ask(json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/a"}}));
     if parsed.is_err() {
-        // Nothing is governed by a file that never could be read; the ruling says why.
+        // An invalid file never allows anything; the ruling says why.
         assert_eq!(ruling["code"], "intents_unreadable", "{ruling}");
     }
 });

@@ -1,4 +1,4 @@
-//! No ledger makes the gate panic: it is read, verified to an end, and written on.
+//! No ledger makes the gate panic: it can be read, verified and appended to.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! No patch makes the gate panic, and one that is allowed changes only what the scope holds.
+//! No patch makes the gate panic, and an allowed patch only changes files in scope.
 
 #![no_main]
 

@@ -1,16 +1,16 @@
-//! No path makes the gate panic, tidying twice changes nothing, and what is allowed lies in the scope.
+//! No path makes the gate panic, normalizing twice changes nothing, and allowed paths are in scope.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_guest::call::path::written;
+use tollgate_guest::effects::path::normalize;
 
 #[path = "../gate.rs"]
 mod gate;
 
 fuzz_target!(|path: &str| {
-    if let Ok(once) = written(path, None) {
-        assert_eq!(written(&once, None).as_deref(), Ok(once.as_str()), "{path:?}");
+    if let Ok(once) = normalize(path, None) {
+        assert_eq!(normalize(&once, None).as_deref(), Ok(once.as_str()), "{path:?}");
     }
     let answer = gate::ask("write_to_file", serde_json::json!({ "path": path }));
     if answer["verdict"] == "allow" {

@@ -1,4 +1,4 @@
-//! No pattern of a workspace makes the gate panic, and what a literal pattern names is not shown.
+//! No pattern of a workspace makes the gate panic, and text that matches a literal pattern is not shown.
 
 #![no_main]
 

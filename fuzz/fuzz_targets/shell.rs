@@ -1,4 +1,4 @@
-//! No command makes the gate panic, and none that is allowed changes a file outside the scope.
+//! No command makes the gate panic, and no allowed command changes a file outside the scope.
 
 #![no_main]
 

@@ -28,6 +28,7 @@
 //! | `select` | which intent a session works for that has selected none: `explicit` (none), or `single` (the only one that is open) |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
+//! | `extensions` | which extensions count, and what is set for them, see [`extensions`] |
 //! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
@@ -35,19 +36,21 @@
 //! `on_fault` and `unattended` are the user's alone and do not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
 pub mod confine;
+pub mod extensions;
 
 use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::extensions::Choices;
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::json::document;
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
-use crate::wiring::document;
 
 /// Where the settings stand.
 pub const PATH: &str = ".tollgate/config.json";
@@ -56,12 +59,12 @@ pub const PATH: &str = ".tollgate/config.json";
 const COPY: &str = "config.json";
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
 const MAX_TOOL_PATTERNS: usize = 10_000;
 
-/// What becomes of a call that is neither clearly right nor clearly wrong.
+/// What happens to a call that is neither clearly right nor clearly wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
@@ -85,7 +88,8 @@ pub enum Select {
 }
 
 /// What a tool does, as the workspace says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ToolEffect {
     /// Looks at its paths.
     Read,
@@ -104,7 +108,7 @@ pub enum ToolEffect {
 }
 
 /// One tool of the workspace's table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ToolRule {
     /// What it does.
     pub effect: ToolEffect,
@@ -116,9 +120,9 @@ pub struct ToolRule {
 #[derive(Debug, Clone)]
 pub struct Config {
     tools: Vec<(String, Glob, ToolRule)>,
-    /// What becomes of programs.
+    /// What happens to programs.
     pub programs: Policy,
-    /// What becomes of unknown effects.
+    /// What happens to unknown effects.
     pub unknown: Policy,
     /// Whether intents that cannot be used and a ledger that cannot be written stop changes.
     pub strict: bool,
@@ -134,6 +138,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// What is hidden besides common secrets.
     pub secrets: Rc<[Pattern]>,
+    /// Which extensions count, and what is set for them.
+    pub extensions: Rc<Choices>,
     /// How commands are confined, as far as a workspace can say.
     pub confine: confine::Written,
     /// What they say that only the user's own can say.
@@ -153,6 +159,7 @@ impl Default for Config {
             augment: Settings::default(),
             hooks: HookSettings::default(),
             secrets: Rc::default(),
+            extensions: Rc::default(),
             confine: confine::Written::default(),
             oversteps: None,
         }
@@ -166,10 +173,10 @@ pub enum ConfigFault {
     #[error("`{PATH}` cannot be read: {0}")]
     Unreadable(FileFault),
     /// It is not JSON, or a setting has a value that it cannot have.
-    #[error("`{PATH}` cannot be used: {0}")]
+    #[error("`{PATH}` is invalid: {0}")]
     Json(#[from] serde_json::Error),
     /// A tool's entry.
-    #[error("`{PATH}` cannot be used: the tool `{tool}`: {why}")]
+    #[error("`{PATH}` is invalid: the tool `{tool}`: {why}")]
     Tool {
         /// The tool.
         tool: String,
@@ -177,7 +184,7 @@ pub enum ConfigFault {
         why: String,
     },
     /// How concepts are looked up, how hooks run, what is hidden.
-    #[error("`{PATH}` cannot be used: {0}")]
+    #[error("`{PATH}` is invalid: {0}")]
     Other(String),
 }
 
@@ -196,6 +203,7 @@ struct Written {
     augment: Option<Value>,
     hooks: Option<Value>,
     confine: Option<Value>,
+    extensions: Option<Value>,
     #[serde(default, rename = "secretPatterns")]
     secret_patterns: Value,
     on_fault: Option<Value>,
@@ -213,37 +221,14 @@ pub const EFFECTS: &[&str] = &["read", "write", "delete", "move", "execute", "sh
 
 /// What a tool's entry may be.
 const ENTRY: &str =
-    "say one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}";
+    "use one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}";
 
-/// A tool's entry: an effect, or an object with one. Read by hand, because trying one form after the other takes serde ten
-/// kilobytes.
-fn rule(written: &Value) -> Option<ToolRule> {
-    let (effect, paths) = match written {
-        Value::Object(rule) => (rule.get("effect")?, rule.get("paths")),
-        effect => (effect, None),
-    };
-    let effect = match effect.as_str()? {
-        "read" => ToolEffect::Read,
-        "write" => ToolEffect::Write,
-        "delete" => ToolEffect::Delete,
-        "move" => ToolEffect::Move,
-        "execute" => ToolEffect::Execute,
-        "shell" => ToolEffect::Shell,
-        "unknown" => ToolEffect::Unknown,
-        _ => return None,
-    };
-    let mut names = Vec::new();
-    let paths = match paths {
-        None | Some(Value::Null) => None,
-        Some(Value::Array(paths)) => {
-            for path in paths {
-                names.push(path.as_str()?.to_owned());
-            }
-            Some(names)
-        }
-        Some(_) => return None,
-    };
-    Some(ToolRule { effect, paths })
+/// A tool's entry: an effect, or an object with one.
+fn rule(written: &Value) -> Result<ToolRule, serde_json::Error> {
+    match written {
+        Value::Object(_) => ToolRule::deserialize(written),
+        effect => Ok(ToolRule { effect: ToolEffect::deserialize(effect)?, paths: None }),
+    }
 }
 
 impl Config {
@@ -266,18 +251,21 @@ impl Config {
         if let Some(confine) = &written.confine {
             config.confine = confine::Written::parse(confine).map_err(ConfigFault::Other)?;
         }
+        if let Some(extensions) = &written.extensions {
+            config.extensions = Choices::parse(extensions).map_err(ConfigFault::Other)?.into();
+        }
         config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
         let mut patterns = 0;
         for (tool, written) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
             patterns += glob.size();
             if patterns > MAX_TOOL_PATTERNS {
-                let why = format!("up to here the names stand for more than {MAX_TOOL_PATTERNS} patterns");
+                let why = format!("the names up to here expand to more than {MAX_TOOL_PATTERNS} patterns");
                 return Err(ConfigFault::Tool { tool, why });
             }
             match rule(&written) {
-                Some(rule) => config.tools.push((tool, glob, rule)),
-                None => return Err(ConfigFault::Tool { tool, why: ENTRY.to_owned() }),
+                Ok(rule) => config.tools.push((tool, glob, rule)),
+                Err(_) => return Err(ConfigFault::Tool { tool, why: ENTRY.to_owned() }),
             }
         }
         Ok(config)
@@ -303,9 +291,9 @@ impl Cache {
         self.good.clone()
     }
 
-    /// Takes in what the host saw of the file, and says whether the settings were read anew.
+    /// Takes in what the host saw of the file, and says whether the settings were read again.
     pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
-        let stamp = if file.kind == Kind::Missing { 0 } else { file.stamp };
+        let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp };
         if self.stamp == stamp {
             return false;
         }
@@ -315,15 +303,15 @@ impl Cache {
             self.put_in_force(Config::default(), ports);
             return true;
         }
-        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
                 if let Some(key) = config.oversteps {
-                    ports.warn(&format!("`{key}` in `{PATH}` does not count: only `~/{PATH}`, the user's own, can say it"));
+                    ports.warn(&format!("`{key}` in `{PATH}` is ignored: only `~/{PATH}`, the user's own settings, can set it"));
                 }
                 if let Some(path) = config.confine.outside().next() {
                     ports.warn(&format!(
-                        "`{path}` in `confine.writable` of `{PATH}` does not count: it lies outside the workspace, and only `~/{PATH}`, the user's own, can name it"
+                        "`{path}` in `confine.writable` of `{PATH}` is ignored: it is outside the workspace, and only `~/{PATH}`, the user's own settings, can name it"
                     ));
                 }
                 self.put_in_force(config, ports);
@@ -332,7 +320,7 @@ impl Cache {
             Err(fault) => {
                 ports.warn(&format!("{fault}; the last good settings stay in force"));
                 // A process that begins now has none yet.
-                let kept = if first { state::good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
+                let kept = if first { state::last_good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
                 let Some(config) = kept else { return false };
                 self.put_in_force(config, ports);
             }
@@ -367,13 +355,13 @@ mod tests {
         for (text, said) in [
             ("{\n  \"programs\": \"maybe\"}", "line 2"),
             ("{", "line 1"),
-            (r#"{"tools": {"x": "fly"}}"#, "the tool `x`: say one of `read`"),
-            (r#"{"tools": {"x": {"paths": ["to"]}}}"#, "the tool `x`: say one of `read`"),
-            (r#"{"tools": {"x": {"effect": "read", "paths": [1]}}}"#, "the tool `x`: say one of `read`"),
+            (r#"{"tools": {"x": "fly"}}"#, "the tool `x`: use one of `read`"),
+            (r#"{"tools": {"x": {"paths": ["to"]}}}"#, "the tool `x`: use one of `read`"),
+            (r#"{"tools": {"x": {"effect": "read", "paths": [1]}}}"#, "the tool `x`: use one of `read`"),
             (r#"{"tools": {"x[": "read"}}"#, "the tool `x[`"),
             (r#"{"hooks": {"timeout": "soon"}}"#, "`hooks.timeout`"),
             (r#"{"secretPatterns": ["a", "("]}"#, "`secretPatterns[1]`"),
-            (r#"{"augment": {"sources": ["x"]}}"#, "the source \"x\" cannot be used"),
+            (r#"{"augment": {"sources": ["x"]}}"#, "the source \"x\" is invalid"),
         ] {
             let fault = Config::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(fault.contains(said), "{text}: {fault}");

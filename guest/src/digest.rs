@@ -58,7 +58,7 @@ impl fmt::Debug for Digest {
 
 /// A text that is no digest.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no digest: expected `sha256:` and 64 lower-case hex digits")]
+#[error("`{0}` is not a digest: expected `sha256:` and 64 lower-case hex digits")]
 pub struct NotADigest(String);
 
 impl FromStr for Digest {

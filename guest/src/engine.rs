@@ -1,14 +1,15 @@
-//! What passes between the gate and its host while something takes time: what happened, what to do about it.
+//! Inputs and commands that pass between the gate and its host while something takes time.
 //!
 //! The same as `engine.wit`, for everything below `component.rs`. Operations and tests write it as JSON: an input by its `type`
 //! (`machine`, `event`, `ended`, `found`, `listening`, `cancel`, `reload`, `shutdown`), a command by the `type` of its order.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::augment::{Answer, Lookup};
 use crate::json::{self, object};
 
-/// What the host tells about its machine.
+/// What the host reports about its machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The workspace's absolute path.
@@ -23,9 +24,9 @@ pub struct Machine {
     pub confines: bool,
 }
 
-/// What came of a program or a prompt.
+/// How a program or a prompt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnding {
     /// It ran.
     Exited {
         /// None where a signal ended it.
@@ -37,7 +38,7 @@ pub enum Ending {
         /// Whether either was cut.
         truncated: bool,
     },
-    /// The program, or whoever runs prompts, is not there.
+    /// The program, or the prompt runner, is missing.
     Missing,
     /// This file is not what was approved.
     Changed(String),
@@ -66,7 +67,7 @@ pub enum Input {
         /// The command that began it.
         command: u64,
         /// How it ended.
-        ending: Ending,
+        ending: RunEnding,
     },
     /// A lookup has ended.
     Found {
@@ -103,9 +104,9 @@ pub struct Copy {
     pub folders: Vec<String>,
 }
 
-/// What a program is run with.
+/// The environment of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct RunEnvironment {
     /// The hook it runs for.
     pub hook: String,
     /// The id of the run's record.
@@ -120,6 +121,13 @@ pub struct Surroundings {
     pub output_bytes: u64,
 }
 
+/// That a program is to run confined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confine {
+    /// The session whose intent says what it may change, where it runs for one.
+    pub session: Option<String>,
+}
+
 /// An instruction to the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
@@ -132,7 +140,9 @@ pub enum Order {
         /// The copy it runs from.
         copy: Option<Copy>,
         /// What else it is run with.
-        surroundings: Surroundings,
+        surroundings: RunEnvironment,
+        /// Whether it is to run confined. The gate writes that into the words, so no host is told of it.
+        confine: Option<Confine>,
     },
     /// Have a prompt answered.
     Prompt {
@@ -141,13 +151,13 @@ pub enum Order {
         /// Who answers it where the host does not.
         argv: Vec<String>,
         /// What that is run with.
-        surroundings: Surroundings,
+        surroundings: RunEnvironment,
     },
     /// Look something up.
     LookUp(Lookup),
     /// End what a command began.
     Cancel(u64),
-    /// Give an answer to whoever asked.
+    /// Give the answer to a request.
     Reply {
         /// The number of the question.
         number: u64,
@@ -222,7 +232,7 @@ impl Input {
             "ended" => Self::Ended { command: number("command"), ending: ending(input) },
             "found" => Self::Found {
                 command: number("command"),
-                answer: input.get("answer").and_then(Answer::from_json).unwrap_or(Answer::Unavailable),
+                answer: input.get("answer").and_then(|answer| Answer::deserialize(answer).ok()).unwrap_or(Answer::Unavailable),
             },
             "listening" => Self::Listening { trigger: text("trigger").unwrap_or_default(), failed: text("failed") },
             "cancel" => Self::Cancel(text("run").unwrap_or_default()),
@@ -233,19 +243,19 @@ impl Input {
     }
 }
 
-fn ending(input: &Value) -> Ending {
+fn ending(input: &Value) -> RunEnding {
     let text = |key: &str| json::text(input, key).unwrap_or_default().to_owned();
     match input.get("exit") {
-        Some(exit) => Ending::Exited {
+        Some(exit) => RunEnding::Exited {
             code: exit.as_i64().and_then(|code| i32::try_from(code).ok()),
             stdout: text("stdout"),
             stderr: text("stderr"),
             truncated: input.get("truncated") == Some(&Value::Bool(true)),
         },
-        None if input.get("changed").is_some() => Ending::Changed(text("changed")),
-        None if input.get("missing").is_some() => Ending::Missing,
-        None if input.get("canceled").is_some() => Ending::Canceled,
-        None => Ending::Failed(text("failed")),
+        None if input.get("changed").is_some() => RunEnding::Changed(text("changed")),
+        None if input.get("missing").is_some() => RunEnding::Missing,
+        None if input.get("canceled").is_some() => RunEnding::Canceled,
+        None => RunEnding::Failed(text("failed")),
     }
 }
 
@@ -264,7 +274,7 @@ impl Order {
     /// The order as JSON, by its `type`.
     pub fn to_json(&self) -> Value {
         match self {
-            Self::Run { argv, stdin, copy, surroundings } => {
+            Self::Run { argv, stdin, copy, surroundings, .. } => {
                 let copy = copy.as_ref().map(Copy::to_json).unwrap_or_default();
                 let mut fields = vec![("type", "run".into()), ("argv", argv.clone().into()), ("stdin", stdin.as_str().into())];
                 fields.push(("copy", copy));
@@ -316,7 +326,7 @@ impl Copy {
     }
 }
 
-impl Surroundings {
+impl RunEnvironment {
     fn fields(&self) -> [(&'static str, Value); 6] {
         let set = self.set.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
         [

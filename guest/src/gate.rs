@@ -1,17 +1,20 @@
-//! The gate: rules on calls, settles them, and keeps who works for what.
+//! The gate: rules on calls, settles them, and tracks which intent each session works for.
 
 mod adopting;
 mod aftermath;
 mod check;
+pub mod condition;
 mod confined;
-mod entering;
 mod events;
 mod guard;
 mod late;
 mod left_behind;
+mod notices;
 pub mod on_fault;
+mod own_programs;
 mod prompt;
 mod reconcile;
+mod recorder;
 mod scratch;
 mod settle;
 mod unrecorded;
@@ -25,26 +28,31 @@ use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
+use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
-use crate::intents::context::{self, MOST_RECENT};
+use crate::inflight::late as watch;
+use crate::inflight::lease;
+use crate::inflight::pending::{self, Over};
+use crate::inflight::rulings;
+use crate::intents::context::{self, MAX_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
-use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
-use crate::ledger::Errands;
+use crate::ledger::LedgerJobs;
 use crate::ledger::entry::Entry;
-use crate::ledger::late as watch;
-use crate::ledger::pending::{Over, Pending};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::{self, checkpoint, rulings};
-use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::ledger::{self, checkpoint};
+use crate::ports::{Facts, FileFault, Ports, Question};
 use crate::state;
-use late::Moment;
+pub use confined::HostCommand;
+use late::ComparisonTime;
+use notices::Notices;
 use on_fault::OnFault;
-pub use settle::{Outcome, Settlement};
+use recorder::Recorder;
+pub use settle::{CallOutcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
 const RECENT_BYTES: u64 = 1 << 20;
@@ -58,30 +66,23 @@ pub struct Gate {
     /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
     governed: bool,
-    /// Entries that could not be entered yet.
-    waiting: Vec<entering::Waiting>,
-    /// Why the ledger could not be written when it was last tried.
-    ledger_fault: Option<FileFault>,
-    /// The stamps of the checkpoint and of the ledger when they were last compared.
-    compared: Option<(u64, u64)>,
-    /// What is the user's own and no agent's to change.
+    recorder: Recorder,
+    /// The user's own files, which an agent may not change.
     guarded: Guarded,
     /// What the user says about confinement.
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
-    /// Calls under way that could not be kept in the state.
-    here: Vec<(String, Pending)>,
-    /// What is to be said with the answer that is being made.
-    remarks: Vec<String>,
-    /// What the gate itself has to say about events that hooks have not answered yet.
-    owed: Vec<events::Owed>,
-    /// The agent program above whoever asks, where the host has told of one.
+    /// Programs of hooks under way that run confined.
+    running: Vec<own_programs::Running>,
+    notices: Notices,
+    /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
-    pub(crate) errands: Errands,
+    pub(crate) ledger_jobs: LedgerJobs,
     knowledge: Knowledge,
     hooks: Hooks,
+    extensions: Extensions,
 }
 
 /// Why an intent could not be selected.
@@ -96,7 +97,7 @@ pub enum Refusal {
         open: String,
     },
     /// It is completed or abandoned.
-    #[error("the intent {intent} is {status} and takes no more changes; choose one of: {open}")]
+    #[error("the intent {intent} is {status} and accepts no more changes; choose one of: {open}")]
     IntentClosed {
         /// The intent.
         intent: String,
@@ -109,7 +110,7 @@ pub enum Refusal {
     #[error("{0}")]
     NotGoverned(String),
     /// The selection could not be kept.
-    #[error("the selection cannot be kept: {0}")]
+    #[error("the selection cannot be saved: {0}")]
     NotKept(FileFault),
 }
 
@@ -128,25 +129,25 @@ impl Refusal {
 impl Gate {
     /// A gate onto a world.
     pub fn new(ports: Ports) -> Self {
+        let mut hooks = Hooks::default();
+        hooks.registry.translate_with(call::claude_words::calls);
         Self {
             ports,
             intents: file::Cache::default(),
             config: config::Cache::default(),
             selections: selection::Cache::default(),
             governed: false,
-            waiting: Vec::new(),
-            ledger_fault: None,
-            compared: None,
+            recorder: Recorder::default(),
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
-            here: Vec::new(),
-            remarks: Vec::new(),
-            owed: Vec::new(),
+            running: Vec::new(),
+            notices: Notices::default(),
             agent_above: None,
-            errands: Errands::default(),
+            ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
-            hooks: Hooks::default(),
+            hooks,
+            extensions: Extensions::default(),
         }
     }
 
@@ -167,7 +168,7 @@ impl Gate {
         // A session begins here, and there is a moment to clear away what others left.
         self.settle_left_behind(Over::Nothing, now);
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         lease::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
@@ -213,7 +214,7 @@ impl Gate {
         }
     }
 
-    /// The session's intent, if it has one that still stands in the file.
+    /// The session's intent, if it has one that still is in the file.
     pub fn current(&mut self, session: &str) -> Option<Intent> {
         let Governance::By(intents) = self.governance() else { return None };
         self.selected(session, &intents)
@@ -221,18 +222,18 @@ impl Gate {
 
     /// What the model should know about the session's intent; empty where there is none.
     pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
-        self.current(session).map_or_else(String::new, |intent| self.told_of(&intent, limit_chars))
+        self.current(session).map_or_else(String::new, |intent| self.prompt_context(&intent, limit_chars))
     }
 
-    /// What a model should know about an intent, whoever works for it.
+    /// The context for an intent, whichever session works for it.
     pub fn context_of(&mut self, intent: &str, limit_chars: usize) -> Result<String, Refusal> {
         let (intent, _) = self.find(intent)?;
-        Ok(self.told_of(&intent, limit_chars))
+        Ok(self.prompt_context(&intent, limit_chars))
     }
 
-    fn told_of(&self, intent: &Intent, limit_chars: usize) -> String {
+    fn prompt_context(&self, intent: &Intent, limit_chars: usize) -> String {
         let files = context::files_in_scope(intent, self.ports.workspace.as_ref());
-        let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MOST_RECENT, None, RECENT_BYTES, &self.ports);
+        let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MAX_RECENT, None, RECENT_BYTES, &self.ports);
         let recent: Vec<String> = recent.unwrap_or_default().entries.iter().map(Entry::summary).collect();
         context::context(intent, &files, &recent, limit_chars)
     }
@@ -243,7 +244,9 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                self.knowledge.plan(call, named, &config.augment, &self.ports)
+                let mut plan = self.knowledge.plan(call, named, &config.augment, &self.ports);
+                self.confine_servers(&mut plan, &call.session);
+                plan
             }
         }
     }
@@ -266,11 +269,41 @@ impl Gate {
         self.knowledge.listed(words, limit, &config.augment, &self.ports)
     }
 
+    /// Retries entries that could not be appended to the ledger, once their delay is over.
+    pub fn retry_ledger(&mut self) {
+        self.recorder.retry(&self.ports);
+    }
+
+    /// How many milliseconds from now the next retry is due.
+    pub fn retry_due_in(&self) -> Option<u64> {
+        self.recorder.due_in(&self.ports)
+    }
+
+    /// Whether a call that may change something was allowed, and nothing has reported how it ended.
+    pub(crate) fn is_under_way(&self, session: &str, call: &str) -> bool {
+        self.recorder.recall(&pending::key(session, call), &self.ports).is_some()
+    }
+
     /// The hooks as they are declared now, and the world that they look onto.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
-        let limits = self.settings().hooks;
-        self.hooks.refresh(limits, &self.ports);
+        let config = self.settings();
+        let facts = self.look(&extensions::questions());
+        self.refresh_extensions(&facts, &config);
+        self.hooks.refresh(config.hooks, &self.ports);
         (&mut self.hooks, &self.ports)
+    }
+
+    /// The extensions as they are now, the hooks, and the world that both look onto.
+    pub(crate) fn extensions(&mut self) -> (&Extensions, &Hooks, &Ports) {
+        self.hooks();
+        (&self.extensions, &self.hooks, &self.ports)
+    }
+
+    /// Takes in what the host saw of [`extensions::questions`], so that what extensions bring counts at once.
+    fn refresh_extensions(&mut self, facts: &[Facts], config: &Config) {
+        if self.extensions.refresh(facts, &config.extensions, self.hooks.machine(), &self.ports) {
+            self.hooks.registry.bring(self.extensions.hooks());
+        }
     }
 
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.
@@ -323,11 +356,11 @@ impl Gate {
     }
 
     fn governance(&mut self) -> Governance {
-        let facts = self.look(&bearings());
+        let facts = self.look(&governance_questions());
         self.governance_by(&facts)
     }
 
-    /// The governance, given what the host saw of [`bearings`].
+    /// The governance, given what the host saw of [`governance_questions`].
     fn governance_by(&mut self, facts: &[Facts]) -> Governance {
         let governance = match facts {
             [folder, file, ..] => self.intents.governance(folder, file, &self.ports),
@@ -335,22 +368,6 @@ impl Gate {
         };
         self.governed = !matches!(governance, Governance::None);
         governance
-    }
-
-    /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of [`ledger_questions`].
-    /// Returns what to say.
-    fn watch_ledger(&mut self, governed: bool, facts: &[Facts]) -> Option<String> {
-        let [kept, ledger] = facts else { return None };
-        if !governed {
-            self.compared = None;
-            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(&self.ports) };
-        }
-        let stamps = (kept.stamp, ledger.stamp);
-        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
-            return None;
-        }
-        self.compared = Some(stamps);
-        checkpoint::check(&self.ports)
     }
 
     fn look(&self, questions: &[Question]) -> Vec<Facts> {
@@ -364,6 +381,6 @@ fn ledger_questions() -> [Question; 2] {
 }
 
 /// What tells whether and how a workspace is governed.
-fn bearings() -> [Question; 3] {
+fn governance_questions() -> [Question; 3] {
     [Question::project(".orchestration"), Question::project(file::PATH), Question::project(config::PATH)]
 }

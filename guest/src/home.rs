@@ -1,7 +1,18 @@
 //! What is the user's own: files below the home folder that no repository can ship.
 
-use crate::call::path::Location;
-use crate::ports::{Kind, Ports, Question, Root};
+use crate::effects::path::Location;
+use crate::ports::{FileKind, Ports, Question, Root};
+use crate::programs::{PROGRAMS, SKILL_FOLDERS};
+
+/// Tollgate's own folders there.
+const OWN: [&str; 2] = [".tollgate", ".ollm"];
+
+/// The parts of the home folder that a host lets the gate read, and no more: Tollgate's own folders, the settings in which agent programs
+/// store permissions, and the folders in which they keep skills.
+pub fn readable() -> impl Iterator<Item = &'static str> {
+    let settings = PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
+    OWN.into_iter().chain(settings).chain(SKILL_FOLDERS)
+}
 
 /// The user's own settings of Tollgate.
 pub const SETTINGS: &str = ".tollgate/config.json";
@@ -9,11 +20,11 @@ pub const SETTINGS: &str = ".tollgate/config.json";
 /// A larger file is a mistake.
 pub const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file of the user's says; none where there is none that can be read, and none where it stands in the workspace: the home
+/// What a file of the user's says; none where there is none that can be read, and none where it is in the workspace: the home
 /// folder may lie in it, be it, or lead into it by a link.
 pub fn read(path: &str, ports: &Ports) -> Option<Vec<u8>> {
     let question = Question { root: Root::Home, path: path.to_owned(), digest: false };
-    let facts = ports.workspace.inspect(&[question]).pop().filter(|facts| facts.kind == Kind::File)?;
+    let facts = ports.workspace.inspect(&[question]).pop().filter(|facts| facts.kind == FileKind::File)?;
     match Location::reported(&facts.real_path?) {
         Location::Outside(_) => ports.workspace.read(Root::Home, path, MAX_BYTES).ok(),
         Location::Inside(_) => None,
@@ -24,6 +35,13 @@ pub fn read(path: &str, ports: &Ports) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::ports::memory::{HOME, Memory};
+
+    #[test]
+    fn little_is_readable() {
+        let settings = [".claude/settings.json", ".codex/config.toml", ".gemini/settings.json"];
+        let expected: Vec<&str> = OWN.into_iter().chain(settings).chain(SKILL_FOLDERS).collect();
+        assert_eq!(readable().collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn what_stands_in_the_workspace_is_nobodys() {

@@ -1,6 +1,7 @@
 //! JSON by way of [`Value`], for everything but what runs for every byte of a call: a direct route for each type would be a
 //! third of the component.
 
+pub mod document;
 pub mod place;
 
 use serde::Serialize;
@@ -39,28 +40,4 @@ pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
 /// Reads any value. By its bytes, so that the component holds one parser and not another one for text.
 pub fn value(text: &str) -> Result<Value, Error> {
     serde_json::from_slice(text.as_bytes())
-}
-
-/// Takes a text out of an object; nothing where there is none.
-pub fn taken_text(object: &mut Value, key: &str) -> Option<String> {
-    match object.get_mut(key)?.take() {
-        Value::String(text) => Some(text),
-        _ => None,
-    }
-}
-
-/// Takes what may be missing or null out of an object; nothing where it is there and cannot be read.
-pub fn optional<T>(object: &mut Value, key: &str, read: impl FnOnce(&mut Value) -> Option<T>) -> Option<Option<T>> {
-    match object.get_mut(key) {
-        None | Some(Value::Null) => Some(None),
-        Some(value) => read(value).map(Some),
-    }
-}
-
-/// The same for a text.
-pub fn optional_text(object: &mut Value, key: &str) -> Option<Option<String>> {
-    optional(object, key, |value| match value.take() {
-        Value::String(text) => Some(text),
-        _ => None,
-    })
 }

@@ -4,35 +4,46 @@
 //! adding what is known about the concepts that the call names. All decisions are made here. Hosts only read and write
 //! files, run processes and keep timers, so the same bytes give the same answers in every host.
 //!
-//! # The house
+//! # Modules
 //!
-//! A call flows one way; modules further down never look up.
+//! A call flows from the top of this table to the bottom: a module uses those below it and never one above it, which
+//! `cargo xtask check` enforces.
 //!
-//! | module | what lives there |
+//! | module | what it does |
 //! | --- | --- |
-//! | `component` | the WebAssembly face, and the only file that touches generated bindings |
-//! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own words |
-//! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
-//! | [`wiring`] | how agent programs are wired to the gate: what `tollgate init` writes, what `tollgate doctor` finds |
-//! | [`gate`] | the three questions: may it run, what happened, what is known |
+//! | `component` | the WebAssembly exports and imports; the only module that touches generated bindings |
+//! | [`operations`] | the gate as JSON lines, which is what `tollgate eval` and every command speak |
+//! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own format |
+//! | [`wiring`] | connecting agent programs to the gate: what `tollgate init` writes, what `tollgate doctor` finds |
+//! | [`gate`] | rules on calls, settles them, and knows which intent each session works for |
 //! | [`person`] | what only a person may do, and who counts as one |
-//! | [`confine`] | what a command may change, for the kernel to hold it to |
+//! | [`confine`] | what a shell command may change, for the kernel to enforce |
 //! | [`ruling`] | the verdict, its code, its reason |
-//! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
-//! | [`config`] | the workspace's own settings |
-//! | [`intents`] | what the work is for, who works for it, what it owns |
-//! | [`ledger`] | what happened, one line per changed file |
-//! | [`augment`] | what is known about the concepts that a call names |
+//! | [`call`] | what a tool call means: tools, arguments, patches and shell commands become effects on paths |
+//! | [`extensions`] | folders that bring hooks, MCP servers, settings and skills: discovery, trust, enablement |
+//! | [`servers`] | MCP servers: what a person says about their tools, and what they claim themselves |
+//! | [`config`] | the settings of the workspace and of the user |
 //! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
-//! | [`engine`] | what passes between the gate and its host while something takes time |
+//! | [`engine`] | inputs and commands that pass between the gate and its host while something takes time |
+//! | [`augment`] | what is known about the concepts that a call names |
+//! | [`inflight`] | calls that are allowed and not yet settled: pending records, leases, snapshots |
+//! | [`ledger`] | what happened, one line per changed file |
+//! | [`intents`] | the intents of a workspace, which one a session works for, and what it owns |
+//! | [`state`] | files that the gate keeps between calls |
+//! | [`home`] | files of the user's home folder that the host exposes |
+//! | [`ports`] | everything the gate needs from its host, as traits, with an in-memory implementation for tests |
+//! | [`tool_call`] | a tool call as an agent proposed it |
 //! | [`programs`] | what is known about each agent program: its tools, payloads and answers, settings files, processes |
-//! | [`redact`] | text without its secrets |
-//! | [`state`] | the gate's memory between calls |
-//! | [`ports`] | everything the gate needs from outside, as traits, with a world in memory |
+//! | [`effects`] | paths and what is done to them |
+//! | [`redact`] | removes secrets from text |
+//! | [`json`] | JSON with positions and comments |
+//! | [`yaml`] | YAML with positions |
+//! | [`glob`] | path patterns |
+//! | [`digest`] | SHA-256 digests |
 //!
 //! # What it does not do
 //!
-//! It opens no file, no socket and no process of its own, it never waits, and it keeps nothing in memory that it could
+//! It opens no file, no socket and no process of its own, it never waits, and it stores nothing in memory that it could
 //! not read again: an instance that fails is thrown away and the next one carries on.
 //!
 //! # An example
@@ -59,12 +70,15 @@ mod component;
 pub mod config;
 pub mod confine;
 pub mod digest;
+pub mod effects;
 pub mod engine;
 pub mod exchange;
+pub mod extensions;
 pub mod gate;
 pub mod glob;
 pub mod home;
 pub mod hooks;
+pub mod inflight;
 pub mod intents;
 pub mod json;
 pub mod ledger;
@@ -76,4 +90,6 @@ pub mod redact;
 pub mod ruling;
 pub mod servers;
 pub mod state;
+pub mod tool_call;
 pub mod wiring;
+pub mod yaml;

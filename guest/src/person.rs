@@ -1,7 +1,7 @@
-//! What only a person may do, and who counts as one.
+//! Decides whether a command was given by a person, for what only a person may do.
 //!
 //! Some commands change the gate itself, its approvals, its wiring or its ledger. An agent's shell command that gives one is
-//! denied by what it says ([`controls`](crate::call::effect::Footprint::controls)), but a command can be hidden from whoever
+//! denied by what it says ([`controls`](crate::effects::Footprint::controls)), but a command can be hidden from whoever
 //! reads it. So the command line asks here as well, whatever led to it:
 //!
 //! 1. Below an agent program nobody is a person. The host tells which processes stand above, and which variables are set.
@@ -13,12 +13,12 @@
 //! Whoever runs as the same user and takes the trouble to leave its own process tree, to shed its variables and to play a
 //! terminal gets past this. That takes a program written for it, which reading and confinement are there for.
 
-use crate::ledger::entry::{self, Entry, Person, ScopeValidation};
+use crate::ledger::entry::{Entry, Person, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ports::Ports;
 use crate::programs::process;
 
-/// Under which session a person's commands are entered: they belong to no agent's.
+/// The session under which a person's commands are entered.
 pub const SESSION: &str = "tollgate";
 
 /// A word of a command is cut here in the ledger.
@@ -27,7 +27,7 @@ const MAX_CHARS: usize = 200;
 /// A command has no more words there, and changes no more files.
 const MAX_WORDS: usize = 32;
 
-/// A process that stands above the one that asks.
+/// An ancestor of the process that asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
     /// Its number.
@@ -38,9 +38,9 @@ pub struct Process {
     pub words: Vec<String>,
 }
 
-/// What a host can tell about who asks.
+/// What a host knows about the caller of a command.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct Caller {
     /// The processes above, and those at the other end of the terminal.
     pub above: Vec<Process>,
     /// The names of the variables that are set, here or above.
@@ -54,22 +54,22 @@ pub struct Surroundings {
 /// Why a command was not given by a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPerson {
-    /// An agent program stands above.
+    /// An agent program is among the ancestors.
     #[error(
-        "`tollgate {command}` is for a person to run, and it was started by {agent}; nothing was changed. A person can run it in \
+        "`tollgate {command}` may only be run by a person, and it was started by {agent}; nothing was changed. A person can run it in \
          a terminal of their own"
     )]
     BelowAgent {
         /// The command, without its options.
         command: String,
-        /// What stands above.
+        /// What is above.
         agent: String,
     },
     /// Nobody can be asked.
     #[error(
-        "`tollgate {command}` is for a person to run, and there is no terminal to ask one on; `--yes` does not stand for a person. \
-         Nothing was changed. A person can run it in a terminal; how the owner of a machine lets it run where nobody is there is \
-         in docs/hosts.md"
+        "`tollgate {command}` may only be run by a person, and there is no terminal to ask one on; `--yes` does not replace a person. \
+         Nothing was changed. A person can run it in a terminal; docs/hosts.md says how the owner of a machine lets it run \
+         unattended"
     )]
     NoTerminal {
         /// The command, without its options.
@@ -77,8 +77,8 @@ pub enum NoPerson {
     },
 }
 
-impl Surroundings {
-    /// The agent program that stands above, for a message.
+impl Caller {
+    /// The agent program that is above, for a message.
     pub fn agent(&self) -> Option<String> {
         let found = |process: &Process| Some((process.id, process::of_process(&process.name, &process.words)?));
         if let Some((id, title)) = self.above.iter().find_map(found) {
@@ -112,27 +112,8 @@ pub fn person(user: &str, command: &[String], changed: &[String], ports: &Ports)
 /// The entry for a command that a person gave.
 pub fn entry(person: Person, ports: &Ports) -> Entry {
     let name: Vec<&str> = person.command.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).take(2).collect();
-    Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
-        intent_id: None,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: name.join(" "),
-        mutation_class: MutationClass::Configuration,
-        file: None,
-        content_hash: None,
-        scope_validation: ScopeValidation::Exempt,
-        success: true,
-        error: None,
-        concurrent: None,
-        late: None,
-        reverts: None,
-        person: Some(person),
-        saw: None,
-        follows: None,
-    }
+    let entry = Entry::new(SESSION, &name.join(" "), MutationClass::Configuration, ports.clock.now(), ports);
+    Entry { scope_validation: ScopeValidation::Exempt, person: Some(person), ..entry }
 }
 
 #[cfg(test)]
@@ -159,7 +140,7 @@ mod tests {
             (vec![], "OPENCODE", true, false, Some("OpenCode")),
             (vec![], "CODEX_THREAD_ID", true, false, Some("Codex")),
         ] {
-            let surroundings = Surroundings { above, variables: words(variables), terminal, unattended };
+            let surroundings = Caller { above, variables: words(variables), terminal, unattended };
             let refused = surroundings.check(&words("hooks approve x --yes")).err().map(|why| why.to_string());
             match (expected, &refused) {
                 (None, None) => {}

@@ -1,4 +1,4 @@
-//! Text without its secrets, so that nothing the gate writes down or passes on gives one away.
+//! Removes secrets from text, so that nothing the gate writes down or passes on gives one away.
 //!
 //! A secret is known by its own shape (`shape`) or by what stands before it (`label`). A wrong guess costs a word
 //! of a message, a missed one a password, so values in doubt are hidden. The text is read once, in linear time, and
@@ -28,14 +28,36 @@ const MARK: &str = "[REDACTED]";
 /// What a text is replaced by that could not be searched within the budget: it is never shown unsearched.
 const WITHHELD: &str = "[REDACTED: too long to search]";
 
-/// What the workspace calls secret, besides what everybody does.
-#[derive(Debug, Default)]
-pub struct Secrets(RefCell<Rc<[Pattern]>>);
+/// What the workspace calls secret, besides what everybody does, and the secrets of extensions.
+#[derive(Default)]
+pub struct Secrets {
+    patterns: RefCell<Rc<[Pattern]>>,
+    values: RefCell<Vec<String>>,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
 
 impl Secrets {
     /// From now on these patterns.
     pub fn set(&self, patterns: Rc<[Pattern]>) {
-        self.0.replace(patterns);
+        self.patterns.replace(patterns);
+    }
+
+    /// From now on these texts, as they stand and as JSON writes them.
+    pub fn hide(&self, values: Vec<String>) {
+        let escaped = |value: &String| {
+            let json = Value::from(value.as_str()).to_string();
+            json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).map(str::to_owned)
+        };
+        let mut all: Vec<String> = values.iter().filter_map(escaped).chain(values.iter().cloned()).collect();
+        all.retain(|value| !value.is_empty());
+        all.sort_unstable();
+        all.dedup();
+        self.values.replace(all);
     }
 
     /// The text without its secrets.
@@ -54,9 +76,12 @@ impl Secrets {
     }
 
     fn redact_within<'t>(&self, text: &'t str, more: &[Pattern], budget: &mut Budget) -> Cow<'t, str> {
-        let own = self.0.borrow();
+        let own = self.patterns.borrow();
         // All look at the text as it is: what one hides must not keep another from knowing its own.
-        let mut hidden = hidden(text);
+        let mut hidden = secret_ranges(text);
+        for value in self.values.borrow().iter() {
+            hidden.extend(text.match_indices(value.as_str()).map(|(at, _)| at..at + value.len()));
+        }
         budget.grant(text.len());
         for pattern in own.iter().chain(more) {
             if pattern.cover(text, &mut hidden, budget).is_err() {
@@ -101,11 +126,11 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> Cow<'_, str> {
 
 /// Replaces secrets by `[REDACTED]`; labels, quotes and user names stay.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    without(text, hidden(text))
+    without(text, secret_ranges(text))
 }
 
 /// Where secrets stand, in order.
-fn hidden(text: &str) -> Vec<Range<usize>> {
+fn secret_ranges(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut hidden = Vec::new();
     let mut copied = 0;
@@ -114,11 +139,11 @@ fn hidden(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let rest = from(bytes, at);
-        // Looking back ends where the last secret did, as it does when the mark stands there.
+        // Looking back ends where the last secret did, as it does when the mark is there.
         let behind = bytes.get(copied..at).unwrap_or_default();
         let starts = is_name(*byte) && starts_word(behind);
         let found = if starts {
-            label::announced(rest, matches!(behind, [.., before, b' '] if before.is_ascii_alphabetic()))
+            label::announced_secret(rest, matches!(behind, [.., before, b' '] if before.is_ascii_alphabetic()))
         } else if rest.starts_with(b"://") {
             label::url_password(rest)
         } else {

@@ -1,8 +1,8 @@
-//! A verdict and why.
+//! Rulings: a verdict, its code and its reason.
 
 use serde::Serialize;
 
-use crate::call::effect::Effect;
+use crate::effects::Effect;
 
 /// Whether a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -16,7 +16,7 @@ pub enum Verdict {
     Deny,
 }
 
-/// The stable names of every reason there is.
+/// The stable code of each reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
     /// Every change is in the intent's scope.
@@ -86,7 +86,7 @@ impl Code {
     }
 }
 
-/// A verdict and why.
+/// A verdict, its code and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
     /// Whether the call may run.

@@ -1,4 +1,4 @@
-//! The gate's memory between calls: small files in the user's state folder, one per session and per call under way.
+//! The gate's state between calls: small files in the user's state folder, one per session and per pending call.
 //!
 //! They stand outside the workspace ([`Root::State`]), so that no repository can ship them and no program that works in the
 //! workspace comes across them. What is found there was written by a gate on this machine.
@@ -24,26 +24,26 @@
 
 mod own_program;
 
-use crate::call::path::Location;
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Listing, Ports, Question, Reach, Root};
+use crate::effects::path::Location;
+use crate::ports::{Expectation, FileFault, Listing, ListingLimits, Ports, Question, Root};
 
 pub use own_program::OwnProgram;
 
 /// No file of the state is longer.
-pub const MOST_BYTES: u64 = 4 << 20;
+pub const MAX_BYTES: u64 = 4 << 20;
 
 /// No file that is kept as the last good one is longer.
-const MOST_GOOD: u64 = 8 << 20;
+const MAX_GOOD: u64 = 8 << 20;
 
 /// The file for something known by a few words. They come from outside, so they are hashed and never become a path.
-pub fn path(drawer: &str, words: &[&str]) -> String {
+pub fn path(folder: &str, words: &[&str]) -> String {
     let mut key = Vec::new();
     for word in words {
         key.extend_from_slice(&(word.len() as u64).to_le_bytes());
         key.extend_from_slice(word.as_bytes());
     }
-    format!("{drawer}/{}.json", Digest::of(&key).short_hex())
+    format!("{folder}/{}.json", Digest::of(&key).short_hex())
 }
 
 /// What to ask the host about a file of the state.
@@ -73,7 +73,7 @@ pub fn remove(path: &str, ports: &Ports) -> Result<(), FileFault> {
 
 /// The files of one folder.
 pub fn list(folder: &str, limit: u32, ports: &Ports) -> Result<Listing, FileFault> {
-    ports.workspace.list(Root::State, folder, &Reach { depth: 1, limit, skip: Vec::new() })
+    ports.workspace.list(Root::State, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })
 }
 
 /// The state folder as a path of the workspace; none where it lies elsewhere, as it should. A home folder may lie in the
@@ -89,19 +89,19 @@ pub fn in_workspace(ports: &Ports) -> Option<String> {
 /// Keeps a text that could be used, for a process that begins when its file no longer can be.
 pub fn keep_good(name: &str, text: &[u8], ports: &Ports) {
     let path = format!("good/{name}");
-    if read(&path, MOST_GOOD, ports).is_ok_and(|kept| kept == text) {
+    if read(&path, MAX_GOOD, ports).is_ok_and(|kept| kept == text) {
         return;
     }
     if let Err(fault) = replace(&path, text, Expectation::Anything, ports) {
         ports.warn(&format!(
-            "`{path}` cannot be kept in the state folder, so a later fault in the file may go unnoticed: {fault}"
+            "`{path}` cannot be saved in the state folder, so a later fault in the file may go unnoticed: {fault}"
         ));
     }
 }
 
 /// The last text that could be used.
-pub fn good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
-    read(&format!("good/{name}"), MOST_GOOD, ports).ok()
+pub fn last_good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
+    read(&format!("good/{name}"), MAX_GOOD, ports).ok()
 }
 
 /// Takes it away.
@@ -109,11 +109,11 @@ pub fn forget_good(name: &str, ports: &Ports) {
     let path = format!("good/{name}");
     match remove(&path, ports) {
         Ok(()) | Err(FileFault::Missing) => {}
-        Err(fault) => ports.warn(&format!("`{path}` cannot be taken from the state folder: {fault}")),
+        Err(fault) => ports.warn(&format!("`{path}` cannot be removed from the state folder: {fault}")),
     }
 }
 
-/// Old files are looked for only once there are so many, because most processes end before they could matter.
+/// Old files are looked for only above this many, because most processes end before they could matter.
 const MANY: usize = 256;
 
 /// Takes away what nobody will ask for again: the files of a folder that their own content says are over. Returns them.
@@ -125,7 +125,7 @@ pub fn sweep(folder: &str, is_over: impl Fn(&[u8]) -> bool, ports: &Ports) -> Ve
     }
     for entry in listing.entries {
         let path = format!("{folder}/{}", entry.path);
-        let content = read(&path, MOST_BYTES, ports).unwrap_or_default();
+        let content = read(&path, MAX_BYTES, ports).unwrap_or_default();
         if is_over(&content) && remove(&path, ports).is_ok() {
             taken.push(path);
         }

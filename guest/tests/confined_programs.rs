@@ -6,12 +6,12 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::confine::Run;
-use tollgate_guest::confine::evidence;
-use tollgate_guest::engine::{Ending, Input, Machine, Order};
+use tollgate_guest::confine::evidence::{self, Key};
+use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
-use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::memory::{Memory, STATE};
 
 const UNREAD: &str = "python3 src/auth/make.py";
 
@@ -78,12 +78,44 @@ fn each_program_is_given_the_command_that_confines() {
         ("codex", payload("PreToolUse", "Bash", "c", UNREAD), "/hookSpecificOutput/updatedInput/command"),
         ("copilot", copilot, "/modifiedArgs/command"),
     ] {
+        // Copilot asks a person about every path outside of the workspace, so the name alone stands there.
+        let expected = if program == "copilot" { wrapped.trim_start_matches("/opt/bin/") } else { wrapped.as_str() };
         let answer = Place::new(true).answer(program, &payload);
-        assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some(wrapped.as_str()), "{program}: {answer}");
+        assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some(expected), "{program}: {answer}");
         // Where the host cannot, nothing is different.
         let answer = Place::new(false).answer(program, &payload);
         assert_eq!(answer.pointer(pointer), None, "{program}: {answer}");
     }
+}
+
+#[test]
+fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
+    // Read to the end, and the kernel cannot express it: it runs as it is.
+    let command = "cd docs && echo x > ../README.md";
+    let place = || {
+        let mut place = Place::new(true);
+        let scope = "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', README.md]}]";
+        place.world.write(".orchestration/active_intents.yaml", scope);
+        place.gate.select("s", "I").unwrap();
+        place
+    };
+    let copilot =
+        json!({"sessionId": "s", "cwd": "/workspace", "toolName": "bash", "toolUseId": "c", "toolArgs": {"command": command}});
+    let mut kept = place();
+    let answer = kept.answer("copilot", &copilot);
+    let given = answer.pointer("/modifiedArgs/command").and_then(Value::as_str).unwrap_or_default();
+    assert_eq!(given, format!("tollgate confine --session s --call c -- bash -c '{command}'"));
+    let kept_answer = kept.world.content(&format!("{STATE}/{}", Key::of_call("s", "c").path())).unwrap();
+    assert!(String::from_utf8(kept_answer).unwrap().contains(r#""run":"plain""#));
+    // Other programs have a new shell for every command.
+    for (program, event, tool) in [("gemini", "BeforeTool", "run_shell_command"), ("codex", "PreToolUse", "Bash")] {
+        let reply = place().respond(program, &payload(event, tool, "c", command));
+        assert!(reply.refused.is_none() && !reply.text.contains("tollgate confine"), "{program}: {}", reply.text);
+    }
+    // Where nothing confines, there is nothing to run it.
+    let mut without = place();
+    without.world.write_home(".tollgate/config.json", r#"{"confine": "off"}"#);
+    assert_eq!(without.answer("copilot", &copilot).pointer("/modifiedArgs"), None);
 }
 
 #[test]
@@ -136,7 +168,7 @@ fn the_end_of_a_call_is_told_under_the_command_that_ran() {
     let answer = place.answer("gemini", &before);
     let command = answer.pointer("/hookSpecificOutput/tool_input/command").and_then(Value::as_str).unwrap().to_owned();
     let call = command.split(' ').nth(5).unwrap().to_owned();
-    evidence::mark("s", &call, Run::Confined, &place.world.ports());
+    evidence::mark(&Key::of_call("s", &call), Run::Confined, &place.world.ports());
     let mut after = payload("AfterTool", "run_shell_command", "", &command);
     after.as_object_mut().unwrap().remove("tool_use_id");
     let told = place.answer("gemini", &after)["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
@@ -151,7 +183,7 @@ fn the_end_of_a_call_is_told_under_the_command_that_ran() {
 fn changes_beside_the_scope_are_taken_back() {
     let mut place = Place::new(true);
     place.respond("codex", &payload("PreToolUse", "Bash", "c", UNREAD));
-    evidence::mark("s", "c", Run::Confined, &place.world.ports());
+    evidence::mark(&Key::of_call("s", "c"), Run::Confined, &place.world.ports());
     place.world.write("docs/other.md", "changed");
     let after = payload("PostToolUse", "Bash", "c", UNREAD);
     let progress = place.exchanges.respond(&mut place.gate, "codex", None, after.to_string().as_bytes());
@@ -171,12 +203,12 @@ fn changes_beside_the_scope_are_taken_back() {
     }
     assert_eq!(plan(&argv[3])["path"], "docs/other.md");
     assert_eq!(plan(&argv[3])["error"]["code"], "needs_person");
-    let ending = Ending::Exited { code: Some(2), stdout: String::new(), stderr: "it is gone\n".to_owned(), truncated: false };
+    let ending = RunEnding::Exited { code: Some(2), stdout: String::new(), stderr: "it is gone\n".to_owned(), truncated: false };
     let commands = place.step(Input::Ended { command: command.id, ending });
     let reply = commands.iter().find_map(|command| match &command.order {
         Order::Reply { number: of, answer, .. } if *of == number => Some(String::from_utf8_lossy(answer).into_owned()),
         _ => None,
     });
     let told = reply.unwrap();
-    assert!(told.contains("`docs/other.md`") && told.contains("was not taken back: it is gone"), "{told}");
+    assert!(told.contains("`docs/other.md`") && told.contains("was not reverted: it is gone"), "{told}");
 }

@@ -89,6 +89,13 @@ fn rulings() {
         ("systemd-run --user rm x", "ask unknown_effects", "ask unknown_effects"),
         ("echo 'rm x' | at now", "ask unknown_effects", "ask unknown_effects"),
         ("ssh localhost rm x", "allow in_scope", "ask unknown_effects"),
+        ("docker logs api --tail 100", "allow in_scope", "allow confined confined"),
+        ("docker -H tcp://other ps", "allow in_scope", "ask unknown_effects"),
+        ("xdotool type 'rm x'", "allow in_scope", "ask unknown_effects"),
+        ("cmd.exe /c del x", "ask unknown_effects", "ask unknown_effects"),
+        ("robocopy.exe a b", "allow in_scope", "ask unknown_effects"),
+        ("sccache cc -o src/auth/x x.c", "allow in_scope", "ask unknown_effects"),
+        ("nvim --server /tmp/s --remote-send x", "allow in_scope", "ask unknown_effects"),
         ("./gradlew test", "allow in_scope", "ask unknown_effects"),
         ("./gradlew --no-daemon test", "allow in_scope", "allow confined confined"),
         ("curl --unix-socket /var/run/docker.sock http://x/", "ask unknown_effects", "ask unknown_effects"),
@@ -217,7 +224,7 @@ fn siblings_are_put_back() {
         ]
     );
     let notice = answer["notice"].as_str().unwrap();
-    assert!(notice.contains("`docs/new.md`, `docs/other.md`") && notice.contains("put back as they were"), "{notice}");
+    assert!(notice.contains("`docs/new.md`, `docs/other.md`") && notice.contains("were restored"), "{notice}");
     // Settings can leave it to a person.
     let mut place = Place::new(SCOPE);
     place.world.write_home(".tollgate/config.json", r#"{"confine": {"restore": false}}"#);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
-use tollgate_guest::ports::{Facts, FileFault, Listing, Question, Reach, Root, Tail, Workspace};
+use tollgate_guest::ports::{Facts, FileFault, Listing, ListingLimits, Question, Root, Tail, Workspace};
 
 /// A workspace that counts what it is asked.
 struct Counted {
@@ -49,7 +49,7 @@ impl Workspace for Counted {
         self.world.read_tail(root, path, limit_bytes)
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         self.count("list");
         self.listed.borrow_mut().push(directory.to_owned());
         self.world.list(root, directory, reach)
@@ -97,6 +97,47 @@ fn a_call_crosses_as_often_as_it_must() {
         perform(&mut gate, line.as_bytes());
         assert_eq!(*counted.asked.borrow(), expected, "{call}");
     }
+}
+
+/// Without a folder of extensions nothing is read or listed for them; with a hundred of them, each manifest is read once, and a call
+/// asks two questions more.
+#[test]
+fn extensions_are_read_once() {
+    let world = Memory::new();
+    world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    world.write("src/a", "a");
+    let counted = Rc::new(Counted {
+        world: world.clone(),
+        asked: RefCell::default(),
+        listed: RefCell::default(),
+        followed: Cell::default(),
+    });
+    let mut ports = world.ports();
+    ports.workspace = counted.clone();
+    let mut gate = Gate::new(ports);
+    perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"I"}"#);
+    let asked = |gate: &mut Gate| {
+        counted.asked.borrow_mut().clear();
+        perform(gate, br#"{"op":"pre-tool","session":"s","call":"c","tool":"read","args":{"filePath":"src/a"}}"#);
+        let asked = counted.asked.borrow();
+        ["inspect", "list", "read"].map(|what| asked.iter().filter(|other| **other == what).count())
+    };
+    asked(&mut gate);
+    assert_eq!(asked(&mut gate), [2, 0, 0], "there are none");
+    for at in 0..100 {
+        let skills: Vec<_> =
+            (0..10).map(|skill| serde_json::json!({"name": format!("s{skill}"), "description": "d", "prompt": "p"})).collect();
+        let hooks = serde_json::json!([{"name": "h", "event": "after_agent", "prompt": "p"}]);
+        let manifest = serde_json::json!({"name": format!("e{at}"), "version": "1", "skills": skills, "hooks": hooks});
+        world.write_home(&format!(".tollgate/extensions/e{at}/manifest.json"), manifest.to_string());
+    }
+    let [_, listed, read] = asked(&mut gate);
+    // The user's settings are read for them as well.
+    assert_eq!((listed, read), (1, 101), "all are found");
+    assert_eq!(asked(&mut gate), [3, 1, 0], "and kept");
+    world.write_home(".tollgate/extensions/e7/manifest.json", r#"{"name": "e7", "version": "2"}"#);
+    assert_eq!(asked(&mut gate)[2], 1, "what has changed is read again, alone");
 }
 
 /// A tree is listed once, however much is in it and however often it is written to, and its links are followed all at once.

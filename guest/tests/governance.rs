@@ -12,7 +12,7 @@ use tollgate_guest::engine::Input;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
-use tollgate_guest::ports::{Facts, FileFault, Level, Listing, Question, Reach, Root, Tail, Workspace};
+use tollgate_guest::ports::{Facts, FileFault, Listing, ListingLimits, LogLevel, Question, Root, Tail, Workspace};
 
 const INTENTS: &str = "
 - {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
@@ -53,7 +53,7 @@ impl House {
     }
 
     fn warned(&self, text: &str) -> bool {
-        self.world.logged().iter().any(|(level, line)| *level != Level::Debug && line.contains(text))
+        self.world.logged().iter().any(|(level, line)| *level != LogLevel::Debug && line.contains(text))
     }
 }
 
@@ -234,7 +234,7 @@ fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
         (&entry["scope_validation"], &entry["file"], &settled["entries"][1]),
         (&json!("FAIL"), &Value::Null, &Value::Null)
     );
-    assert!(settled["notice"].as_str().unwrap().contains("the snapshot from before is gone"), "{settled}");
+    assert!(settled["notice"].as_str().unwrap().contains("the snapshot taken before it is gone"), "{settled}");
 }
 
 /// What the session itself does while its program runs is entered once, under the intent it was ruled under.
@@ -448,20 +448,20 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     let settled = house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
     assert_eq!(settled["entries"], json!([]));
     assert!(settled["notice"].as_str().unwrap().contains("the disk is full"), "{settled}");
-    assert!(house.gate.due_in().is_some());
+    assert!(house.gate.retry_due_in().is_some());
     house.world.refuse_writes(None);
-    house.gate.enter_again();
-    assert_eq!(house.gate.due_in(), None);
+    house.gate.retry_ledger();
+    assert_eq!(house.gate.retry_due_in(), None);
     assert_eq!(String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap().lines().count(), 1);
     // A second time it does not come back soon.
     house.call("pre-tool", "s", "2", "write", write("src/auth/b.ts"));
     house.world.write("src/auth/b.ts", "new");
     house.world.refuse_writes(Some(FileFault::Busy));
     house.call("post-tool", "s", "2", "write", write("src/auth/b.ts"));
-    house.gate.enter_again();
-    assert_eq!(house.gate.due_in(), None);
+    house.gate.retry_ledger();
+    assert_eq!(house.gate.retry_due_in(), None);
     assert!(
-        house.world.logged().iter().any(|(level, line)| *level == Level::Error && line.contains("`write` on `src/auth/b.ts`"))
+        house.world.logged().iter().any(|(level, line)| *level == LogLevel::Error && line.contains("`write` on `src/auth/b.ts`"))
     );
     house.world.refuse_writes(None);
     expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
@@ -497,11 +497,11 @@ fn a_fault_before_a_tool_asks_unless_the_user_lets_it_pass() {
         expect(&ruling, verdict, code);
         expect(&house.call("pre-tool", "s", "2", "read", json!({"filePath": "src/auth/a.ts"})), "allow", "read_only");
         expect(&house.call("pre-tool", "s", "3", "write", write("README.md")), "deny", "out_of_scope");
-        assert_eq!(house.warned("`on_fault` in `.tollgate/config.json` does not count"), of_workspace == Some(allows));
+        assert_eq!(house.warned("`on_fault` in `.tollgate/config.json` is ignored"), of_workspace == Some(allows));
     }
 }
 
-/// Intents that are there and cannot be looked at may say anything. Missing or broken ones say nothing.
+/// Intents that are there and cannot be inspected may say anything. Missing or broken ones say nothing.
 #[test]
 fn intents_that_cannot_be_looked_at_ask() {
     type Make = fn(&Memory);
@@ -511,7 +511,7 @@ fn intents_that_cannot_be_looked_at_ask() {
         ("broken", |world| world.write(PATH, "active_intents: [unclosed"), "allow"),
         ("a folder", |world| world.mkdir(PATH), "ask"),
         ("too large", |world| world.write(PATH, " ".repeat((8 << 20) + 1)), "ask"),
-        ("a circle", |world| world.symlink("active_intents.yaml", PATH), "ask"),
+        ("a loop", |world| world.symlink("active_intents.yaml", PATH), "ask"),
         ("outside", |world| world.symlink("/home/user/intents.yaml", PATH), "ask"),
     ];
     for (name, make, verdict) in cases {
@@ -543,7 +543,7 @@ fn strict_settings_turn_faults_into_a_question() {
     // The person let it run; it is entered as soon as the ledger can be written, and then nobody is asked any more.
     house.world.write("src/auth/b.ts", "new");
     house.call("post-tool", "s", "2", "write", write("src/auth/b.ts"));
-    house.gate.enter_again();
+    house.gate.retry_ledger();
     expect(&house.call("pre-tool", "s", "4", "write", write("src/auth/a.ts")), "ask", "gate_fault");
     house.world.refuse_writes(None);
     house.world.write("src/auth/a.ts", "new");
@@ -585,7 +585,7 @@ fn what_dead_sessions_left_is_cleared_away() {
     for number in 0..300 {
         house.call("pre-tool", "s", &number.to_string(), "write", write(&format!("src/auth/{number}")));
     }
-    let left = |house: &House, drawer: &str| house.world.count(&format!("{STATE}/{drawer}"));
+    let left = |house: &House, folder: &str| house.world.count(&format!("{STATE}/{folder}"));
     house.ask(json!({"op": "select-intent", "session": "t", "intent": "LOGIN"}));
     assert_eq!((left(&house, "calls"), left(&house, "leases") < 100), (300, true), "the clock has gone on by five minutes");
     house.world.pass(86_400_000);
@@ -638,7 +638,7 @@ impl Workspace for Trapping {
         self.world.read_tail(root, path, limit_bytes)
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         self.world.list(root, directory, reach)
     }
 }

@@ -110,7 +110,7 @@ fn a_failure_never_stops_the_next() {
     assert_eq!(house.ended(), ["fails failed", "garbage success", "hangs timeout", "gone failed", "last success"]);
     let log = house.log_text();
     assert!(log.contains("the hook `hangs` was ended: it took longer than 30000 ms"), "{log}");
-    assert!(log.contains("`garbage` printed something that is no JSON object; it counts as `continue`"), "{log}");
+    assert!(log.contains("`garbage` printed something that is not a JSON object; it counts as `continue`"), "{log}");
     let record = house.records().into_iter().rfind(|record| record["hook"] == "fails").unwrap();
     assert_eq!((&record["exit_code"], &record["attempts"]), (&json!(3), &json!(1)));
     assert!(record["output"].as_str().unwrap().ends_with("no token=[REDACTED]"), "{record}");
@@ -274,9 +274,9 @@ fn a_listener_that_cannot_be_had_disables_its_hooks() {
     assert_eq!(house.listening(), ["onDidSaveTextDocument"], "once for a trigger, and only where somebody must listen");
     house.input(json!({"type": "listening", "trigger": "onDidSaveTextDocument", "failed": "no watches left"}));
     let listed = house.perform(&json!({"op": "hooks", "do": "list"}));
-    assert_eq!(listed["hooks"][0]["disabled_reason"], "nobody can listen to `onDidSaveTextDocument`: no watches left");
+    assert_eq!(listed["hooks"][0]["disabled_reason"], "nothing can listen to `onDidSaveTextDocument`: no watches left");
     assert_eq!(listed["hooks"][2]["enabled"], true);
-    assert!(house.log_text().contains("the hook `b` does not run: nobody can listen"));
+    assert!(house.log_text().contains("the hook `b` does not run: nothing can listen"));
     house.notify("onDidSaveTextDocument", json!({"file": "a"}));
     assert_eq!(house.runs().len(), 0);
 }
@@ -311,7 +311,7 @@ fn the_registry_is_changed_by_name() {
     let fault = house.perform(&json!({"op": "hooks", "do": "register", "hook": {"id": 3}}));
     assert_eq!(fault["error"]["code"], "not_done", "{fault}");
     let fault = house.perform(&json!({"op": "hooks", "do": "disable", "id": "nobody"}));
-    assert_eq!(fault["error"]["message"], "there is no hook `nobody`; declared are: own, a");
+    assert_eq!(fault["error"]["message"], "there is no hook `nobody`; declared hooks: own, a");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
         house.world.write(path, text);
         assert!(runs(&mut house).is_none(), "{path}");
         let reason = house.records().last().unwrap()["reason"].clone();
-        assert!(reason.as_str().unwrap().starts_with("it is no longer what was approved"), "{reason}");
+        assert!(reason.as_str().unwrap().starts_with("it has changed since it was approved"), "{reason}");
     }
     let asked = house.approvals().pop().unwrap();
     assert_eq!(asked["shows"]["before"]["texts"], json!([["hooks/lib/rules.js", "r1"]]));
@@ -418,7 +418,7 @@ fn what_is_not_checked_says_so() {
     for (command, unchecked, said) in [
         (json!({"command": ["node", "hooks/a.js"]}), false, "whatever else they open or start"),
         (json!({"command": ["node", "--require", "./hooks/b.cjs", "hooks/a.js"]}), false, "whatever else they open or start"),
-        (json!({"command": ["node", "hooks/a.js", "lib/x.py"]}), true, "`lib/x.py` is read where it stands"),
+        (json!({"command": ["node", "hooks/a.js", "lib/x.py"]}), true, "`lib/x.py` is read in place"),
         (json!({"command": ["make", "-f", "hooks/Makefile"]}), true, "`make` decides itself"),
         (json!({"command": ["env", "PYTHONPATH=hooks/lib", "python3", "hooks/a.py"]}), true, "`env` decides itself"),
         (json!({"command": "node hooks/a.js", "shell": true}), true, "a shell reads the text"),
@@ -471,7 +471,7 @@ fn a_flood_of_unapproved_hooks_holds_nobody_up() {
     assert_eq!(house.approvals().len(), 256);
     let skipped: Vec<Value> = house.records().into_iter().filter(|record| record["status"] == "skipped").collect();
     assert_eq!(skipped.len(), 600);
-    assert!(skipped.iter().all(|record| record["reason"].as_str().unwrap().starts_with("nobody has approved it yet")));
+    assert!(skipped.iter().all(|record| record["reason"].as_str().unwrap().starts_with("it has not been approved yet")));
 }
 
 /// Approved when an approval covered one file: asked for again, and why.
@@ -561,14 +561,14 @@ fn approvals_are_changed_by_one_at_a_time() {
     let approve = json!({"op": "hooks", "do": "approve", "id": "p"});
     house.world.write_home(".tollgate/trusted-hooks.lock", house.wall_ms().to_string());
     let refused = house.perform(&approve);
-    assert!(refused["error"]["message"].as_str().unwrap().contains("is being changed by somebody else"), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("is being changed by another process"), "{refused}");
     // Whoever held it was killed.
     house.world.pass(11_000);
     assert!(house.perform(&approve)["digest"].is_string());
     assert_eq!(house.world.content("/home/user/.tollgate/trusted-hooks.lock"), None);
     house.world.write_home(".tollgate/trusted-hooks.json", "{ not json");
     let refused = house.perform(&approve);
-    assert!(refused["error"]["message"].as_str().unwrap().contains("is no JSON, so it is left alone"), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("is not valid JSON, so it is left alone"), "{refused}");
     house.ask("t", json!({}));
     assert_eq!(house.runs().len(), 0, "what cannot be read approves nothing");
 }
@@ -714,7 +714,7 @@ fn bad_input_is_named() {
         (json!({"op": "hooks"}), "the field `do` is missing"),
         (json!({"op": "hooks", "do": "fly"}), "must be one of list, show"),
         (json!({"op": "hooks", "do": "show"}), "the field `id` is missing"),
-        (json!({"op": "hooks", "do": "show", "id": "x"}), "there is no hook `x`; declared are: none"),
+        (json!({"op": "hooks", "do": "show", "id": "x"}), "there is no hook `x`; declared hooks: none"),
         (json!({"op": "event", "session": "s"}), "the field `event` is missing"),
         (json!({"op": "event", "event": "e", "session": "s", "data": 3}), "must be an object"),
     ] {

@@ -10,7 +10,7 @@ use house::{House, LEDGER};
 use serde_json::{Value, json};
 use tollgate_guest::call::{ToolCall, says_it_goes_on};
 use tollgate_guest::engine::Input;
-use tollgate_guest::gate::{Gate, Outcome};
+use tollgate_guest::gate::{CallOutcome, Gate};
 use tollgate_guest::ports::memory::{Memory, STATE};
 use tollgate_guest::ports::{Clock, Expectation, FileFault, Records, Root};
 
@@ -28,7 +28,7 @@ fn what_a_detached_command_changes_later_is_entered_with_it() {
     // Any call of any session in the workspace will do, one that only reads too.
     let said = house.read("t");
     assert_eq!(house.ledger(), ["s README.md FAIL late", "s src/auth/b.ts PASS late", "s src/auth/new.ts PASS late"]);
-    for part in ["`README.md`", "LOGIN", "`bash`", "may still run", "FAIL", "tell the person"] {
+    for part in ["`README.md`", "LOGIN", "`bash`", "may still be running", "FAIL", "tell the person"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("new.ts") && !said.contains("tollgate trace"), "{said}");
@@ -174,7 +174,7 @@ fn turns_and_sessions_are_moments_to_compare() {
         house.world.write("README.md", "changed\n");
         house.restart();
         let said = house.event(event, session);
-        assert!(said.contains("`README.md`") && said.contains("may still run"), "{event}: {said}");
+        assert!(said.contains("`README.md`") && said.contains("may still be running"), "{event}: {said}");
         assert_eq!(house.ledger(), ["s README.md FAIL late"], "{event}");
         assert_eq!(house.event(event, session), "", "{event}");
     }
@@ -350,7 +350,7 @@ fn a_call_that_is_refused_is_not_watched() {
         cwd: None,
     };
     house.gate.check(&call);
-    house.gate.settle(&call, &Outcome::Refused("a hook said no".to_owned()));
+    house.gate.settle(&call, &CallOutcome::Refused("a hook said no".to_owned()));
     house.world.write("README.md", "a person's\n");
     house.read("t");
     assert_eq!(house.ledger(), NONE);
@@ -379,7 +379,7 @@ fn a_tool_may_say_that_its_command_goes_on() {
         };
         house.gate.check(&call);
         house.world.write("src/auth/b.ts", "so far\n");
-        let settled = house.gate.settle(&call, &Outcome::Running);
+        let settled = house.gate.settle(&call, &CallOutcome::Running);
         let so_far = if command == "npm test" { 1 } else { 0 };
         assert_eq!(settled.lines.len(), so_far, "{settled:?}");
         house.world.write("README.md", "later\n");
@@ -557,7 +557,7 @@ fn who_overwrites_a_late_change_is_told_of_it() {
     let ruling = house.pre(("t", "w"), "write", json!({"filePath": "src/auth/a.ts", "content": "mine"}));
     assert_eq!(ruling["code"], "stale_write", "{ruling}");
     let reason = ruling["reason"].as_str().unwrap();
-    assert!(reason.contains("session `s` with `bash`") && reason.contains("in a command that goes on"), "{reason}");
+    assert!(reason.contains("session `s` with `bash`") && reason.contains("in a command that is still running"), "{reason}");
 }
 
 #[test]

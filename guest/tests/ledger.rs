@@ -97,13 +97,13 @@ fn tampering_is_noticed() {
         ("edited", |lines| lines[4] = lines[4].replace("\"success\":true", "\"success\":false"), 5, "it was changed"),
         ("cut short", |lines| lines[4].truncate(30), 5, "it was changed"),
         ("replaced", |lines| lines[4] = "{}".to_owned(), 5, "it was changed"),
-        ("taken out", |lines| drop(lines.remove(4)), 4, "the line after it was taken out"),
-        ("the first taken out", |lines| drop(lines.remove(0)), 1, "a line before it was taken out"),
-        ("several taken out", |lines| drop(lines.drain(2..8)), 2, "the line after it was taken out"),
-        ("swapped", |lines| lines.swap(4, 5), 4, "the line after it was taken out"),
+        ("taken out", |lines| drop(lines.remove(4)), 4, "the line after it was removed"),
+        ("the first taken out", |lines| drop(lines.remove(0)), 1, "a line before it was removed"),
+        ("several taken out", |lines| drop(lines.drain(2..8)), 2, "the line after it was removed"),
+        ("swapped", |lines| lines.swap(4, 5), 4, "the line after it was removed"),
         ("doubled", |lines| lines.insert(5, lines[4].clone()), 6, "second time"),
-        ("a foreign line put in", |lines| lines.insert(5, "{\"id\":\"x\"}".to_owned()), 6, "put in or moved"),
-        ("a forged line put in", |lines| lines.insert(5, lines[4].replace("src/4", "src/evil")), 6, "put in or moved"),
+        ("a foreign line put in", |lines| lines.insert(5, "{\"id\":\"x\"}".to_owned()), 6, "inserted or moved"),
+        ("a forged line put in", |lines| lines.insert(5, lines[4].replace("src/4", "src/evil")), 6, "inserted or moved"),
     ];
     for (way, tamper, line, what) in ways {
         let mut house = filled(12);

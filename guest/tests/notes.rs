@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
-use tollgate_guest::ports::{Clock, Facts, FileFault, Listing, Ports, Question, Reach, Root, Tail, Timestamp, Workspace};
+use tollgate_guest::ports::{Clock, Facts, FileFault, Listing, ListingLimits, Ports, Question, Root, Tail, Timestamp, Workspace};
 
 const FOLDER: &str = ".tollgate/concepts";
 
@@ -75,7 +75,7 @@ impl Workspace for Watched {
         self.world.read_tail(root, path, limit_bytes)
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         self.count("list");
         self.world.list(root, directory, reach)
     }
@@ -261,7 +261,7 @@ fn many_notes_are_read_once_and_kept() {
     watched.note("f9/newer.md", "Newest.");
     watched.wait(10_000);
     assert_eq!(told(&mut other, "[[newer]]"), "## [[newer]]\n\nNewest.");
-    assert!(watched.world.logged().iter().any(|(_, line)| line.contains("cannot be kept: the disk is full")));
+    assert!(watched.world.logged().iter().any(|(_, line)| line.contains("cannot be saved: the disk is full")));
 }
 
 /// A clock that moves with every look: no call reads on and on, and what waits is known by its file's name.
@@ -287,7 +287,7 @@ fn an_index_that_was_tampered_with_shows_no_other_file() {
     }
     watched.world.write("secret.md", "not for you");
     told(&mut Gate::new(watched.ports()), "[[note 001]]");
-    let listing = watched.world.list(Root::State, "notes", &Reach { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
+    let listing = watched.world.list(Root::State, "notes", &ListingLimits { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
     let place = format!("{STATE}/notes/{}", listing.entries[0].path);
     assert!(place.ends_with(".index"), "{place}");
     let text = String::from_utf8(watched.world.content(&place).unwrap()).unwrap();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
-use tollgate_guest::programs::{self, Kind, Tool};
+use tollgate_guest::programs::{self, ArgumentMeaning, Tool};
 
 const INTENTS: &str = "[{id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]";
 
@@ -57,7 +57,9 @@ fn ruling(intent: Option<&str>, program: &str, tool: &str, args: &Value) -> Valu
 
 /// Whether a tool may change something by what it does, or by a command that it is given.
 fn changes(tool: &Tool) -> bool {
-    tool.act.changes() || tool.arguments(Kind::Command).next().is_some() || tool.arguments(Kind::WrittenPath).next().is_some()
+    tool.act.changes()
+        || tool.arguments(ArgumentMeaning::Command).next().is_some()
+        || tool.arguments(ArgumentMeaning::WrittenPath).next().is_some()
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod house;
 use house::{House, INTENTS};
 use serde_json::{Value, json};
 use tollgate_guest::augment::{Answer, Finding};
-use tollgate_guest::ports::{FileFault, Level};
+use tollgate_guest::ports::{FileFault, LogLevel};
 
 const LIMIT: usize = 16_000;
 
@@ -83,7 +83,7 @@ fn what_had_no_room_has_not_been_told() {
     let mut house = House::new();
     house.world.refuse_writes(Some(FileFault::Full));
     assert!(house.told("s", false) && house.told("s", false));
-    assert_eq!(house.warned("the intent is told again"), 2);
+    assert_eq!(house.warned("the intent is sent again"), 2);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn concepts_in_a_prompt_are_looked_up() {
     assert_eq!((plan.concepts, plan.lookups.len(), plan.skipped), (vec!["Rate limits".to_owned()], 0, None));
     let text = house.gate.augment_text("s", asked, &[]).unwrap();
     assert!(text.contains("Five logins a minute.") && text.contains("[[Rate limits]]"), "{text}");
-    assert!(house.world.logged().iter().any(|(level, line)| *level == Level::Info && line.contains("`prompt` names")));
+    assert!(house.world.logged().iter().any(|(level, line)| *level == LogLevel::Info && line.contains("`prompt` names")));
     for prompt in ["nothing here", "", "[[Nobody knows]]"] {
         assert_eq!(house.gate.augment_text("s", prompt, &[]), None, "{prompt}");
     }

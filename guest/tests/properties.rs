@@ -8,8 +8,8 @@ use std::cell::{Cell, RefCell};
 
 use dice::check;
 use serde_json::{Value, json};
-use tollgate_guest::call::patch::{self, Dialect, unified};
-use tollgate_guest::call::path::{Location, places, written};
+use tollgate_guest::call::patch::{self, PatchDialect, unified};
+use tollgate_guest::effects::path::{Location, candidates, normalize};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::glob::Glob;
 use tollgate_guest::operations::perform;
@@ -53,13 +53,13 @@ const PIECES: &[&str] = &[
 fn normalising_twice_changes_nothing() {
     check(1, 100_000, 24, |dice| {
         let (path, cwd) = (dice.join(PIECES, 8), dice.join(PIECES, 3));
-        let Ok(once) = written(&path, Some(&cwd)) else { return };
+        let Ok(once) = normalize(&path, Some(&cwd)) else { return };
         // A working directory that is no path is found out the second time; never does it lead elsewhere.
-        if let Ok(twice) = written(&once, None) {
+        if let Ok(twice) = normalize(&once, None) {
             assert_eq!(once, twice, "{path:?} in {cwd:?}");
         }
-        for place in places(&path, None).unwrap_or_default() {
-            match places(&place, None) {
+        for place in candidates(&path, None).unwrap_or_default() {
+            match candidates(&place, None) {
                 Ok(again) => assert_eq!(again.first(), Some(&place), "{path:?}"),
                 // A file whose name begins with `\\`: as `./\\` it is one of this folder, by itself it could be another machine's.
                 Err(fault) => assert!(place.starts_with(r"\\"), "{path:?}: {fault}"),
@@ -169,8 +169,8 @@ fn no_patch_is_too_strange() {
             }
         }
         let text: String = text.into_iter().collect();
-        let any = patch::envelope::changes(&text, Dialect::Any);
-        for dialect in [Dialect::Codex, Dialect::OpenCode] {
+        let any = patch::envelope::changes(&text, PatchDialect::Any);
+        for dialect in [PatchDialect::Codex, PatchDialect::OpenCode] {
             // Whatever one parser would change is among what counts when nobody knows which one it is.
             if let (Ok(any), Ok(one)) = (&any, patch::envelope::changes(&text, dialect)) {
                 assert!(one.iter().all(|change| any.iter().any(|counted| counted.path == change.path)), "{text:?}");
@@ -197,11 +197,11 @@ fn hostile_patches_take_linear_time() {
         fill("\r"),
     ] {
         let wrapped = format!("*** Begin Patch\n{text}\n*** End Patch");
-        drop(patch::changes(&wrapped, Dialect::Any));
+        drop(patch::changes(&wrapped, PatchDialect::Any));
         drop(unified::read(&format!("--- {text}")));
     }
     let long = format!("*** Begin Patch\n*** Add File: x\n{}*** End Patch", "+text\n".repeat(4 << 20));
-    assert_eq!(patch::changes(&long, Dialect::Any).unwrap().len(), 1);
+    assert_eq!(patch::changes(&long, PatchDialect::Any).unwrap().len(), 1);
     assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
 }
 
@@ -209,7 +209,7 @@ fn hostile_patches_take_linear_time() {
 #[test]
 fn too_many_files() {
     let files: String = (0..20_000).map(|number| format!("*** Delete File: {number}\n")).collect();
-    let fault = patch::changes(&format!("*** Begin Patch\n{files}*** End Patch"), Dialect::Any).unwrap_err();
+    let fault = patch::changes(&format!("*** Begin Patch\n{files}*** End Patch"), PatchDialect::Any).unwrap_err();
     assert!(fault.to_string().contains("more than 10000 files"), "{fault}");
 }
 

@@ -85,7 +85,7 @@ fn a_call_that_ends_after_its_turn_is_entered_all_the_same() {
     house.event("after_agent", "s");
     let settled = house.post(("s", "1"), "Bash", json!({"command": "npm test"}));
     assert_eq!(house.ledger(), ["s - FAIL"]);
-    assert!(settled["notice"].as_str().unwrap().contains("not seen"), "{settled}");
+    assert!(settled["notice"].as_str().unwrap().contains("not known"), "{settled}");
 }
 
 #[test]

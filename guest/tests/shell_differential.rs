@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 
 use dice::{Dice, check};
-use tollgate_guest::call::effect::{Deed, Footprint};
 use tollgate_guest::call::shell::footprint;
+use tollgate_guest::effects::{Access, Footprint};
 use tollgate_guest::ports::memory::Memory;
 use tollgate_guest::ports::{Question, Workspace};
 
@@ -358,10 +358,10 @@ fn placed(path: &str) -> String {
 }
 
 /// Where each touch leads: as text, and as the workspace walks it.
-fn reached(found: &Footprint, world: &Memory) -> Vec<(String, Deed)> {
+fn reached(found: &Footprint, world: &Memory) -> Vec<(String, Access)> {
     let mut out = Vec::new();
-    for touch in found.touches.iter().filter(|touch| touch.deed != Deed::Read) {
-        out.push((placed(&touch.path), touch.deed));
+    for touch in found.touches.iter().filter(|touch| touch.access != Access::Read) {
+        out.push((placed(&touch.path), touch.access));
         if !touch.path.starts_with('~') {
             let facts = world.inspect(&[Question::project(touch.path.clone())]).pop().unwrap();
             for path in [facts.real_path, facts.entry_path].into_iter().flatten() {
@@ -369,21 +369,21 @@ fn reached(found: &Footprint, world: &Memory) -> Vec<(String, Deed)> {
                     Some(outside) => outside.to_owned(),
                     None => placed(&path),
                 };
-                out.push((path, touch.deed));
+                out.push((path, touch.access));
             }
         }
     }
     out
 }
 
-fn covers(at: &str, deed: Deed, path: &str) -> bool {
+fn covers(at: &str, access: Access, path: &str) -> bool {
     let below = at.is_empty() || path.strip_prefix(at).is_some_and(|rest| rest.starts_with('/'));
-    match deed {
-        Deed::Read | Deed::Execute => false,
-        Deed::WriteTree | Deed::DeleteTree | Deed::Alias => at == path || below,
+    match access {
+        Access::Read | Access::Execute => false,
+        Access::WriteTree | Access::DeleteTree | Access::Alias => at == path || below,
         // The folders above come into being with it.
-        Deed::MakeFolder => at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')),
-        Deed::Write | Deed::Touch | Deed::Delete => at == path,
+        Access::MakeFolder => at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')),
+        Access::Write | Access::Attributes | Access::Delete => at == path,
     }
 }
 
@@ -421,7 +421,7 @@ fn predict(seed: u64, rounds: u32, longest: usize, next: fn(&mut Composer<'_>) -
         let command = next(&mut Composer(dice));
         round.set(round.get() + 1);
         let found = footprint(&command, "", &*world);
-        if !found.unknowns.is_empty() || found.touches.iter().any(|touch| touch.deed == Deed::Execute) {
+        if !found.unknowns.is_empty() || found.touches.iter().any(|touch| touch.access == Access::Execute) {
             return;
         }
         known.set(known.get() + 1);
@@ -453,6 +453,6 @@ fn run(command: &str, found: &Footprint, world: &Memory, root: &Path) -> Option<
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     let changed: Vec<&String> = names.into_iter().filter(|name| before.get(*name) != after.get(*name)).collect();
     let reached = reached(found, world);
-    let is_covered = |path: &str| reached.iter().any(|(at, deed)| covers(at, *deed, path));
+    let is_covered = |path: &str| reached.iter().any(|(at, access)| covers(at, *access, path));
     (!changed.is_empty()).then(|| changed.into_iter().filter(|path| !is_covered(path)).cloned().collect())
 }

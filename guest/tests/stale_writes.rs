@@ -37,7 +37,7 @@ fn who_changed_it_is_told() {
     let brief = |text: &str| Digest::of(text.as_bytes()).brief();
     let was = format!("it was {}, it is {} now", brief("src/auth/a.ts\n"), brief("x"));
     for (reason, parts) in [
-        (refusal(|house| house.world.write(FILE, "x")), &["changed by somebody outside the gate", "read it again", &was][..]),
+        (refusal(|house| house.world.write(FILE, "x")), &["changed by something outside the gate", "read it again", &was][..]),
         (
             refusal(|house| edit(house, json!({"session": "t"}), "x")),
             &["; changed by session `t` with `edit` at 2026-", "under LOGIN", &was],
@@ -51,21 +51,21 @@ fn who_changed_it_is_told() {
                 edit(house, json!({"session": "t", "host": "opencode"}), "x");
                 house.world.write(FILE, "y");
             }),
-            &["changed by somebody outside the gate, after session `t` (opencode) with `edit`"],
+            &["changed by something outside the gate, after session `t` (opencode) with `edit`"],
         ),
         (
             refusal(|house| {
                 edit(house, json!({"session": "t"}), "x");
                 house.world.delete(FILE);
             }),
-            &["it is gone; changed by somebody outside the gate, after session `t`", "read it again to see that it is gone"],
+            &["it is gone; changed by something outside the gate, after session `t`", "read it again to see that it is gone"],
         ),
         (
             refusal(|house| {
                 house.run(("s", "bg"), "npm run dev &");
                 house.world.write(FILE, "x");
             }),
-            &["this session itself, session `s` with `bash`", "in a command that goes on"],
+            &["this session itself, session `s` with `bash`", "in a command that is still running"],
         ),
     ] {
         for part in parts {

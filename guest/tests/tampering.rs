@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::call::ToolCall;
-use tollgate_guest::gate::{Gate, Outcome, Settlement};
+use tollgate_guest::gate::{CallOutcome, Gate, Settlement};
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{HOME, Memory, STATE};
 use tollgate_guest::ports::{Expectation, Records, Root};
@@ -131,11 +131,11 @@ fn no_record_and_no_failure() {
         args: make(),
         cwd: None,
     };
-    assert_eq!(house.gate.settle(&call, &Outcome::Refused("no".to_owned())), Settlement::default());
+    assert_eq!(house.gate.settle(&call, &CallOutcome::Refused("no".to_owned())), Settlement::default());
     assert_eq!(house.ledger(), before);
     // Where it ran all the same, that is another matter.
     let settled = house.call("post-tool", "refused", "bash", make());
-    assert_eq!(settled["entries"][0]["error"], "it was denied (refused) and ran all the same", "{settled}");
+    assert_eq!(settled["entries"][0]["error"], "it was denied (refused) and ran anyway", "{settled}");
 }
 
 /// A workspace that is set up by the very call that ends.

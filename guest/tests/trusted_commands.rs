@@ -14,7 +14,7 @@ fn a_command_that_the_workspace_names_is_run_only_if_the_user_allows_it() {
     let own = |commands: Value| json!({"augment": {"commands": commands}}).to_string();
     for (source, of_user, asked) in [
         (json!({"name": "wiki", "command": wiki}), String::new(), false),
-        (json!({"name": "wiki", "command": wiki}), "no JSON".to_owned(), false),
+        (json!({"name": "wiki", "command": wiki}), "not valid JSON".to_owned(), false),
         (json!({"name": "wiki", "command": wiki}), own(json!([])), false),
         (json!({"name": "wiki", "command": wiki}), own(json!([wiki])), true),
         (json!({"name": "wiki", "command": ["wiki", "--delete", "{concept}"]}), own(json!([wiki])), false),

@@ -1,7 +1,7 @@
-//! How long it takes to know what a call touches, natively and in wasmtime, in one run: `cargo xtask bench`.
+//! Measures how long it takes to analyse and check a call, natively and in wasmtime, in one run: `cargo xtask bench`.
 //!
-//! Every line is a whole ruling: the call is understood, its files are looked at, and it is judged. Both columns look at
-//! the same real files through the same host code, so their ratio is the price of the component.
+//! Every line is a whole ruling: the call is analysed, its files are looked up, and it is checked. Both columns use the same real
+//! files and the same host code, so their ratio is the overhead of the component.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
@@ -41,14 +41,14 @@ fn main() {
     alone();
 }
 
-/// The understanding by itself, natively, in a world in memory.
+/// Only the analysis, natively and in memory.
 fn alone() {
     use tollgate_guest::call::{patch, shell};
     let world = tollgate_guest::ports::memory::Memory::new();
     (0..50).for_each(|number| world.write(&format!("src/a{number}.ts"), "export const a = 1;\n"));
     let (line, text) = (shell_line(), patch());
     let mut commands = || drop(std::hint::black_box(shell::footprint(&line, "", &*world)));
-    let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::Dialect::Any)));
+    let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::PatchDialect::Any)));
     let (commands, files) = race(200, &mut commands, &mut files);
     println!("\neffects alone, natively: {commands:.1?} for 50 commands, {files:.1?} for a patch of 1,000 lines");
 }

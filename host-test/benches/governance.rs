@@ -1,7 +1,7 @@
-//! How long governance takes, natively and in wasmtime, in one run: `cargo xtask bench`.
+//! Measures governance natively and in wasmtime, in one run: `cargo xtask bench`.
 //!
-//! The first two columns go through the same host code onto the same real files; the last is the price of the component.
-//! Where it says so, the columns are two sizes of the same work in wasmtime instead: what must not grow, does not.
+//! The first two columns use the same host code and the same real files; the last one is the overhead of the component. Where
+//! noted, the columns are two sizes of the same work in wasmtime instead, to show what must not grow.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
@@ -28,13 +28,13 @@ fn main() {
     recent_entries();
 }
 
-/// A workspace, and both gates onto it.
-struct House {
+/// A workspace with both gates.
+struct TestWorkspace {
     folder: tempfile::TempDir,
     runtime: Runtime,
 }
 
-impl House {
+impl TestWorkspace {
     fn new(intents: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join(".orchestration")).unwrap();
@@ -55,7 +55,7 @@ impl House {
         Tollgate::builder().workspace(self.root()).home(self.root()).runtime(self.runtime.clone()).open().unwrap()
     }
 
-    /// The same line through both, over and over. What it takes in wasmtime.
+    /// The same line through both, repeatedly. Returns the time in wasmtime.
     fn row(&self, what: &str, line: &Value) -> Duration {
         let (native, mut component) = (self.native(), self.component());
         let line = line.to_string().into_bytes();
@@ -71,52 +71,53 @@ impl House {
 const HASH: Duration = Duration::from_millis(50);
 /// SC-008, a scope check; SC-010 allows a whole refusal fifty times as much.
 const SCOPE: Duration = Duration::from_millis(10);
-/// SC-006 and SC-007, context after a selection and after a change of it: the shorter of the two.
+/// SC-006 and SC-007, context after a selection and after changing it: the shorter of the two.
 const CONTEXT_WITHIN: Duration = Duration::from_millis(100);
 
 const CONTEXT: &str = r#"{"op":"context","session":"s"}"#;
 
-fn select(house: &House) {
-    house.native().perform(br#"{"op":"select-intent","session":"s","intent":"INT-0"}"#);
+fn select(workspace: &TestWorkspace) {
+    workspace.native().perform(br#"{"op":"select-intent","session":"s","intent":"INT-0"}"#);
 }
 
 fn intents() {
     let intent = |number: usize| {
         format!("- id: INT-{number}\n  name: Number {number}\n  status: IN_PROGRESS\n  owned_scope: [src/{number}/**]\n")
     };
-    let house = House::new(&(0..1_000).map(intent).collect::<String>());
-    let mut ours = || drop(std::hint::black_box(house.native().perform(CONTEXT.as_bytes())));
-    let mut theirs = || drop(std::hint::black_box(house.component().perform(CONTEXT.as_bytes()).unwrap()));
+    let workspace = TestWorkspace::new(&(0..1_000).map(intent).collect::<String>());
+    let mut ours = || drop(std::hint::black_box(workspace.native().perform(CONTEXT.as_bytes())));
+    let mut theirs = || drop(std::hint::black_box(workspace.component().perform(CONTEXT.as_bytes()).unwrap()));
     let (native, wasmtime) = race(20, &mut ours, &mut theirs);
     row("1,000 intents, read for the first time", native, wasmtime);
     let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/x"}});
-    house.row("1,000 intents, kept in memory: a denied write", &call);
+    workspace.row("1,000 intents, kept in memory: a denied write", &call);
 }
 
 fn scopes() {
     for count in [1, 100, 10_000] {
         let patterns: String = (0..count).map(|number| format!("  - src/folder{number}/**\n")).collect();
-        let house = House::new(&format!("- id: INT-0\n  name: Scope\n  status: IN_PROGRESS\n  owned_scope:\n{patterns}"));
-        select(&house);
+        let workspace =
+            TestWorkspace::new(&format!("- id: INT-0\n  name: Scope\n  status: IN_PROGRESS\n  owned_scope:\n{patterns}"));
+        select(&workspace);
         let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "elsewhere/x"}});
         let what = format!("scope of {count} patterns, none matches");
-        limit(&what, house.row(&what, &call), SCOPE);
+        limit(&what, workspace.row(&what, &call), SCOPE);
     }
 }
 
 fn hashes() {
-    let house = House::new("[{id: INT-0, name: Hash, status: IN_PROGRESS, owned_scope: ['src/**']}]");
-    select(&house);
-    fs::write(house.root().join("src/large"), vec![b'x'; 1 << 20]).unwrap();
+    let workspace = TestWorkspace::new("[{id: INT-0, name: Hash, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    select(&workspace);
+    fs::write(workspace.root().join("src/large"), vec![b'x'; 1 << 20]).unwrap();
     let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/large"}});
     let what = "check of a write to a file of 1 MiB";
-    limit(what, house.row(what, &call), HASH);
+    limit(what, workspace.row(what, &call), HASH);
 }
 
 fn appends() {
-    let house = House::new("[{id: INT-0, name: Append, status: IN_PROGRESS, owned_scope: ['src/**']}]");
-    select(&house);
-    let (native, mut component) = (house.native(), house.component());
+    let workspace = TestWorkspace::new("[{id: INT-0, name: Append, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    select(&workspace);
+    let (native, mut component) = (workspace.native(), workspace.component());
     let lines = ["pre-tool", "post-tool"].map(|op| {
         let line = json!({"op": op, "session": "s", "call": "c", "tool": "write", "args": {"path": "src/a"}, "success": true});
         line.to_string().into_bytes()
@@ -128,10 +129,10 @@ fn appends() {
 }
 
 fn recent_entries() {
-    let house = |lines: usize| {
-        let house = House::new("[{id: INT-0, name: Recent, status: IN_PROGRESS, owned_scope: ['src/**']}]");
-        select(&house);
-        let ledger = fs::File::create(house.root().join(".orchestration/agent_trace.jsonl")).unwrap();
+    let workspace = |lines: usize| {
+        let workspace = TestWorkspace::new("[{id: INT-0, name: Recent, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+        select(&workspace);
+        let ledger = fs::File::create(workspace.root().join(".orchestration/agent_trace.jsonl")).unwrap();
         let mut ledger = std::io::BufWriter::new(ledger);
         let hash = "0".repeat(64);
         for number in 0..lines {
@@ -142,9 +143,9 @@ fn recent_entries() {
             )
             .unwrap();
         }
-        house
+        workspace
     };
-    let (short, long) = (house(1_000), house(1_000_000));
+    let (short, long) = (workspace(1_000), workspace(1_000_000));
     let (mut one, mut other) = (short.component(), long.component());
     for (what, line) in [
         ("the last 20 entries of an intent", r#"{"op":"trace","intent":"INT-0","limit":20}"#),

@@ -1,7 +1,7 @@
-//! How long the scheduling of hooks takes, natively and in wasmtime, in one run: `cargo xtask bench`.
+//! Measures the scheduling of hooks natively and in wasmtime, in one run: `cargo xtask bench`.
 //!
-//! Nothing is run: both gates are told the same and say what to run, and are told that it ended. What programs take comes on
-//! top, and is the same for everybody.
+//! Nothing is run: both gates get the same inputs, return what to run, and are told that it ended. The time of the programs would
+//! be the same for both.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
@@ -22,14 +22,14 @@ const BATCH: usize = 100;
 
 fn main() {
     println!("{:<52} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
-    let house = House::new(HOOKS);
-    house.declarations();
-    house.events();
-    house.queue();
-    House::new(2).runs();
+    let workspace = TestWorkspace::new(HOOKS);
+    workspace.declarations();
+    workspace.events();
+    workspace.queue();
+    TestWorkspace::new(2).runs();
 }
 
-/// Whoever steps, through the JSON form of a step on both sides.
+/// A gate that takes steps, in the JSON format on both sides.
 trait Gate {
     fn answer(&mut self, line: &[u8]) -> Value;
 
@@ -50,27 +50,27 @@ impl Gate for Tollgate {
     }
 }
 
-/// A workspace with a user's hooks, and both gates onto it.
-struct House {
+/// A workspace with hooks of a user, and both gates.
+struct TestWorkspace {
     folder: tempfile::TempDir,
     runtime: Runtime,
 }
 
-impl House {
+impl TestWorkspace {
     fn new(hooks: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for part in ["workspace/.tollgate", "home/.tollgate"] {
             fs::create_dir_all(folder.path().join(part)).unwrap();
         }
-        let house = Self { folder, runtime: Runtime::new(Limits::default()).unwrap() };
-        // One of them waits for files to come to rest, one runs at once, and all others wait for other files.
+        let workspace = Self { folder, runtime: Runtime::new(Limits::default()).unwrap() };
+        // One of them is debounced, one runs immediately, and all others wait for other files.
         let hook = |number: usize| {
             json!({"id": format!("hook-{number}"), "trigger": "onDidSaveTextDocument", "pattern": format!("src/{number}/**/*.ts"),
                    "command": ["true"], "debounceMs": if number == 0 { 60_000 } else { 0 }, "concurrency": 256})
         };
         let hooks: Vec<Value> = (0..hooks).map(hook).collect();
-        fs::write(house.home().join(".tollgate/hooks.json"), json!({"hooks": hooks}).to_string()).unwrap();
-        house
+        fs::write(workspace.home().join(".tollgate/hooks.json"), json!({"hooks": hooks}).to_string()).unwrap();
+        workspace
     }
 
     fn root(&self) -> std::path::PathBuf {
@@ -120,7 +120,7 @@ impl House {
     fn queue(&self) {
         let events: Vec<Value> = (0..RUNS).map(|file| saved(0, file)).collect();
         let (mut native, mut component) = self.both();
-        // A step has as little time as any other call, so hosts do not tell it everything at once.
+        // A step has the same time limit as any other call, so hosts do not pass everything at once.
         for some in events.chunks(BATCH) {
             native.take(1, some);
             component.take(1, some);
@@ -140,7 +140,7 @@ impl House {
     }
 }
 
-/// Enqueues runs, and reports each as ended as soon as it is to begin.
+/// Enqueues runs, and reports each as ended when it is to be started.
 fn to_the_end(gate: &mut dyn Gate) {
     let mut ended = 0;
     let mut inputs: Vec<Value> = Vec::new();

@@ -1,4 +1,4 @@
-//! A gate in a program of your own: `cargo run --release -p tollgate --example embed`.
+//! Embeds a gate in a program: `cargo run --release -p tollgate --example embed`.
 
 use std::fs;
 

@@ -1,77 +1,83 @@
-//! How a gate is opened.
+//! Opening a gate.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::bindings::tollgate::hooks::log::Level;
 use crate::error::Error;
-use crate::files::{Files, state_folder};
+use crate::files::{Files, states_folder};
 use crate::gate::Tollgate;
-use crate::imports::World;
+use crate::imports::HostServices;
 use crate::runtime::{Limits, Runtime};
 
-/// Opens a [`Tollgate`] onto a workspace.
+/// Opens a [`Tollgate`] for a workspace.
 pub struct Builder {
     workspace: PathBuf,
     home: Option<PathBuf>,
     state: Option<PathBuf>,
     runtime: Option<Runtime>,
-    world: World,
+    services: HostServices,
 }
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        Self { workspace: PathBuf::from("."), home: None, state: None, runtime: None, world: World::default() }
+        Self { workspace: PathBuf::from("."), home: None, state: None, runtime: None, services: HostServices::default() }
     }
 
-    /// The folder that is governed; the current one where none is named.
+    /// The governed folder. Default: the current folder.
     #[must_use]
     pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.workspace = folder.into();
         self
     }
 
-    /// The folder with `.tollgate/` for all workspaces of a user; the user's home where none is named.
+    /// The folder that contains the user's `.tollgate/`. Default: the user's home folder.
     #[must_use]
     pub fn home(mut self, folder: impl Into<PathBuf>) -> Self {
         self.home = Some(folder.into());
         self
     }
 
-    /// The folder in which every workspace has a folder for what the gate keeps between calls. Where none is named, it is
-    /// `.local/state/tollgate` in the folder given as [`home`](Self::home), else where the user keeps such things:
-    /// `$XDG_STATE_HOME/tollgate`, or what stands for it on this system.
+    /// The folder that contains the state folders of all workspaces. Default: `.local/state/tollgate` in the folder given as
+    /// [`home`](Self::home), otherwise `$XDG_STATE_HOME/tollgate` or its equivalent on this system.
     #[must_use]
     pub fn state(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state = Some(folder.into());
         self
     }
 
-    /// An engine that other workspaces use too. Without it, the gate sets up one of its own.
+    /// An engine that is shared with other workspaces. Default: an engine of its own.
     #[must_use]
     pub fn runtime(mut self, runtime: Runtime) -> Self {
         self.runtime = Some(runtime);
         self
     }
 
-    /// Where the gate's log goes: its level, a message and details as JSON, which may be empty. Without it, nowhere.
+    /// Receives the gate's log: a level, a message, and details as JSON, which may be empty. Default: the log is dropped.
     #[must_use]
     pub fn log(mut self, log: impl FnMut(Level, &str, &str) + Send + 'static) -> Self {
-        self.world.log = Box::new(log);
+        self.services.log = Box::new(log);
         self
     }
 
-    /// The time of day, since 1970. For tests that want the same times twice.
+    /// Environment variables for the settings of extensions. By default those of this process.
+    #[must_use]
+    pub fn variables(mut self, value: impl Fn(&str) -> Option<String> + Send + 'static) -> Self {
+        self.services.variables = Box::new(value);
+        self
+    }
+
+    /// The time since 1970. For tests that need repeatable times.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + 'static) -> Self {
-        self.world.clock = Box::new(clock);
+        self.services.clock = Box::new(clock);
         self
     }
 
-    /// Random bytes. For tests that want the same ids twice.
+    /// Fills a slice with random bytes. For tests that need repeatable ids.
     #[must_use]
     pub fn random(mut self, mut fill: impl FnMut(&mut [u8]) + Send + 'static) -> Self {
-        self.world.random = Box::new(move |bytes| {
+        self.services.random = Box::new(move |bytes| {
             fill(bytes);
             Ok(())
         });
@@ -80,13 +86,13 @@ impl Builder {
 
     /// Opens the gate. The component itself is started by the first call.
     pub fn open(self) -> Result<Tollgate, Error> {
-        let state = state_folder(self.home.as_deref(), self.state.as_deref())?;
+        let state = states_folder(self.home.as_deref(), self.state.as_deref())?;
         let home = self.home.or_else(std::env::home_dir);
         let files = Files::open(&self.workspace, home.as_deref(), Some(&state))?;
         let runtime = match self.runtime {
             Some(runtime) => runtime,
             None => Runtime::new(Limits { instances: 1, ..Limits::default() })?,
         };
-        Ok(Tollgate::new(runtime, files, self.world))
+        Ok(Tollgate::new(runtime, files, self.services))
     }
 }

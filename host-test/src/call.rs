@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::bindings::tollgate::hooks::types;
 use crate::error::Error;
 
-/// One tool call, as the agent proposed it.
+/// One tool call, as proposed by the agent.
 ///
 /// ```
 /// # use tollgate::ToolCall;
@@ -22,19 +22,18 @@ pub struct ToolCall {
     pub agent: Option<String>,
     /// The call's id, unique within its session.
     pub call: String,
-    /// The agent program whose tool names are meant; none means any known one's.
+    /// The agent program that defines the tool name; `None` means any known program.
     pub host: Option<String>,
-    /// The tool, as the program spells it.
+    /// The tool, as the agent program spells it.
     pub tool: String,
     /// The arguments: one JSON object in UTF-8.
     pub args: Vec<u8>,
-    /// The call's working directory, absolute or relative to the workspace; none means the workspace.
+    /// The working directory of the call, absolute or relative to the workspace; `None` means the workspace.
     pub cwd: Option<String>,
 }
 
 impl ToolCall {
-    /// A call in the workspace itself, by the tool names of any known program. Fails where the arguments cannot be written as
-    /// JSON.
+    /// A call in the workspace, with a tool of any known program. Fails if the arguments cannot be serialized as JSON.
     pub fn new(
         session: impl Into<String>,
         call: impl Into<String>,
@@ -46,21 +45,21 @@ impl ToolCall {
         Ok(Self { session: session.into(), agent: None, call: call.into(), host: None, tool: tool.into(), args, cwd: None })
     }
 
-    /// Names the agent program whose tool names are meant, such as `opencode`.
+    /// Sets the agent program that defines the tool name, such as `opencode`.
     #[must_use]
     pub fn host(mut self, host: impl Into<String>) -> Self {
         self.host = Some(host.into());
         self
     }
 
-    /// Names the sub-agent within the session.
+    /// Sets the sub-agent within the session.
     #[must_use]
     pub fn agent(mut self, agent: impl Into<String>) -> Self {
         self.agent = Some(agent.into());
         self
     }
 
-    /// Names the working directory.
+    /// Sets the working directory.
     #[must_use]
     pub fn cwd(mut self, cwd: impl Into<String>) -> Self {
         self.cwd = Some(cwd.into());

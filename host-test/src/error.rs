@@ -5,46 +5,46 @@ use std::path::PathBuf;
 
 use crate::bindings::exports::tollgate::hooks::sessions::{Fault, Refusal};
 
-/// Why a call could not be answered. A ruling is never an error.
+/// Why a call failed. A ruling is never an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The workspace is not there, or is no folder.
+    /// The workspace does not exist or is not a folder.
     #[error("cannot open the workspace `{}`: {why}; name an existing folder", path.display())]
     Workspace {
-        /// The folder that was named.
+        /// The given folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         #[source]
         why: io::Error,
     },
     /// The state folder cannot be used.
-    #[error("the state cannot be kept in `{}`: {why}; name another folder for it", path.display())]
+    #[error("the state cannot be stored in `{}`: {why}; name another folder for it", path.display())]
     State {
-        /// The folder that was named.
+        /// The given folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         #[source]
         why: io::Error,
     },
-    /// There is no place for the state.
+    /// No state folder could be determined.
     #[error(
-        "there is no folder to keep state in: neither a home folder nor XDG_STATE_HOME is known; set HOME, or name a folder with --state DIR"
+        "there is no folder for the state: neither a home folder nor XDG_STATE_HOME is known; set HOME, or name a folder with --state DIR"
     )]
     NoStateFolder,
     /// The engine could not be set up.
     #[error("the engine cannot be set up: {0:#}")]
     Engine(#[source] wasmtime::Error),
-    /// The guest trapped, ran too long or ran out of memory. The next call works on a fresh instance.
+    /// The guest trapped, ran too long or ran out of memory. The next call uses a fresh instance.
     #[error("the gate failed on this call and was restarted: {0:#}")]
     Trap(#[source] wasmtime::Error),
-    /// The caller sent something unusable.
+    /// The input is invalid.
     #[error("{0}")]
     InvalidInput(String),
     /// The workspace could not be read or written.
     #[error("{0}")]
     Files(String),
-    /// A defect of the component itself.
+    /// A bug in the component or in this crate.
     #[error("{0}")]
     Internal(String),
     /// The intent cannot be selected.
@@ -52,13 +52,13 @@ pub enum Error {
     Refused {
         /// `unknown_intent`, `intent_closed` or `not_governed`.
         code: &'static str,
-        /// What to do instead.
+        /// What went wrong, and what to do instead.
         message: String,
     },
 }
 
 impl Error {
-    /// Stable, for programs.
+    /// A stable code for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Workspace { .. } => "workspace_missing",

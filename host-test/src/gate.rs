@@ -1,4 +1,4 @@
-//! One workspace's gate.
+//! The gate of one workspace.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,19 +16,22 @@ use crate::builder::Builder;
 use crate::call::ToolCall;
 use crate::error::Error;
 use crate::files::Files;
-use crate::imports::{Imports, World};
+use crate::hooks;
+use crate::imports::{HostServices, Imports};
 use crate::lookups::Lookups;
 use crate::runtime::Runtime;
 
-/// One workspace's gate. See the [crate's page](crate) for an example.
+/// The gate of one workspace. See the [crate documentation](crate) for an example.
 pub struct Tollgate {
     runtime: Runtime,
     files: Arc<Files>,
-    /// What the next instance is given; in use while there is one.
+    /// The imports for the next instance; `None` while an instance uses them.
     idle: Option<Imports>,
     instance: Option<Instance>,
-    /// How many instances there have been.
+    /// How many instances have been started.
     started: u64,
+    /// The last one of them that was told about this machine.
+    introduced: Option<u64>,
 }
 
 struct Instance {
@@ -37,109 +40,124 @@ struct Instance {
 }
 
 impl Tollgate {
-    /// How a gate is opened.
+    /// Returns a builder with default settings.
     pub fn builder() -> Builder {
         Builder::new()
     }
 
-    pub(crate) fn new(runtime: Runtime, files: Files, world: World) -> Self {
+    pub(crate) fn new(runtime: Runtime, files: Files, services: HostServices) -> Self {
         let (files, limits) = (Arc::new(files), limits(runtime.limits().memory_bytes));
-        Self { runtime, idle: Some(Imports::new(Arc::clone(&files), world, limits)), files, instance: None, started: 0 }
+        Self {
+            runtime,
+            idle: Some(Imports::new(Arc::clone(&files), services, limits)),
+            files,
+            instance: None,
+            started: 0,
+            introduced: None,
+        }
     }
 
-    /// The workspace, for what is run in it.
+    /// The files of the workspace.
     pub(crate) fn files(&self) -> &Arc<Files> {
         &self.files
     }
 
-    /// The folder in which the gate keeps what it knows of this workspace between calls. It need not exist yet.
+    /// The folder in which the gate keeps its state for this workspace. It may not exist yet.
     pub fn state_folder(&self) -> Option<&Path> {
         self.files.state()
     }
 
-    /// Which instance is alive: a new one knows nothing of what an earlier one was told.
-    pub(crate) fn alive(&self) -> Option<u64> {
+    /// The number of the running instance: a new instance does not know what an earlier one was told.
+    pub(crate) fn running_instance(&self) -> Option<u64> {
         self.instance.as_ref().map(|_| self.started)
     }
 
-    /// Whether a call may run. Do not run it on `deny`, and only with a person's word on `ask`.
+    /// Decides whether a call may run. Do not run it on `deny`; on `ask`, run it only if a person agrees.
     pub fn pre_tool(&mut self, call: &ToolCall) -> Result<Ruling, Error> {
         let call = call.contract();
         self.run(|plugin, store| plugin.tollgate_hooks_pre_tool().call_check(store, &call))
     }
 
-    /// Enters in the ledger what a call that has ended changed.
+    /// Records in the ledger what a finished call changed.
     pub fn post_tool(&mut self, call: &ToolCall, outcome: &Outcome) -> Result<Settlement, Error> {
         let call = call.contract();
         self.run(|plugin, store| plugin.tollgate_hooks_post_tool().call_settle(store, &call, outcome))
     }
 
-    /// What to look up before [`augment`](Self::augment).
+    /// Returns what to look up before calling [`augment`](Self::augment).
     pub fn plan_lookups(&mut self, call: &ToolCall) -> Result<Plan, Error> {
+        // How servers are started depends on what this machine can do. Nobody listens here to what hooks wait for.
+        if self.introduced.is_none() || self.introduced != self.running_instance() {
+            let machine = hooks::host_info(self.files.workspace(), false);
+            self.step(0, &[machine])?;
+        }
         let call = call.contract();
         self.run(|plugin, store| plugin.tollgate_hooks_augment().call_plan_lookups(store, &call))
     }
 
-    /// What is known about the concepts that a call names.
+    /// Adds what is known about the concepts that a call mentions.
     pub fn augment(&mut self, call: &ToolCall, found: &[Finding]) -> Result<Augmented, Error> {
         let call = call.contract();
         self.run(|plugin, store| plugin.tollgate_hooks_augment().call_apply(store, &call, found))
     }
 
-    /// Plans, looks up and augments in one go. It waits for what it looks up, five seconds at most.
+    /// Plans, looks up and augments in one step. Waits for the lookups, at most five seconds.
     pub fn augment_with(&mut self, call: &ToolCall, lookups: &Lookups) -> Result<Augmented, Error> {
         let plan = self.plan_lookups(call)?;
-        let found = lookups.carry_out(&plan);
+        let found = lookups.run(&plan);
         self.learn(lookups);
         self.augment(call, &found)
     }
 
-    /// Passes on what MCP servers say of their tools. Nothing depends on it: what the gate does not learn, nobody claims.
+    /// Reports the tool lists of MCP servers to the gate. Errors are ignored: without a list, nothing is claimed about a tool.
     pub(crate) fn learn(&mut self, lookups: &Lookups) {
         for line in lookups.server_tools() {
             let _ = self.perform(line.to_string().as_bytes());
         }
     }
 
-    /// Makes an intent the session's only active one.
+    /// Makes an intent the only active one of a session.
     pub fn select_intent(&mut self, session: &str, intent: &str) -> Result<Intent, Error> {
         Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_select(store, session, intent))??)
     }
 
-    /// Leaves the session without an intent.
+    /// Removes the intent of a session.
     pub fn clear_intent(&mut self, session: &str) -> Result<(), Error> {
         Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_clear(store, session))??)
     }
 
-    /// The session's intent, its own or its parent's.
+    /// The intent of a session: its own or its parent's.
     pub fn current_intent(&mut self, session: &str) -> Result<Option<Intent>, Error> {
         self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_current(store, session))
     }
 
-    /// Lets a sub-agent's session work for its parent's intent until it selects one of its own.
+    /// Lets a sub-agent's session use its parent's intent until it selects its own.
     pub fn inherit_intent(&mut self, session: &str, parent: &str) -> Result<(), Error> {
         Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_inherit(store, session, parent))??)
     }
 
-    /// What the model should know about the session's intent; empty where there is none.
+    /// What the model should know about the session's intent; empty if there is none.
     pub fn context(&mut self, session: &str, limit_chars: u32) -> Result<String, Error> {
         self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_context(store, session, limit_chars))
     }
 
-    /// Takes in what happened and says what to do about it, at a monotonic time of the caller's choosing.
+    /// Processes inputs of the hooks engine and returns its commands, at a monotonic time chosen by the caller.
     pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Result<Turn, Error> {
-        self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))
+        let turn = self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))?;
+        if inputs.iter().any(|input| matches!(input, Input::Machine(_))) {
+            self.introduced = self.running_instance();
+        }
+        Ok(turn)
     }
 
-    /// Rules on, settles or hears of what an agent program's own payload tells. Where that takes time, [`Hooks::respond`]
-    /// waits for it.
+    /// Handles a hook payload of an agent program. If the answer takes time, [`Hooks::respond`] waits for it.
     ///
     /// [`Hooks::respond`]: crate::hooks::Hooks::respond
     pub fn respond(&mut self, program: &str, event: Option<&str>, payload: &[u8]) -> Result<Progress, Error> {
         self.run(|plugin, store| plugin.tollgate_hooks_programs().call_respond(store, program, event, payload))
     }
 
-    /// The answer to a payload on which [`respond`](Self::respond) failed: a person is asked where one can be.
+    /// The answer to a payload on which [`respond`](Self::respond) failed: asks a person where the program supports that.
     pub fn respond_to_fault(&mut self, program: &str, event: Option<&str>, payload: &[u8], why: &str) -> Result<Reply, Error> {
         self.run(|plugin, store| plugin.tollgate_hooks_programs().call_failed(store, program, event, payload, why))
     }
@@ -149,13 +167,12 @@ impl Tollgate {
         self.run(|plugin, store| plugin.tollgate_hooks_operations().call_perform(store, line))
     }
 
-    /// The longest JSON line that is understood, in bytes.
+    /// The length limit of a JSON line, in bytes.
     pub fn longest_line(&mut self) -> Result<u64, Error> {
         self.run(|plugin, store| plugin.tollgate_hooks_operations().call_longest_line(store))
     }
 
-    /// Calls into the guest within its deadline. An instance that failed is thrown away: nothing can be said of the state
-    /// of its memory.
+    /// Calls the guest with a deadline. After a failure the instance is discarded, because the state of its memory is unknown.
     fn run<T>(&mut self, call: impl FnOnce(&Plugin, &mut Store<Imports>) -> wasmtime::Result<T>) -> Result<T, Error> {
         let mut instance = match self.instance.take() {
             Some(instance) => instance,
@@ -176,7 +193,7 @@ impl Tollgate {
 
     fn start(&mut self) -> Result<Instance, Error> {
         let Some(imports) = self.idle.take() else {
-            return Err(Error::Internal("the gate was lost in an earlier fault; open it again".to_owned()));
+            return Err(Error::Internal("the gate failed earlier; open it again".to_owned()));
         };
         let mut store = Store::new(self.runtime.engine(), imports);
         store.limiter(|imports| imports.limits());

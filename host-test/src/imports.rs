@@ -1,36 +1,43 @@
-//! The contract's imports: what a guest reaches the world through.
+//! The imports of the contract: everything a guest can access.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use wasmtime::StoreLimits;
 
+use crate::bindings::tollgate::hooks::environment;
 use crate::bindings::tollgate::hooks::log::{self, Level};
 use crate::bindings::tollgate::hooks::records::{self, Expectation};
 use crate::bindings::tollgate::hooks::types;
 use crate::bindings::tollgate::hooks::workspace::{self, Facts, Fault, Listing, Question, Reach, Root, Tail};
 use crate::files::Files;
+use crate::keyring;
 
-/// Random bytes a guest may draw at once; it wants sixteen.
-const MOST_RANDOM: u64 = 1 << 16;
+/// A guest may request at most this many random bytes at once; it needs sixteen.
+const MAX_RANDOM_BYTES: u64 = 1 << 16;
 
-/// Takes a level, a message and details as JSON.
+/// Receives a level, a message and details as JSON.
 pub(crate) type LogSink = Box<dyn FnMut(Level, &str, &str) + Send>;
 
 /// Fills a slice with random bytes.
 pub(crate) type RandomSource = Box<dyn FnMut(&mut [u8]) -> wasmtime::Result<()> + Send>;
 
-/// The clock, the random bytes and the log.
-pub(crate) struct World {
+/// Returns the value of an environment variable, or `None` if it is not set.
+pub(crate) type VariableSource = Box<dyn Fn(&str) -> Option<String> + Send>;
+
+/// The log, the clock, the source of random bytes and the environment.
+pub(crate) struct HostServices {
     pub(crate) log: LogSink,
+    pub(crate) variables: VariableSource,
     pub(crate) clock: Box<dyn Fn() -> Duration + Send>,
     pub(crate) random: RandomSource,
 }
 
-impl Default for World {
+impl Default for HostServices {
     fn default() -> Self {
         Self {
             log: Box::new(|_, _, _| ()),
+            variables: Box::new(|name| std::env::var(name).ok()),
             clock: Box::new(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
             random: Box::new(system_random),
         }
@@ -41,16 +48,16 @@ fn system_random(bytes: &mut [u8]) -> wasmtime::Result<()> {
     getrandom::fill(bytes).map_err(|fault| wasmtime::format_err!("no random bytes: {fault}"))
 }
 
-/// Everything one instance is given.
+/// Everything that one instance has access to.
 pub(crate) struct Imports {
     files: Arc<Files>,
-    world: World,
+    services: HostServices,
     limits: StoreLimits,
 }
 
 impl Imports {
-    pub(crate) fn new(files: Arc<Files>, world: World, limits: StoreLimits) -> Self {
-        Self { files, world, limits }
+    pub(crate) fn new(files: Arc<Files>, services: HostServices, limits: StoreLimits) -> Self {
+        Self { files, services, limits }
     }
 
     pub(crate) fn limits(&mut self) -> &mut StoreLimits {
@@ -58,23 +65,23 @@ impl Imports {
     }
 
     pub(crate) fn now(&self) -> Duration {
-        (self.world.clock)()
+        (self.services.clock)()
     }
 
     pub(crate) fn random(&mut self, length: u64) -> wasmtime::Result<Vec<u8>> {
-        wasmtime::ensure!(length <= MOST_RANDOM, "the guest draws {length} random bytes at once");
+        wasmtime::ensure!(length <= MAX_RANDOM_BYTES, "the guest requested {length} random bytes at once");
         let mut bytes = vec![0; usize::try_from(length)?];
-        (self.world.random)(&mut bytes)?;
+        (self.services.random)(&mut bytes)?;
         Ok(bytes)
     }
 
     pub(crate) fn random_number(&mut self) -> wasmtime::Result<u64> {
         let mut bytes = [0; 8];
-        (self.world.random)(&mut bytes)?;
+        (self.services.random)(&mut bytes)?;
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// Not from the world's random bytes: those may be pinned, and a hash map's seed is nobody's id.
+    /// Always from the system: the configured source may be deterministic, and the seed of hash maps never shows in an id.
     pub(crate) fn seed(&mut self) -> wasmtime::Result<(u64, u64)> {
         let (mut low, mut high) = ([0; 8], [0; 8]);
         system_random(&mut low)?;
@@ -82,11 +89,11 @@ impl Imports {
         Ok((u64::from_le_bytes(low), u64::from_le_bytes(high)))
     }
 
-    /// What the operating system said, for whoever looks into a fault that the contract has no name for.
-    fn tell<T>(&mut self, result: Result<T, crate::files::FileError>) -> Result<T, Fault> {
+    /// Logs the message of the operating system if the contract has no specific fault for it.
+    fn log_other<T>(&mut self, result: Result<T, crate::files::FileError>) -> Result<T, Fault> {
         result.map_err(|error| {
             if error.fault == Fault::Other {
-                (self.world.log)(Level::Debug, &error.message, "");
+                (self.services.log)(Level::Debug, &error.message, "");
             }
             error.fault
         })
@@ -102,44 +109,56 @@ impl workspace::Host for Imports {
 
     fn read(&mut self, root: Root, path: String, limit_bytes: u64) -> Result<Vec<u8>, Fault> {
         let read = self.files.read(root, &path, limit_bytes);
-        self.tell(read)
+        self.log_other(read)
     }
 
     fn read_range(&mut self, root: Root, path: String, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, Fault> {
         let read = self.files.read_range(root, &path, offset, limit_bytes);
-        self.tell(read)
+        self.log_other(read)
     }
 
     fn read_tail(&mut self, root: Root, path: String, limit_bytes: u64) -> Result<Tail, Fault> {
         let read = self.files.read_tail(root, &path, limit_bytes);
-        self.tell(read)
+        self.log_other(read)
     }
 
     fn list(&mut self, root: Root, directory: String, reach: Reach) -> Result<Listing, Fault> {
         let listing = self.files.list(root, &directory, &reach);
-        self.tell(listing)
+        self.log_other(listing)
     }
 }
 
 impl records::Host for Imports {
     fn append(&mut self, root: Root, path: String, bytes: Vec<u8>) -> Result<(), Fault> {
         let appended = self.files.append(root, &path, &bytes);
-        self.tell(appended)
+        self.log_other(appended)
     }
 
     fn replace(&mut self, root: Root, path: String, bytes: Vec<u8>, expected: Expectation) -> Result<(), Fault> {
         let replaced = self.files.replace(root, &path, &bytes, &expected);
-        self.tell(replaced)
+        self.log_other(replaced)
     }
 
     fn remove(&mut self, root: Root, path: String) -> Result<(), Fault> {
         let removed = self.files.remove(root, &path);
-        self.tell(removed)
+        self.log_other(removed)
+    }
+}
+
+impl environment::Host for Imports {
+    fn variables(&mut self, names: Vec<String>) -> Vec<Option<String>> {
+        // The standard library panics if a name contains `=` or NUL.
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+        names.iter().map(|name| if is_name(name) { (self.services.variables)(name) } else { None }).collect()
+    }
+
+    fn secrets(&mut self, names: Vec<String>) -> Vec<Option<String>> {
+        names.iter().map(|name| keyring::read(name)).collect()
     }
 }
 
 impl log::Host for Imports {
     fn write(&mut self, level: Level, message: String, details: Vec<u8>) {
-        (self.world.log)(level, &message, &String::from_utf8_lossy(&details));
+        (self.services.log)(level, &message, &String::from_utf8_lossy(&details));
     }
 }

@@ -1,8 +1,8 @@
-//! The wasmtime host of Tollgate, the gate that every tool call of an AI coding agent passes.
+//! The wasmtime host of Tollgate, the gate that checks every tool call of an AI coding agent.
 //!
-//! All decisions are made by one WebAssembly component, which this crate carries, compiled ahead of time. The host lends
-//! it a workspace to look at, two folders of it and a state folder to write, a log, a clock and random bytes. Nothing else: no other file, no
-//! process, no network, no environment.
+//! All decisions are made by one WebAssembly component, which is compiled ahead of time and embedded in this crate. The host
+//! gives it read access to a workspace, write access to two folders of it and to a state folder, a log, a clock and random bytes.
+//! It has no other access: no other files, no processes, no network, no environment.
 //!
 //! ```no_run
 //! use tollgate::{Tollgate, ToolCall, Verdict};
@@ -19,26 +19,28 @@
 //! # Ok::<(), tollgate::Error>(())
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - A trap, an endless loop or a lack of memory in the guest fails the call, with a code. The next call runs in a fresh
-//!   instance and finds the session's state where it was, in the state folder.
-//! - Files are reached through capabilities of the workspace, the home and the state folder, so no path of a guest leads out of them.
+//! - If the guest traps, loops forever or runs out of memory, the call fails with an error code. The next call runs in a fresh
+//!   instance, and the state of the session is still in the state folder.
+//! - Files are accessed through capabilities of the workspace, the home and the state folder, so no path given by the guest leads
+//!   out of them.
 //! - One [`Runtime`] serves any number of workspaces and can be shared between threads.
 //!
-//! # The house
+//! # Modules
 //!
-//! | module | what lives there |
+//! | module | purpose |
 //! | --- | --- |
 //! | `compiled` | the component, compiled ahead of time |
-//! | `runtime` | engine, linker, limits, the ticker that stops endless loops |
+//! | `runtime` | engine, linker, limits, and the epoch thread that stops endless loops |
 //! | `gate`, `call` | one workspace's instance, and the calls an embedder makes |
-//! | `programs` | what must be known of agent programs before there is a gate, and where there is none |
+//! | `programs` | agent programs: finding the workspace, and answering when the gate cannot start |
 //! | `files` | the workspace, the home and the state folder behind capabilities |
-//! | `imports` | the contract's imports over `files`, clock, random bytes and log |
-//! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
-//! | [`confine`] | commands that the kernel holds to what the gate grants |
-//! | `lookups`, `process`, `mcp` | what the gate wants looked up, carried out: commands, functions and MCP servers, within bounds |
+//! | `imports` | the imports of the contract: files, clock, random bytes, environment and log |
+//! | [`keyring`] | stores secrets in the system's keyring |
+//! | [`hooks`] | runs hook programs and prompts as the gate schedules them |
+//! | [`confine`] | runs commands that the kernel restricts to what the gate grants |
+//! | `lookups`, `process`, `mcp` | looks up concepts for the gate: commands, functions and MCP servers, within limits |
 //! | `bindings` | generated from `wit/` |
 //!
 //! The decisions are documented in the crate `tollgate_guest`.
@@ -56,6 +58,7 @@ mod files;
 mod gate;
 pub mod hooks;
 mod imports;
+pub mod keyring;
 mod lookups;
 mod mcp;
 #[cfg(feature = "native")]
@@ -63,6 +66,8 @@ pub mod native;
 mod process;
 mod programs;
 mod runtime;
+#[doc(hidden)]
+pub mod temporary_file;
 
 pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, McpTool, Plan, Program, Request};
 pub use bindings::exports::tollgate::hooks::engine;
@@ -74,8 +79,10 @@ pub use bindings::tollgate::hooks::types::{Effect, Operation, PreHash, Ruling, V
 pub use builder::Builder;
 pub use call::ToolCall;
 pub use error::Error;
-pub use files::{make_state_of, state_of};
+#[doc(hidden)]
+pub use files::digest_of;
+pub use files::{create_state_folder, state_folder};
 pub use gate::Tollgate;
 pub use lookups::{CallMcpTool, Function, Lookups};
-pub use programs::{MAX_PAYLOAD, fault_reply, governing_workspace, locate, program_names, silence_of, wired_program_names};
+pub use programs::{MAX_PAYLOAD, empty_reply, fault_reply, governing_workspace, locate, program_names, wired_program_names};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

@@ -1,4 +1,4 @@
-//! Looking things up for the gate: what [`Tollgate::plan_lookups`](crate::Tollgate::plan_lookups) asks for.
+//! Looks up concepts for the gate: carries out what [`Tollgate::plan_lookups`](crate::Tollgate::plan_lookups) returns.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,24 +10,24 @@ use serde_json::{Value, json};
 
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, McpTool, Plan, Program as Ordered, Request};
 use crate::mcp::Servers;
-use crate::process::{self, Ending, MOST_OUTPUT, Program};
+use crate::process::{self, Ending, MAX_OUTPUT, Program};
 
-/// What an embedder knows about a concept, as Markdown; nothing where it knows nothing; a text where it failed.
+/// Returns what an embedder knows about a concept as Markdown, `None` if it is unknown, or an error message.
 pub type Function = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
 
-/// Calls a tool of an MCP server for the embedder: the server, the tool, its arguments.
+/// Calls a tool of an MCP server: the server, the tool and its arguments.
 pub type CallMcpTool = dyn Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync;
 
-/// Who can be asked outside the gate: commands, functions of the embedder, MCP servers.
+/// Sources of information outside the gate: commands, functions of the embedder, MCP servers.
 ///
-/// A server is started when it is first asked, and kept for this and its clones; when the last of them goes, so does the server.
+/// A server is started when it is first needed and shared by all clones. It is ended when the last clone is dropped.
 #[derive(Clone)]
 pub struct Lookups {
     callers: Callers,
     servers: Arc<Servers>,
 }
 
-/// Who is asked in a thread of its own, which may go on when nobody waits for it any more.
+/// What a lookup thread needs. The thread may outlive the call that started it.
 #[derive(Clone)]
 struct Callers {
     folder: PathBuf,
@@ -36,13 +36,13 @@ struct Callers {
 }
 
 impl Lookups {
-    /// Commands and MCP servers are run in a folder, usually the workspace.
+    /// Commands and MCP servers run in this folder, usually the workspace.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let callers = Callers { folder: folder.into(), functions: HashMap::new(), mcp: None };
         Self { callers, servers: Arc::default() }
     }
 
-    /// Gives a function under the name of a source that the settings declare with `"function": true`.
+    /// Adds a function for a source that the settings declare with `"function": true`.
     #[must_use]
     pub fn function(
         mut self,
@@ -53,31 +53,32 @@ impl Lookups {
         self
     }
 
-    /// Says how a tool of an MCP server is called. Without it, the servers that the user's settings name are started here, and
-    /// others are not there.
+    /// Sets how tools of MCP servers are called. Default: servers from the user's settings are started, and others are
+    /// unavailable.
     #[must_use]
     pub fn mcp(mut self, call: impl Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync + 'static) -> Self {
         self.callers.mcp = Some(Arc::new(call));
         self
     }
 
-    /// Looks everything up at once, each within its time and all within the plan's. What is late is reported as late.
-    pub fn carry_out(&self, plan: &Plan) -> Vec<Finding> {
+    /// Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's. Lookups that exceed it
+    /// are reported as late.
+    pub fn run(&self, plan: &Plan) -> Vec<Finding> {
         let deadline = Instant::now() + Duration::from_millis(plan.total_ms.into());
         let (sender, receiver) = mpsc::channel();
         for (number, lookup) in plan.lookups.iter().enumerate() {
             let (sender, lookup, callers) = (sender.clone(), lookup.clone(), self.callers.clone());
-            // A function that never comes back must not keep the servers.
+            // A function that never returns must not keep the servers alive.
             let servers = Arc::downgrade(&self.servers);
             thread::spawn(move || {
-                let most =
+                let timeout =
                     Duration::from_millis(lookup.timeout_ms.into()).min(deadline.saturating_duration_since(Instant::now()));
-                let _ = sender.send((number, callers.ask(&lookup, &servers, most)));
+                let _ = sender.send((number, callers.ask(&lookup, &servers, timeout)));
             });
         }
         drop(sender);
         let mut answers = vec![Answer::Late; plan.lookups.len()];
-        // A function cannot be stopped, so it is left alone once its time is up.
+        // A function cannot be stopped, so it is abandoned when its time is up.
         while let Ok((number, answer)) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             if let Some(place) = answers.get_mut(number) {
                 *place = answer;
@@ -93,34 +94,35 @@ impl Lookups {
 }
 
 impl Lookups {
-    /// What the MCP servers that were asked say of their tools, once each: lines for [`Tollgate::perform`](crate::Tollgate::perform),
-    /// for a host that carries out plans itself. `augment_with` and [`Hooks`](crate::hooks::Hooks) pass them on.
+    /// The tool lists that MCP servers have reported since the last call, as lines for
+    /// [`Tollgate::perform`](crate::Tollgate::perform). Only for a host that carries out plans itself; `augment_with` and
+    /// [`Hooks`](crate::hooks::Hooks) pass them on.
     pub fn server_tools(&self) -> Vec<Value> {
         let line = |(server, tools)| json!({"op": "server-tools", "server": server, "tools": tools});
         self.servers.take_lists().into_iter().map(line).collect()
     }
 
-    /// Looks one thing up and hands over the answer, from a thread of its own. What takes longer than its time is late.
+    /// Starts a lookup in its own thread, which reports the answer. A lookup that exceeds its time limit is late.
     pub(crate) fn begin(&self, lookup: Lookup, done: impl FnOnce(Answer) + Send + 'static) {
         let (callers, servers) = (self.callers.clone(), Arc::downgrade(&self.servers));
         let work = move || {
-            let most = Duration::from_millis(lookup.timeout_ms.into());
-            done(callers.ask(&lookup, &servers, most));
+            let timeout = Duration::from_millis(lookup.timeout_ms.into());
+            done(callers.ask(&lookup, &servers, timeout));
         };
-        // Without a thread there is no answer, and the gate does not wait for ever.
+        // Without a thread there is no answer, and the gate gives up after its own time limit.
         let _ = thread::Builder::new().name("tollgate-lookup".to_owned()).spawn(work);
     }
 }
 
 impl Callers {
-    fn ask(&self, lookup: &Lookup, servers: &Weak<Servers>, most: Duration) -> Answer {
+    fn ask(&self, lookup: &Lookup, servers: &Weak<Servers>, timeout: Duration) -> Answer {
         let known = match (&lookup.request, &self.mcp) {
-            (Request::Run(program), _) => return command(program, &self.folder, most),
+            (Request::Run(program), _) => return command(program, &self.folder, timeout),
             (Request::Mcp(McpTool { server, tool, arguments, .. }), Some(call)) => {
                 Some(call(server, tool, &serde_json::from_slice(arguments).unwrap_or_default()))
             }
             (Request::Mcp(asked), None) => {
-                return servers.upgrade().map_or(Answer::Late, |servers| servers.ask(asked, &self.folder, most));
+                return servers.upgrade().map_or(Answer::Late, |servers| servers.ask(asked, &self.folder, timeout));
             }
             (Request::Function, _) => self.functions.get(&lookup.source).map(|function| function(&lookup.concept)),
         };
@@ -133,20 +135,21 @@ impl Callers {
     }
 }
 
-fn command(ordered: &Ordered, folder: &Path, most: Duration) -> Answer {
+fn command(ordered: &Ordered, folder: &Path, timeout: Duration) -> Answer {
     let inherit: Vec<&str> = ordered.inherit.iter().map(String::as_str).collect();
     let set: Vec<(&str, &str)> = ordered.set.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let input = ordered.stdin.as_bytes();
-    let program = Program { argv: &ordered.argv, input, folder, inherit: &inherit, set: &set, output_bytes: MOST_OUTPUT };
-    match process::run(&program, most) {
-        Ending::Ended { status, output, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&output).into_owned()),
-        Ending::Ended { status, complaint, .. } => {
-            let complaint = String::from_utf8_lossy(&complaint);
-            let first = complaint.lines().next().unwrap_or_default();
+    let (output_bytes, plan) = (MAX_OUTPUT, None);
+    let program = Program { argv: &ordered.argv, input, folder, inherit: &inherit, set: &set, output_bytes, plan };
+    match process::run(&program, timeout) {
+        Ending::Exited { status, stdout, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&stdout).into_owned()),
+        Ending::Exited { status, stderr, .. } => {
+            let stderr = String::from_utf8_lossy(&stderr);
+            let first = stderr.lines().next().unwrap_or_default();
             Answer::Failed(format!("{status}: {}", first.chars().take(200).collect::<String>()))
         }
-        Ending::Missing => Answer::Unavailable,
-        Ending::Late | Ending::Canceled => Answer::Late,
+        Ending::NotFound => Answer::Unavailable,
+        Ending::TimedOut | Ending::Canceled => Answer::Late,
         Ending::Failed(fault) => Answer::Failed(fault.to_string()),
     }
 }
@@ -165,7 +168,7 @@ mod tests {
         Plan { concepts: vec!["auth".into()], lookups: requests.iter().map(lookup).collect(), total_ms, skipped: None }
     }
 
-    /// Sources that answer, know nothing, print garbage, fail, hang, or are not there, all at once.
+    /// Sources that answer, know nothing, print garbage, fail, hang, or do not exist, all in parallel.
     #[test]
     fn every_source_ends_by_itself() {
         let lookups = Lookups::new("/")
@@ -183,7 +186,7 @@ mod tests {
             Request::Run(Ordered { argv, stdin: String::new(), inherit: vec!["PATH".to_owned()], set: Vec::new() })
         };
         let graph = McpTool { server: "s".into(), tool: "t".into(), arguments: br#"{"name":"auth"}"#.into(), start: None };
-        let found = lookups.carry_out(&plan(
+        let found = lookups.run(&plan(
             &[
                 ("said", run(&["echo", "hello"])),
                 ("garbage", run(&["printf", "\\377\\000x"])),

@@ -2,13 +2,14 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod cli;
 mod commands;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 the answer is no, 2 it could not be done.";
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 the answer is no, 2 failure.";
 
 /// The gate that every tool call of an AI coding agent passes.
 #[derive(Parser)]
@@ -22,39 +23,43 @@ struct Cli {
 enum Command {
     /// Answer JSON lines from standard input: one object in, one object out
     Eval(commands::eval::Options),
-    /// Show, check and select what the agents work for
+    /// List, check and select the intents that agents work for
     Intents(commands::intents::Options),
-    /// Say what tools do that the gate does not know
+    /// Declare what tools do that the gate does not know
     Tools(commands::tools::Options),
-    /// Show what would be added to a call about the concepts it names, and from where
+    /// Show what would be added to a call about the concepts it mentions, and from which source
     Augment(commands::augment::Options),
     /// List and search the notes about concepts
     Concepts(commands::concepts::Options),
-    /// Show, approve and run what the workspace and you want done when something happens
+    /// List, approve and run hooks of the workspace and of the user
     Hooks(commands::hooks::Options),
-    /// Run hooks outside an editor: at saved, created, deleted and renamed files, and at commits
+    /// Show, enable, approve and set up what brings hooks, MCP servers, settings and skills
+    Extensions(commands::extensions::Options),
+    /// List skills, and print the prompt of one
+    Skills(commands::skills::Options),
+    /// Run hooks without an editor: when files are saved, created, deleted or renamed, and on commits
     Watch(commands::watch::Options),
-    /// Offer intents and ledger to an agent as tools of an MCP server, on standard input and output
+    /// Serve intents and the ledger as tools of an MCP server on standard input and output
     McpServe(commands::mcp_serve::Options),
-    /// Answer one event of a host's hooks: its JSON on standard input, the answer on standard output
-    Hook(commands::hook::Options),
-    /// Run a command that the kernel holds to what its session's intent owns
+    /// Answer one hook event of an agent program: its JSON on standard input, the answer on standard output
+    Hook(commands::agent_event::Options),
+    /// Run a command that the kernel restricts to the files its session's intent owns
     Confine(commands::confine::Options),
-    /// Wire the hosts in use to the gate, or take that back
+    /// Connect the agent programs in use to the gate, or undo that
     Init(commands::init::Options),
-    /// Prove that the hosts really ask the gate; exits with 1 if one does not
+    /// Check that agent programs really ask the gate; exits with 1 if one does not
     Doctor(commands::doctor::Options),
-    /// Show, check, export and archive what the agents changed, and take changes back
+    /// List, verify, export and archive what agents changed, and revert changes
     Trace(Box<commands::trace::Options>),
 }
 
 fn main() -> ExitCode {
-    // A host waits for its hook at every call, so the plain form is not parsed at length.
+    // An agent program waits for its hook on every call, so the usual form skips the full parser.
     let words: Vec<_> = std::env::args_os().take(6).collect();
-    if let Some(options) = commands::hook::Options::plain(&words) {
-        return commands::hook::run(&options);
+    if let Some(options) = commands::agent_event::Options::plain(&words) {
+        return commands::agent_event::run(&options);
     }
-    if let Some(options) = commands::confine::Options::plain(std::env::args_os()) {
+    if let Some(options) = commands::confine::Options::alone(std::env::args_os()) {
         return commands::confine::run(&options);
     }
     let is_command = |word: &str| Cli::command().find_subcommand(word).is_some();
@@ -66,9 +71,11 @@ fn main() -> ExitCode {
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
         Command::Hooks(options) => commands::hooks::run(&options),
+        Command::Extensions(options) => commands::extensions::run(&options),
+        Command::Skills(options) => commands::skills::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Confine(options) => commands::confine::run(&options),
-        Command::Hook(options) => commands::hook::run(&options),
+        Command::Hook(options) => commands::agent_event::run(&options),
         Command::Init(options) => commands::init::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
@@ -78,7 +85,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What runs here, by its content: the npm package of this version prints the same digest.
+/// The version and the digest of the component; the npm package of this version prints the same digest.
 fn version() -> &'static str {
     concat!(env!("CARGO_PKG_VERSION"), " (component ", env!("TOLLGATE_DIGEST"), ")")
 }

@@ -1,6 +1,6 @@
-//! The gate's logic natively, over the same files, without the component: what the component is measured against.
+//! The gate's logic compiled natively, on the same files, as a baseline for measuring the component.
 //!
-//! Only with the feature `native`, for benchmarks. A host that decides with this runs other bytes than everybody else.
+//! Only with the feature `native`, for benchmarks. A host that used it for decisions would not run the verified component.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -9,21 +9,21 @@ use std::time::SystemTime;
 
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::{
-    Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
-    Timestamp, Workspace, marks,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace, marks,
 };
 
 use crate::bindings::tollgate::hooks::{records, workspace};
 use crate::error::Error;
-use crate::files::{FileError, Files, state_folder};
+use crate::files::{FileError, Files, states_folder};
 
-/// The gate of a workspace, natively.
+/// The native gate of a workspace.
 pub struct NativeGate(RefCell<Gate>);
 
 impl NativeGate {
-    /// Opens it, with the user's own settings and hooks in a home folder, and the state in that.
+    /// Opens the gate with user settings and hooks from a home folder, which also contains the state folder.
     pub fn open(folder: &Path, home: &Path) -> Result<Self, Error> {
-        let state = state_folder(Some(home), None)?;
+        let state = states_folder(Some(home), None)?;
         Self::over(Files::open(folder, Some(home), Some(&state))?)
     }
 
@@ -34,7 +34,8 @@ impl NativeGate {
             records: files.clone(),
             log: files.clone(),
             clock: files.clone(),
-            random: files,
+            random: files.clone(),
+            environment: files,
             secrets: Rc::default(),
         };
         Ok(Self(RefCell::new(Gate::new(ports))))
@@ -83,10 +84,10 @@ impl Workspace for Native {
         Ok(Tail { offset: tail.offset, bytes: tail.bytes })
     }
 
-    fn list(&self, at: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, at: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         let reach = workspace::Reach { depth: reach.depth, limit: reach.limit, skip: reach.skip.clone() };
         let listing = self.0.list(root(at), directory, &reach).map_err(fault)?;
-        let entry = |entry: workspace::Entry| Entry {
+        let entry = |entry: workspace::Entry| DirEntry {
             path: entry.path,
             kind: kind(entry.kind),
             link: entry.link,
@@ -123,7 +124,7 @@ impl Records for Native {
 }
 
 impl Log for Native {
-    fn write(&self, _level: Level, _message: &str, _details: &serde_json::Value) {}
+    fn write(&self, _level: LogLevel, _message: &str, _details: &serde_json::Value) {}
 }
 
 impl Clock for Native {
@@ -134,10 +135,20 @@ impl Clock for Native {
 }
 
 impl Random for Native {
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         let _ = getrandom::fill(&mut bytes);
         bytes
+    }
+}
+
+impl Environment for Native {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| std::env::var(name).ok()).collect()
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|_| None).collect()
     }
 }
 
@@ -157,13 +168,13 @@ fn root(root: Root) -> workspace::Root {
     }
 }
 
-fn kind(kind: workspace::Kind) -> Kind {
+fn kind(kind: workspace::Kind) -> FileKind {
     match kind {
-        workspace::Kind::Missing => Kind::Missing,
-        workspace::Kind::File => Kind::File,
-        workspace::Kind::Directory => Kind::Directory,
-        workspace::Kind::Other => Kind::Other,
-        workspace::Kind::Unreadable => Kind::Unreadable,
+        workspace::Kind::Missing => FileKind::Missing,
+        workspace::Kind::File => FileKind::File,
+        workspace::Kind::Directory => FileKind::Directory,
+        workspace::Kind::Other => FileKind::Other,
+        workspace::Kind::Unreadable => FileKind::Unreadable,
     }
 }
 

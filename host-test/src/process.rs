@@ -1,57 +1,63 @@
-//! A program that is run for the gate: bounded in time and output, with a small environment, and gone with all its children
-//! when its time is up, when it is canceled, and when it has ended itself.
+//! Runs a program for the gate: with limits for time and output and a small environment. The program is ended together with all
+//! of its children when its time is up, when it is canceled, and when it has exited.
 //!
-//! On Unix its children are those of its process group; one that leaves the group is on its own. On Windows only the program
-//! itself is ended: what it started would take a job object, which the standard library does not have.
+//! Its children are those in its process group on Unix, and in its job object on Windows. A child that leaves the process group
+//! is not ended.
 
-mod group;
+mod tree;
 
 use std::io::{self, Read, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) use group::kill;
-use group::{kill_group, over, own_group, poll};
+use process_wrap::std::ChildWrapper;
 
-/// Of its output so much is kept where nobody says otherwise; the rest is read and dropped.
-pub(crate) const MOST_OUTPUT: usize = 1 << 20;
+pub(crate) use tree::in_tokio as wrap_tokio;
+use tree::{has_exited, poll_interval, wrap};
 
-/// How long output is waited for once the program has ended: somebody else may hold its pipes.
-const STRAGGLERS: Duration = Duration::from_millis(100);
+use crate::confine::Plan;
 
-/// How long a killed program may take to go. Longer takes only one that the operating system itself does not let go.
-const DYING: Duration = Duration::from_secs(5);
+/// The default limit for each output stream; the rest is discarded.
+pub(crate) const MAX_OUTPUT: usize = 1 << 20;
 
-/// How often a program that was just written is tried again while somebody else's new process still holds it open.
-const BUSY_TRIES: u32 = 50;
+/// How long to wait for output after the program has exited: another process may hold its pipes.
+const OUTPUT_GRACE: Duration = Duration::from_millis(100);
 
-/// What to run, where, and with what. No shell: the words are the arguments.
+/// How long to wait for a killed program to go away. It takes longer only if the operating system cannot end it.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often to retry starting a file that was just written, while another new process still holds it open.
+const MAX_BUSY_RETRIES: u32 = 50;
+
+/// A program to run, without a shell.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Program<'a> {
     pub(crate) argv: &'a [String],
     pub(crate) input: &'a [u8],
     pub(crate) folder: &'a Path,
-    /// Names of variables that it inherits.
+    /// The names of inherited variables.
     pub(crate) inherit: &'a [&'a str],
-    /// Variables that it is given.
+    /// Additional variables.
     pub(crate) set: &'a [(&'a str, &'a str)],
-    /// So much is kept of its output, and so much of its complaints.
+    /// The limit for each output stream.
     pub(crate) output_bytes: usize,
+    /// What it may change, if it is confined.
+    pub(crate) plan: Option<&'a Plan>,
 }
 
 /// How a run ended.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    /// By itself: whether it succeeded, what it said, what it complained about, and whether that is not all.
-    Ended { status: ExitStatus, output: Vec<u8>, complaint: Vec<u8>, truncated: bool },
+    /// The program exited.
+    Exited { status: ExitStatus, stdout: Vec<u8>, stderr: Vec<u8>, truncated: bool },
     /// There is no such program.
-    Missing,
-    /// Its time was up.
-    Late,
-    /// Somebody called it off.
+    NotFound,
+    /// It exceeded its time limit.
+    TimedOut,
+    /// It was canceled.
     Canceled,
     /// It could not be run.
     Failed(io::Error),
@@ -59,24 +65,24 @@ pub(crate) enum Ending {
 
 enum Signal {
     Cancel,
-    /// The program has ended and waits to be reaped.
-    Over,
-    /// One of its two outputs has ended.
-    Read,
+    /// The program has exited and waits to be reaped.
+    Exited,
+    /// One of its two output streams has ended.
+    OutputEnded,
 }
 
-/// Calls a run off, from any thread, at any time.
+/// Cancels a run, from any thread, at any time.
 #[derive(Clone)]
 pub(crate) struct Canceler(mpsc::Sender<Signal>);
 
 impl Canceler {
     pub(crate) fn cancel(&self) {
-        // Where the run is over there is nobody to hear it.
+        // If the run has ended, the signal is dropped.
         let _ = self.0.send(Signal::Cancel);
     }
 }
 
-/// One run to come.
+/// A run that has not been started yet.
 pub(crate) struct Run {
     sender: mpsc::Sender<Signal>,
     signals: mpsc::Receiver<Signal>,
@@ -92,178 +98,195 @@ impl Run {
         Canceler(self.sender.clone())
     }
 
-    /// Starts a program and waits for it, at most until the deadline.
-    pub(crate) fn carry_out(self, program: &Program<'_>, deadline: Option<Instant>) -> Ending {
+    /// Runs a program until it exits, at most until the deadline.
+    pub(crate) fn run(self, program: &Program<'_>, deadline: Option<Instant>) -> Ending {
         let mut child = match start(program) {
             Ok(child) => child,
             Err(ending) => return ending,
         };
-        if let Some(mut stdin) = child.stdin.take().filter(|_| !program.input.is_empty()) {
+        if let Some(mut stdin) = child.stdin().take().filter(|_| !program.input.is_empty()) {
             let input = program.input.to_vec();
-            // A program that does not read must not hold us up.
+            // In a thread, because the program may not read its input.
             thread::spawn(move || stdin.write_all(&input));
         }
-        let output = self.read(child.stdout.take(), program.output_bytes);
-        let complaint = self.read(child.stderr.take(), program.output_bytes);
-        self.watch(&child);
-        let mut reading = 2_u32;
-        let ended = self.wait(&mut child, deadline, &mut reading);
-        kill_group(&mut child);
+        let stdout = self.read(child.stdout().take(), program.output_bytes);
+        let stderr = self.read(child.stderr().take(), program.output_bytes);
+        self.watch(child.id());
+        let mut open_streams = 2_u32;
+        let ended = self.wait(&mut *child, deadline, &mut open_streams);
+        // The children, also of a program that has exited. It is not reaped yet, so its process group cannot be another one.
+        let _ = child.start_kill();
         match ended {
-            Ok(()) => self.rest(&mut reading),
-            // What was killed is gone before anybody hears of it. It may be called off twice.
+            Ok(()) => self.wait_for_output(&mut open_streams),
+            // Report only when the killed program is gone. It may be canceled more than once.
             Err(_) => {
-                let until = Instant::now() + DYING;
-                while let Err(Ending::Canceled) = self.wait(&mut child, Some(until), &mut reading) {}
+                let until = Instant::now() + KILL_TIMEOUT;
+                while let Err(Ending::Canceled) = self.wait(&mut *child, Some(until), &mut open_streams) {}
             }
         }
-        match (ended, reap(&mut child)) {
+        match (ended, reap(&mut *child)) {
             (Err(ending), _) => ending,
             (Ok(()), Err(fault)) => Ending::Failed(fault),
             (Ok(()), Ok(status)) => {
-                let (output, complaint) = (taken(&output), taken(&complaint));
-                let truncated = output.truncated || complaint.truncated;
-                Ending::Ended { status, output: output.bytes, complaint: complaint.bytes, truncated }
+                let (stdout, stderr) = (take(&stdout), take(&stderr));
+                let truncated = stdout.truncated || stderr.truncated;
+                Ending::Exited { status, stdout: stdout.bytes, stderr: stderr.bytes, truncated }
             }
         }
     }
 
-    /// Waits until the program has ended; else says why it is waited for no longer.
-    fn wait(&self, child: &mut Child, deadline: Option<Instant>, reading: &mut u32) -> Result<(), Ending> {
+    /// Waits until the program has exited, or returns why it was not waited for any longer.
+    fn wait(&self, child: &mut dyn ChildWrapper, deadline: Option<Instant>, open_streams: &mut u32) -> Result<(), Ending> {
         loop {
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if over(child) {
+            if has_exited(child) {
                 return Ok(());
             }
-            let signal = match poll(left) {
-                Some(most) => self.signals.recv_timeout(most),
+            let signal = match poll_interval(left) {
+                Some(timeout) => self.signals.recv_timeout(timeout),
                 None => self.signals.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
             };
             match signal {
-                Ok(Signal::Over) => return Ok(()),
+                Ok(Signal::Exited) => return Ok(()),
                 Ok(Signal::Cancel) => return Err(Ending::Canceled),
-                Ok(Signal::Read) => *reading = reading.saturating_sub(1),
-                Err(_) if left.is_some_and(|left| left.is_zero()) => return Err(Ending::Late),
+                Ok(Signal::OutputEnded) => *open_streams = open_streams.saturating_sub(1),
+                Err(_) if left.is_some_and(|left| left.is_zero()) => return Err(Ending::TimedOut),
                 Err(_) => {}
             }
         }
     }
 
-    /// Waits for what is still in the pipes.
-    fn rest(&self, reading: &mut u32) {
-        let until = Instant::now() + STRAGGLERS;
-        while *reading > 0 {
+    /// Waits for output that is still in the pipes.
+    fn wait_for_output(&self, open_streams: &mut u32) {
+        let until = Instant::now() + OUTPUT_GRACE;
+        while *open_streams > 0 {
             match self.signals.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Signal::Read) => *reading -= 1,
+                Ok(Signal::OutputEnded) => *open_streams -= 1,
                 Ok(_) => {}
                 Err(_) => return,
             }
         }
     }
 
-    /// Reads to the end and keeps the beginning.
-    fn read(&self, from: Option<impl Read + Send + 'static>, most: usize) -> Arc<Mutex<Kept>> {
-        let kept = Arc::new(Mutex::new(Kept::default()));
-        let (sender, keep) = (self.sender.clone(), Arc::clone(&kept));
+    /// Reads a stream to its end and keeps the beginning.
+    fn read(&self, from: Option<impl Read + Send + 'static>, limit: usize) -> Arc<Mutex<Captured>> {
+        let captured = Arc::new(Mutex::new(Captured::default()));
+        let (sender, target) = (self.sender.clone(), Arc::clone(&captured));
         thread::spawn(move || {
             if let Some(mut from) = from {
                 let mut piece = vec![0; 64 << 10];
                 while let Some(piece) = read_piece(&mut from, &mut piece) {
-                    let mut kept = locked(&keep);
-                    let room = most.saturating_sub(kept.bytes.len()).min(piece.len());
-                    kept.truncated |= room < piece.len();
-                    kept.bytes.extend_from_slice(piece.get(..room).unwrap_or_default());
+                    let mut captured = lock(&target);
+                    let room = limit.saturating_sub(captured.bytes.len()).min(piece.len());
+                    captured.truncated |= room < piece.len();
+                    captured.bytes.extend_from_slice(piece.get(..room).unwrap_or_default());
                 }
             }
-            let _ = sender.send(Signal::Read);
+            let _ = sender.send(Signal::OutputEnded);
         });
-        kept
+        captured
     }
 
-    /// Says when the program has ended. It stays unreaped until then, so that its group's number is nobody else's.
+    /// Signals when the program has exited, without reaping it: until then, no other process group can get its number.
     #[cfg(unix)]
-    fn watch(&self, child: &Child) {
-        use rustix::process::{WaitId, WaitIdOptions, waitid};
-        let (sender, pid) = (self.sender.clone(), group::pid(child));
+    fn watch(&self, id: u32) {
+        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+        let (sender, pid) = (self.sender.clone(), i32::try_from(id).ok().and_then(Pid::from_raw));
         thread::spawn(move || {
             if let Some(pid) = pid {
-                let look = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
-                while matches!(look(), Err(rustix::io::Errno::INTR)) {}
+                let wait = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
+                while matches!(wait(), Err(rustix::io::Errno::INTR)) {}
             }
-            let _ = sender.send(Signal::Over);
+            let _ = sender.send(Signal::Exited);
         });
     }
 
-    /// Elsewhere it is asked for now and then.
+    /// On other systems, `wait` polls.
     #[cfg(not(unix))]
-    fn watch(&self, _child: &Child) {}
+    fn watch(&self, _id: u32) {}
 }
 
-/// Runs a program and waits for it, at most so long.
-pub(crate) fn run(program: &Program<'_>, most: Duration) -> Ending {
-    Run::new().carry_out(program, Some(Instant::now() + most))
+/// Runs a program with a time limit.
+pub(crate) fn run(program: &Program<'_>, timeout: Duration) -> Ending {
+    Run::new().run(program, Some(Instant::now() + timeout))
 }
 
-/// A program in a group of its own, with pipes to it, and of the environment only the variables that it may inherit. No shell:
-/// the words are the arguments.
+/// A command with pipes, and only these variables of the environment. There is no shell.
 pub(crate) fn command<S: AsRef<str>>(argv: &[String], inherit: &[S], folder: &Path) -> io::Result<Command> {
     let Some((program, arguments)) = argv.split_first() else {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is given"));
     };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder).env_clear();
-    command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    own_group(&mut command);
+    command.args(arguments);
+    surround(&mut command, inherit, folder);
     Ok(command)
 }
 
-fn start(program: &Program<'_>) -> Result<Child, Ending> {
-    let mut command = command(program.argv, program.inherit, program.folder).map_err(Ending::Failed)?;
+/// Sets the pipes, the working directory and the environment of a command.
+pub(crate) fn surround<S: AsRef<str>>(command: &mut Command, inherit: &[S], folder: &Path) {
+    command.current_dir(folder).env_clear();
+    command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+}
+
+fn start(program: &Program<'_>) -> Result<Box<dyn ChildWrapper>, Ending> {
+    let started = match program.plan {
+        None => command(program.argv, program.inherit, program.folder).and_then(|command| spawn(command, program)),
+        Some(plan) => plan.start(program.argv, |mut command, temporary| {
+            surround(&mut command, program.inherit, program.folder);
+            command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+            spawn(command, program)
+        }),
+    };
+    started.map_err(|fault| match fault.kind() {
+        io::ErrorKind::NotFound => not_found(program.argv.first().map_or("", String::as_str), program.folder),
+        _ => Ending::Failed(fault),
+    })
+}
+
+fn spawn(mut command: Command, program: &Program<'_>) -> io::Result<Box<dyn ChildWrapper>> {
     command.envs(program.set.iter().copied());
-    let name = program.argv.first().map_or("", String::as_str);
-    let mut tries = 0;
+    let mut command = wrap(command);
+    let mut retries = 0;
     loop {
         match command.spawn() {
-            Ok(child) => return Ok(child),
-            // A process that another thread is just starting still has our file open for writing, until it is started.
-            Err(fault) if fault.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES => {
-                tries += 1;
+            // A process that another thread is starting inherits the open file until it executes its own program.
+            Err(fault) if fault.kind() == io::ErrorKind::ExecutableFileBusy && retries < MAX_BUSY_RETRIES => {
+                retries += 1;
                 thread::sleep(Duration::from_millis(2));
             }
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Err(not_found(name, program.folder)),
-            Err(fault) => return Err(Ending::Failed(fault)),
+            started => return started,
         }
     }
 }
 
-/// The operating system says the same of a program, of the folder to run it in and of the program that shall read a script.
+/// The operating system reports the same error for a missing program, folder and interpreter.
 fn not_found(name: &str, folder: &Path) -> Ending {
     let failed = |why: String| Ending::Failed(io::Error::new(io::ErrorKind::NotFound, why));
     if !folder.is_dir() {
         failed(format!("there is no folder `{}` to run it in", folder.display()))
     } else if Path::new(name).is_absolute() && Path::new(name).exists() {
-        failed(format!("the interpreter that `{name}` names in its first line is not there"))
+        failed(format!("the interpreter that `{name}` names in its first line does not exist"))
     } else {
-        Ending::Missing
+        Ending::NotFound
     }
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Captured {
     bytes: Vec<u8>,
     truncated: bool,
 }
 
-fn locked(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
-    kept.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(captured: &Mutex<Captured>) -> MutexGuard<'_, Captured> {
+    captured.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn taken(kept: &Mutex<Kept>) -> Kept {
-    std::mem::take(&mut locked(kept))
+fn take(captured: &Mutex<Captured>) -> Captured {
+    std::mem::take(&mut lock(captured))
 }
 
-/// None at the end, and where nothing more can be read.
+/// `None` at the end of the stream, or if it cannot be read.
 fn read_piece<'a>(from: &mut impl Read, piece: &'a mut [u8]) -> Option<&'a [u8]> {
     loop {
         match from.read(piece) {
@@ -275,7 +298,7 @@ fn read_piece<'a>(from: &mut impl Read, piece: &'a mut [u8]) -> Option<&'a [u8]>
     }
 }
 
-/// The exit code; of a program that a signal ended, what a shell would say.
+/// The exit code, as a shell reports it for a program that was ended by a signal.
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
@@ -284,9 +307,10 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or(-1)
 }
 
-fn reap(child: &mut Child) -> io::Result<ExitStatus> {
-    // What has not gone by now never will, and nobody shall wait for it.
-    child.try_wait()?.ok_or_else(|| io::Error::other("it does not end"))
+/// Reaps the program itself; its children belong to other parents.
+fn reap(child: &mut dyn ChildWrapper) -> io::Result<ExitStatus> {
+    // A program that has not ended by now never will, and must not block the caller.
+    child.inner_mut().try_wait()?.ok_or_else(|| io::Error::other("it does not end"))
 }
 
 #[cfg(test)]
@@ -294,7 +318,7 @@ mod tests {
     use super::*;
 
     fn program<'a>(argv: &'a [String], input: &'a [u8], folder: &'a Path) -> Program<'a> {
-        Program { argv, input, folder, inherit: &["PATH"], set: &[("GIVEN", "yes")], output_bytes: 5_000 }
+        Program { argv, input, folder, inherit: &["PATH"], set: &[("GIVEN", "yes")], output_bytes: 5_000, plan: None }
     }
 
     fn sh(script: &str, input: &[u8], millis: u64) -> Ending {
@@ -302,9 +326,9 @@ mod tests {
         run(&program(&argv, input, Path::new("/")), Duration::from_millis(millis))
     }
 
-    fn said(ending: Ending) -> (i32, String, String, bool) {
-        let Ending::Ended { status, output, complaint, truncated } = ending else { panic!("{ending:?}") };
-        (exit_code(status), String::from_utf8(output).unwrap(), String::from_utf8(complaint).unwrap(), truncated)
+    fn exited(ending: Ending) -> (i32, String, String, bool) {
+        let Ending::Exited { status, stdout, stderr, truncated } = ending else { panic!("{ending:?}") };
+        (exit_code(status), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap(), truncated)
     }
 
     #[test]
@@ -316,13 +340,13 @@ mod tests {
             ("yes | head -c 100000000", (0, "y\n".repeat(2_500), String::new(), true)),
             ("yes | head -c 5000", (0, "y\n".repeat(2_500), String::new(), false)),
         ] {
-            assert_eq!(said(sh(script, b"in ", 30_000)), expected, "{script}");
+            assert_eq!(exited(sh(script, b"in ", 30_000)), expected, "{script}");
         }
     }
 
     #[test]
     fn its_environment_is_small() {
-        let (_, out, _, _) = said(sh("env", b"", 5_000));
+        let (_, out, _, _) = exited(sh("env", b"", 5_000));
         assert!(!out.lines().any(|line| line.starts_with("CARGO")), "{out}");
         assert!(out.contains("PATH=") && out.contains("GIVEN=yes\n"), "{out}");
     }
@@ -336,14 +360,14 @@ mod tests {
         let ending = |argv: &[&str], folder: &str| {
             let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
             match run(&program(&argv, b"", Path::new(folder)), Duration::from_secs(5)) {
-                Ending::Missing => "missing".to_owned(),
+                Ending::NotFound => "missing".to_owned(),
                 Ending::Failed(fault) => fault.to_string(),
                 ending => panic!("{ending:?}"),
             }
         };
         assert_eq!(ending(&["no-such-program-here"], "/"), "missing");
         assert_eq!(ending(&["/no/such/program"], "/"), "missing");
-        assert_eq!(ending(&[], "/"), "no program is named");
+        assert_eq!(ending(&[], "/"), "no program is given");
         assert_eq!(ending(&["true"], "/no/such/folder"), "there is no folder `/no/such/folder` to run it in");
         assert!(ending(&[script.to_str().unwrap()], "/").starts_with("the interpreter that"));
     }
@@ -353,10 +377,10 @@ mod tests {
     fn nothing_takes_longer_than_it_may() {
         let start = Instant::now();
         for script in ["sleep 60", "yes", "trap '' TERM INT; sleep 60"] {
-            assert!(matches!(sh(script, &vec![b'x'; 1 << 20], 50), Ending::Late), "{script}");
+            assert!(matches!(sh(script, &vec![b'x'; 1 << 20], 50), Ending::TimedOut), "{script}");
         }
         for script in ["sleep 60 & echo gone", "setsid sleep 60 & sleep 0.1; echo gone"] {
-            assert_eq!(said(sh(script, b"", 50_000)).1, "gone\n", "{script}");
+            assert_eq!(exited(sh(script, b"", 50_000)).1, "gone\n", "{script}");
         }
         assert!(start.elapsed() < Duration::from_secs(30));
     }
@@ -376,9 +400,9 @@ mod tests {
                 });
             }
             let deadline = Instant::now() + Duration::from_millis(if canceled { 50_000 } else { 200 });
-            let ending = run.carry_out(&program(&argv, b"", Path::new("/")), Some(deadline));
+            let ending = run.run(&program(&argv, b"", Path::new("/")), Some(deadline));
             match (number, ending) {
-                (0, Ending::Late) | (1, Ending::Canceled) | (2, Ending::Ended { .. }) => {}
+                (0, Ending::TimedOut) | (1, Ending::Canceled) | (2, Ending::Exited { .. }) => {}
                 (_, ending) => panic!("{number}: {ending:?}"),
             }
         }
@@ -391,6 +415,6 @@ mod tests {
         let run = Run::new();
         run.canceler().cancel();
         let argv = ["sleep", "60"].map(str::to_owned);
-        assert!(matches!(run.carry_out(&program(&argv, b"", Path::new("/")), None), Ending::Canceled));
+        assert!(matches!(run.run(&program(&argv, b"", Path::new("/")), None), Ending::Canceled));
     }
 }

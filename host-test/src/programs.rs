@@ -1,7 +1,7 @@
-//! What a host must know of agent programs before there is a gate to ask, and where there is none.
+//! What a host needs to know about agent programs without a running gate.
 //!
-//! The rules are the gate's own, and the very code of them: it is compiled into this crate too, because most calls are made where
-//! nothing is governed and need not wait for the component to say so, and because somebody has to answer where the component does
+//! The rules are those of the gate, and so is the code, which is compiled into this crate as well: most calls happen in folders
+//! that are not governed and should not have to wait for the component to start, and someone must answer when the component does
 //! not start.
 
 use std::fs::File;
@@ -9,46 +9,45 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use tollgate_guest::exchange::place::{self, Surroundings};
+use tollgate_guest::exchange::place::{self, HostEnvironment};
 use tollgate_guest::exchange::{self, speaking_programs};
 use tollgate_guest::gate::on_fault::{self, OnFault};
 
 use crate::bindings::exports::tollgate::hooks::programs::Answer as Reply;
-use crate::files::state_folder;
+use crate::files::states_folder;
 
 pub use tollgate_guest::exchange::MAX_PAYLOAD;
 
 static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| speaking_programs().collect());
 
-/// The names of the agent programs that the gate speaks to.
+/// The names of the agent programs that the gate can answer.
 pub fn program_names() -> &'static [&'static str] {
     &NAMES
 }
 
-/// The names of the agent programs that `tollgate init` can wire.
+/// The names of the agent programs that `tollgate init` can set up.
 pub fn wired_program_names() -> Vec<&'static str> {
     tollgate_guest::wiring::wired_programs().map(|(program, _)| program.name()).collect()
 }
 
-/// What a program reads where there is nothing to say.
-pub fn silence_of(program: &str) -> &'static str {
+/// What a program expects when there is nothing to say.
+pub fn empty_reply(program: &str) -> &'static str {
     exchange::silence_of(program)
 }
 
-/// The workspace that governs what a payload of an agent program tells of; none where nothing does. `event` names the event where
-/// the payload does not.
+/// The workspace that governs a payload of an agent program, if any. `event` names the event if the payload does not.
 pub fn locate(program: &str, event: Option<&str>, payload: &[u8]) -> Option<PathBuf> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
-    let surroundings = Surroundings {
+    let surroundings = HostEnvironment {
         cwd: std::env::current_dir().ok().and_then(text).unwrap_or_default(),
-        state: state_folder(None, None).ok().and_then(text),
+        state: states_folder(None, None).ok().and_then(text),
         variables: place::variables(program).iter().filter_map(variable).collect(),
     };
     place::locate(program, event, payload, &surroundings, &folder_at).map(PathBuf::from)
 }
 
-/// The workspace that governs a folder, by the same rule; none where nothing does.
+/// The workspace that governs a folder, by the same rule, if any.
 pub fn governing_workspace(folder: &Path) -> Option<PathBuf> {
     place::governing([folder.to_str()?].into_iter(), None, &folder_at).map(PathBuf::from)
 }
@@ -58,15 +57,15 @@ fn folder_at(path: &str) -> Option<String> {
     real.into_os_string().into_string().ok()
 }
 
-/// The answer to a payload where the gate of a workspace does not start at all: before a tool runs a person decides, unless the
-/// user lets faults pass.
+/// The answer to a payload if the gate of a workspace cannot be started: a person decides before a tool runs, unless the user's
+/// settings allow such calls.
 pub fn fault_reply(program: &str, event: Option<&str>, payload: &[u8], why: &str, workspace: &Path) -> Reply {
-    let reply = exchange::fault_reply(program, event, payload, why, lets_faults_pass(workspace));
+    let reply = exchange::fault_reply(program, event, payload, why, allows_on_fault(workspace));
     Reply { text: reply.text.into_bytes(), refused: reply.refused }
 }
 
-/// A file that stands in the workspace is not the user's word.
-fn lets_faults_pass(workspace: &Path) -> bool {
+/// Whether the user's settings allow calls that the gate could not check. A settings file inside the workspace does not count.
+fn allows_on_fault(workspace: &Path) -> bool {
     let settings = std::env::home_dir().and_then(|home| home.join(on_fault::PATH).canonicalize().ok());
     let Some(settings) = settings.filter(|path| !path.starts_with(workspace) && path.is_file()) else { return false };
     let mut text = Vec::new();

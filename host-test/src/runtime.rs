@@ -1,4 +1,4 @@
-//! The engine with the component in it: made once, shared by every workspace.
+//! The engine with the loaded component: created once, shared by every workspace.
 
 use std::sync::Arc;
 use std::thread;
@@ -13,24 +13,24 @@ use crate::engine_config::engine_config;
 use crate::error::Error;
 use crate::imports::Imports;
 
-/// The version of this host and of the component in it.
+/// The version of this host and of the embedded component.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The SHA-256 of the component: `sha256:` and 64 hex digits. The npm package of the same version has the same.
+/// The SHA-256 of the component: `sha256:` and 64 hex digits. It is the same in the npm package of this version.
 pub const DIGEST: &str = env!("TOLLGATE_DIGEST");
 
-/// How often the epoch advances, and so how finely a deadline is kept.
+/// How often the epoch advances, which is the precision of deadlines.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a guest may use. Made by [`Limits::default`], and changed field by field.
+/// Limits for guests. Start with [`Limits::default`] and change fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// One call may take this long. A gate that is late is no gate, so this is short.
+    /// Time limit for one call. It is short because the agent waits for the gate.
     pub call: Duration,
-    /// Linear memory of one instance, in bytes. The component itself asks for at most 256 MiB.
+    /// Linear memory of one instance, in bytes. The component itself requests at most 256 MiB.
     pub memory_bytes: usize,
-    /// Workspaces that can be open at the same time.
+    /// How many workspaces can be open at the same time.
     pub instances: u32,
 }
 
@@ -40,7 +40,7 @@ impl Default for Limits {
     }
 }
 
-/// The engine with the component in it. Cheap to clone; clones share everything.
+/// The engine with the loaded component. Clones are cheap and share everything.
 #[derive(Clone)]
 pub struct Runtime {
     inner: Arc<Inner>,
@@ -53,7 +53,7 @@ struct Inner {
 }
 
 impl Runtime {
-    /// Sets up the engine. Compiles nothing.
+    /// Creates the engine. Nothing is compiled.
     pub fn new(limits: Limits) -> Result<Self, Error> {
         Self::with(limits, Compiled::new)
     }
@@ -61,8 +61,8 @@ impl Runtime {
     fn with(limits: Limits, compiled: impl FnOnce(&mut Config) -> Compiled) -> Result<Self, Error> {
         let set_up = || -> wasmtime::Result<Inner> {
             let mut config = engine_config(cfg!(windows));
-            // A pool pays where instances come and go; a command hook is a process with one, and setting a pool up costs it more than
-            // the instance itself.
+            // Pooling pays off if instances come and go. A command hook has a single instance, and setting up a pool would cost
+            // more than the instance itself.
             if limits.instances > 1 {
                 config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
             }
@@ -78,7 +78,8 @@ impl Runtime {
             Ok(Inner { engine, plugin, limits })
         };
         let inner = set_up().map_err(Error::Engine)?;
-        tick(&inner.engine).map_err(|fault| Error::Engine(wasmtime::Error::from(fault).context("no thread for the deadline")))?;
+        tick(&inner.engine)
+            .map_err(|fault| Error::Engine(wasmtime::Error::from(fault).context("cannot start the deadline thread")))?;
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -94,7 +95,7 @@ impl Runtime {
         self.inner.limits
     }
 
-    /// A call's deadline, in ticks from now. The tick under way does not count in full.
+    /// The deadline of a call, in ticks from now. The current tick is only partly left, so it does not count.
     pub(crate) fn deadline_ticks(&self) -> u64 {
         let ticks = self.inner.limits.call.as_millis().div_ceil(TICK.as_millis()) + 1;
         u64::try_from(ticks).unwrap_or(u64::MAX)
@@ -107,7 +108,7 @@ impl std::fmt::Debug for Runtime {
     }
 }
 
-/// Slots for instances, made before they are needed. Our component is one core module with its shims.
+/// Preallocated slots for instances. The component consists of one core module and its shims.
 fn pool(limits: Limits) -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(limits.instances)
@@ -121,7 +122,7 @@ fn pool(limits: Limits) -> PoolingAllocationConfig {
     pool
 }
 
-/// Advances the epoch for as long as somebody holds the engine.
+/// Advances the epoch as long as the engine exists.
 fn tick(engine: &Engine) -> std::io::Result<()> {
     let engine = engine.weak();
     let beat = move || {
@@ -134,7 +135,7 @@ fn tick(engine: &Engine) -> std::io::Result<()> {
     thread::Builder::new().name("tollgate-ticker".to_owned()).spawn(beat).map(drop)
 }
 
-/// What WASI calls a time of day.
+/// A time of day, as WASI defines it.
 #[derive(Clone, Copy, ComponentType, Lift, Lower)]
 #[component(record)]
 struct Datetime {
@@ -142,13 +143,13 @@ struct Datetime {
     nanoseconds: u32,
 }
 
-/// Of WASI the guest gets the time of day and random bytes. What else Rust's standard library names is there in name
-/// only: a guest that called it would trap.
+/// Defines the time of day and random bytes of WASI. Everything else that Rust's standard library imports is only declared: a
+/// guest that calls it traps.
 fn add_wasi(linker: &mut Linker<Imports>, component: &Component) -> wasmtime::Result<()> {
     let kind = component.component_type();
     let imports: Vec<String> = kind.imports(component.engine()).map(|(name, _)| name.to_owned()).collect();
     for name in &imports {
-        // The release of WASI 0.2 that the guest was built with does not matter here.
+        // Any patch release of WASI 0.2 will do.
         match name.split_once('@').map_or(name.as_str(), |(interface, _)| interface) {
             "wasi:clocks/wall-clock" => linker.instance(name)?.func_wrap("now", wall_clock)?,
             "wasi:random/random" => {
@@ -189,12 +190,13 @@ mod tests {
     use super::*;
     use crate::{Outcome, Tollgate, ToolCall};
 
-    /// A case of the contract, as the contract spells it.
+    /// A case of an enum, as the contract spells it.
     fn name(case: &dyn std::fmt::Debug) -> String {
         format!("{case:?}").rsplit("::").next().unwrap_or_default().to_lowercase()
     }
 
-    /// The bytes were released with contract 0.2.0 and are never made anew: a host that no longer runs them has broken it.
+    /// These bytes were released with contract 0.2.0 and are never rebuilt: a host that no longer runs them has broken the
+    /// contract.
     #[test]
     fn the_component_of_contract_0_2_0_runs() {
         let folder = tempfile::tempdir().unwrap();

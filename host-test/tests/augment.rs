@@ -9,21 +9,21 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-struct House {
+struct TestWorkspace {
     workspace: tempfile::TempDir,
     home: tempfile::TempDir,
     programs: tempfile::TempDir,
 }
 
-impl House {
+impl TestWorkspace {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = || tempfile::tempdir().unwrap();
-        let house = Self { workspace: folder(), home: folder(), programs: folder() };
+        let workspace = Self { workspace: folder(), home: folder(), programs: folder() };
         for (path, text) in files {
-            write(house.workspace.path(), path, text);
+            write(workspace.workspace.path(), path, text);
         }
-        fs::create_dir_all(house.workspace.path().join(".tollgate")).unwrap();
-        house
+        fs::create_dir_all(workspace.workspace.path().join(".tollgate")).unwrap();
+        workspace
     }
 
     fn program(&self, name: &str, script: &str) {
@@ -49,26 +49,27 @@ fn write(root: &Path, path: &str, text: &str) {
 
 #[test]
 fn it_shows_what_would_be_added_and_from_where() {
-    let house = House::new(&[(".tollgate/concepts/auth.md", "Logins are limited.\n")]);
-    let (code, out, err) = house.run(&["augment", "--tool", "bash", "--args", r#"{"command":"echo [[auth]]"}"#]);
+    let workspace = TestWorkspace::new(&[(".tollgate/concepts/auth.md", "Logins are limited.\n")]);
+    let (code, out, err) = workspace.run(&["augment", "--tool", "bash", "--args", r#"{"command":"echo [[auth]]"}"#]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("auth from notes\n`command` becomes:\necho [[auth]]\n# "), "{out}");
-    let (_, out, _) = house.run(&["augment", "--json", "--tool", "write", "--args", r#"{"filePath":"a","content":"[[auth]]"}"#]);
+    let (_, out, _) =
+        workspace.run(&["augment", "--json", "--tool", "write", "--args", r#"{"filePath":"a","content":"[[auth]]"}"#]);
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(answer["args"]["content"], "[[auth]]");
     assert!(answer["additional_context"].as_str().unwrap().contains("Logins are limited."));
-    for (args, said) in [("[1]", "is no JSON object"), ("{", "is no JSON")] {
-        let (code, _, err) = house.run(&["augment", "--tool", "bash", "--args", args]);
+    for (args, said) in [("[1]", "is not a JSON object"), ("{", "is not valid JSON")] {
+        let (code, _, err) = workspace.run(&["augment", "--tool", "bash", "--args", args]);
         assert!(code == 2 && err.contains(said) && err.contains("--args"), "{err}");
     }
 }
 
-/// The command is asked with the payload that it wants, once for each concept, at the same time; what is late, fails, prints
-/// garbage or nothing is left out.
+/// The command gets the payload that it expects, once for each concept and in parallel; results that are late, failed, invalid or
+/// empty are left out.
 #[test]
 fn maenifold_is_asked_where_the_notes_know_nothing() {
-    let house = House::new(&[(".tollgate/concepts/auth.md", "A note.\n")]);
-    house.program(
+    let workspace = TestWorkspace::new(&[(".tollgate/concepts/auth.md", "A note.\n")]);
+    workspace.program(
         "maenifold",
         r#"case "$*" in
             *'"conceptName":"good"'*) echo "about good: $*" ;;
@@ -78,7 +79,7 @@ fn maenifold_is_asked_where_the_notes_know_nothing() {
         esac"#,
     );
     let args = r#"{"prompt":"[[auth]] [[good]] [[slow]] [[bad]] [[nothing]]"}"#;
-    let (code, out, err) = house.run(&["augment", "--tool", "task", "--args", args]);
+    let (code, out, err) = workspace.run(&["augment", "--tool", "task", "--args", args]);
     assert_eq!(code, 0);
     assert!(out.contains("auth from notes\n") && out.contains("good from maenifold\n"), "{out}");
     assert!(
@@ -86,35 +87,35 @@ fn maenifold_is_asked_where_the_notes_know_nothing() {
         "{out}"
     );
     assert!(!out.contains("## [[slow]]") && !out.contains("## [[bad]]") && !out.contains("## [[nothing]]"), "{out}");
-    assert!(err.contains("[[slow]]: maenifold was too late") && err.contains("failed: exit status: 3: no such graph"), "{err}");
+    assert!(err.contains("[[slow]]: maenifold took too long") && err.contains("failed: exit status: 3: no such graph"), "{err}");
 }
 
 #[test]
 fn a_command_of_the_workspace_runs_only_if_the_user_allows_it() {
     let source = r#"["wiki","{concept}"]"#;
     let config = format!(r#"{{"augment":{{"sources":[{{"name":"wiki","command":{source}}}]}}}}"#);
-    let house = House::new(&[(".tollgate/config.json", &config)]);
-    house.program("wiki", "touch \"$PWD/ran\"; echo about $1");
-    let ask = || house.run(&["augment", "--tool", "task", "--args", r#"{"prompt":"[[x]]"}"#]);
+    let workspace = TestWorkspace::new(&[(".tollgate/config.json", &config)]);
+    workspace.program("wiki", "touch \"$PWD/ran\"; echo about $1");
+    let ask = || workspace.run(&["augment", "--tool", "task", "--args", r#"{"prompt":"[[x]]"}"#]);
     let (_, _, err) = ask();
     assert!(err.contains("add [\"wiki\",\"{concept}\"] to `augment.commands` in `~/.tollgate/config.json`"), "{err}");
-    assert!(!house.workspace.path().join("ran").exists());
-    write(house.home.path(), ".tollgate/config.json", &format!(r#"{{"augment":{{"commands":[{source}]}}}}"#));
+    assert!(!workspace.workspace.path().join("ran").exists());
+    write(workspace.home.path(), ".tollgate/config.json", &format!(r#"{{"augment":{{"commands":[{source}]}}}}"#));
     let (_, out, _) = ask();
     assert!(out.contains("x from wiki") && out.contains("about x"), "{out}");
 }
 
 #[test]
 fn concepts_are_listed_and_searched() {
-    let house = House::new(&[
+    let workspace = TestWorkspace::new(&[
         (".tollgate/concepts/auth.md", "---\naliases: [sign-in]\n---\nx\n"),
         (".tollgate/concepts/deep/Billing.md", "y\n"),
     ]);
-    let (code, out, _) = house.run(&["concepts"]);
+    let (code, out, _) = workspace.run(&["concepts"]);
     assert_eq!((code, out.lines().count()), (0, 2), "{out}");
-    assert!(house.run(&["concepts", "SIGN"]).1.starts_with("auth "));
-    let (_, out, err) = house.run(&["concepts", "nobody"]);
+    assert!(workspace.run(&["concepts", "SIGN"]).1.starts_with("auth "));
+    let (_, out, err) = workspace.run(&["concepts", "nobody"]);
     assert!(out.is_empty() && err.contains("`nobody`"), "{err}");
-    let answer: Value = serde_json::from_str(&house.run(&["concepts", "--json"]).1).unwrap();
+    let answer: Value = serde_json::from_str(&workspace.run(&["concepts", "--json"]).1).unwrap();
     assert_eq!(answer["total"], 2);
 }

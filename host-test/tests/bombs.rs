@@ -1,4 +1,4 @@
-//! Commands that are slow to follow: answered in wasmtime, never with a silent allow, and in Node with the same bytes.
+//! Commands that take long to analyse: answered in wasmtime, never silently allowed, and answered in Node with the same bytes.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 const INTENTS: &str = "active_intents:\n  - id: INT-001\n    name: Login hardening\n    status: IN_PROGRESS\n    \
                        owned_scope: [src/auth/**, docs/auth.md]\n";
 
-/// What a program answers to every bomb, a line each.
+/// The answers of a program to all of them, one line each.
 fn answers(mut command: Command) -> Vec<String> {
     let place = tempfile::tempdir().unwrap();
     let (workspace, home) = (place.path().join("repo"), place.path().join("home"));
@@ -66,7 +66,7 @@ fn bombs_are_not_allowed() {
     }
 }
 
-/// Where `npm-wrapper/dist/` has been built; `cargo xtask test` builds it first and says so in `TOLLGATE_NODE`.
+/// Needs `npm-wrapper/dist/`; `cargo xtask test` builds it first and sets `TOLLGATE_NODE`.
 #[test]
 fn node_answers_bombs_with_the_same_bytes() {
     let eval = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");

@@ -1,4 +1,4 @@
-//! `tollgate intents` and `tollgate trace`, as somebody at a shell sees them.
+//! `tollgate intents` and `tollgate trace`, as seen in a shell.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -21,12 +21,12 @@ fn workspace() -> tempfile::TempDir {
     folder
 }
 
-/// A home with nothing in it but what the gate keeps.
+/// A home folder with nothing but the gate's state.
 fn home() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("home")
 }
 
-/// The exit code, standard output and standard error of a run in a folder, with that home; with `--yes`, of a person's at a
+/// The exit code, standard output and standard error of a run in a folder, with that home; with `--yes`, run by a person at a
 /// terminal.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     if terminal::says_yes(arguments) {
@@ -123,7 +123,7 @@ fn the_workspace_is_found_from_below_and_named_from_anywhere() {
     ] {
         let (code, out, err) = run(&here, &arguments);
         assert_eq!((code, out.as_str(), err.as_str()), (0, "session s now works for INT-1 (Login)\n", ""), "{arguments:?}");
-        let kept = tollgate::state_of(folder.path(), Some(&home()), None).unwrap();
+        let kept = tollgate::state_folder(folder.path(), Some(&home()), None).unwrap();
         assert!(kept.join("sessions").is_dir());
         fs::remove_dir_all(kept).unwrap();
     }

@@ -1,7 +1,8 @@
-//! Commands that try to change what is out of scope by every way that we know, run under the kernel's hold: none may succeed.
+//! Commands that try to change files outside the scope in every known way, restricted by the kernel: none may succeed.
 //!
-//! `attack/confined/attacks.jsonl` has a command on each line, by family; `docs/threats.md` says what each family is. A variable names
-//! what a command aims at: `FILE` stands out of scope in the workspace, `NEW` could be made there, `OUTSIDE` lies beside the workspace, and so on.
+//! `attack/confined/attacks.jsonl` has one command per line, by family; `docs/threats.md` describes the families. Variables name
+//! the targets: `FILE` is outside the scope in the workspace, `NEW` could be created there, `OUTSIDE` is next to the workspace,
+//! and so on.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -33,7 +34,7 @@ fn rows(name: &str) -> Vec<(String, String)> {
     text.lines().map(row).collect()
 }
 
-/// What attacks need beside them: a program that knows system calls, a process to attack, a daemon to ask.
+/// What attacks need: a program that makes system calls, a process to attack, a daemon to ask.
 struct Range {
     world: World,
     breakout: PathBuf,
@@ -53,10 +54,10 @@ impl Range {
         Self { world, breakout, victim, socket }
     }
 
-    /// Names what a command aims at, and starts it.
+    /// Sets the target variables and starts a command.
     fn start(&self, mut command: Command, mark: &str) -> bool {
         let ws = self.world.ws();
-        let state = tollgate::state_of(&ws, Some(&self.world.home()), None).unwrap();
+        let state = tollgate::state_folder(&ws, Some(&self.world.home()), None).unwrap();
         for (name, path) in [
             ("FILE", ws.join("src/billing/pay.ts")),
             ("NEW", ws.join("src/billing/new.txt")),
@@ -82,7 +83,7 @@ impl Range {
         finish(command.spawn().unwrap())
     }
 
-    /// Puts the scope back as it was.
+    /// Restores the scope.
     fn reset(&self) {
         let own = self.world.ws().join("src/auth");
         let _ = fs::remove_dir_all(&own);
@@ -104,7 +105,7 @@ impl Drop for Range {
     }
 }
 
-/// A daemon outside that writes to whatever file it is told.
+/// A daemon outside that writes to any file it is told to.
 fn listen(name: &str) {
     let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
     std::thread::spawn(move || {
@@ -127,7 +128,7 @@ fn no_attack_succeeds() {
     let range = Range::new();
     let attacks = rows("attacks.jsonl");
     assert!(attacks.len() >= 500, "only {} attacks", attacks.len());
-    // A first one makes what the gate itself keeps.
+    // The first command creates the gate's own files.
     range.start(range.world.confined("true"), "0");
     let only = std::env::var("TOLLGATE_ONLY").ok();
     let mut gate = range.world.gate();
@@ -137,7 +138,7 @@ fn no_attack_succeeds() {
         if only.as_ref().is_some_and(|only| !command.contains(only)) {
             continue;
         }
-        // What the reader makes of it, with the names that it would see in an agent's command.
+        // The ruling on it, with the names as they would be in an agent's command.
         let call = format!("c{number}");
         let line = json!({"op": "pre-tool", "session": "s", "call": call, "tool": "bash", "args": {"command": command}, "confinable": true});
         let ruling: Value = serde_json::from_slice(&gate.perform(line.to_string().as_bytes()).unwrap()).unwrap();
@@ -149,7 +150,7 @@ fn no_attack_succeeds() {
         range.start(range.world.confined(command), &mark);
         wait_for_end_of(&format!("TOLLGATE_ATTACK={mark}"));
         let mut changed = differences(&before, &range.look());
-        // What the gate lets run as it is, it lets run as it is.
+        // Commands that the gate allows unconfined are run unconfined.
         if changed.is_empty() && verdict == "allow" && !is_confined {
             range.reset();
             range.start(range.world.plain("bash", &["-c", command]), &mark);
@@ -169,7 +170,7 @@ fn no_attack_succeeds() {
     assert!(findings.is_empty(), "{} of {} succeeded:\n{}", findings.len(), attacks.len(), findings.join("\n"));
 }
 
-/// An attack that would come to nothing anyhow shows nothing. Some are run as they are, where that harms nobody but their own world.
+/// An attack that would not work anyway shows nothing. Some are run unconfined, if that only affects their own world.
 #[test]
 fn attacks_work_without_the_hold() {
     let range = Range::new();
@@ -185,7 +186,7 @@ fn attacks_work_without_the_hold() {
     }
 }
 
-/// Whoever reads at the terminal next would take it for the person's own typing.
+/// Whoever reads from the terminal next would take it for the person's own input.
 #[test]
 fn nobody_types_into_the_terminal() {
     if !holds() || !confined::has("script") {
@@ -195,7 +196,7 @@ fn nobody_types_into_the_terminal() {
     let (tollgate, home, breakout) = (env!("CARGO_BIN_EXE_tollgate"), range.world.home(), &range.breakout);
     let typed = format!("'{}' tiocsti x", breakout.display());
     let held = format!("'{tollgate}' confine --session s --home '{}' -- {typed}", home.display());
-    // In a terminal of its own; the exit code is the command's.
+    // In its own terminal; the exit code is the command's.
     let run = |command: &str| range.start(range.world.plain("script", &["-qec", command, "/dev/null"]), "terminal");
     if !run(&typed) {
         eprintln!("this kernel lets nobody type into a terminal");
@@ -203,8 +204,8 @@ fn nobody_types_into_the_terminal() {
     assert!(!run(&held));
 }
 
-/// What Node is told of every attack, and what it has the kernel hold it to, is what the native host is told: it runs commands confined by
-/// the same program, so none succeeds there either.
+/// Node gets the same rulings and grants for every attack as the native host: it confines commands with the same program, so none
+/// succeeds there either.
 #[test]
 fn node_rules_alike() {
     let Some(node) = std::env::var_os("TOLLGATE_NODE").filter(|_| holds()) else { return };
@@ -219,7 +220,7 @@ fn node_rules_alike() {
     assert_eq!(native.len(), node.len());
 }
 
-/// The answers of a host to every attack, and what it would grant each.
+/// The rulings of a host on all attacks, and what it would grant each.
 fn answers(host: &mut Command, world: &World, name: &str) -> Vec<(String, String)> {
     let (ws, home) = (world.ws(), world.home());
     let mut lines = Vec::new();
@@ -244,7 +245,7 @@ fn answers(host: &mut Command, world: &World, name: &str) -> Vec<(String, String
     lines.into_iter().zip(told.lines().map(str::to_owned)).collect()
 }
 
-/// What `docs/threats.md` says is not covered really is not: else the page is wrong.
+/// What `docs/threats.md` lists as not covered must not be covered, otherwise the page is wrong.
 #[test]
 fn what_is_not_covered_is_not_covered() {
     if !holds() {

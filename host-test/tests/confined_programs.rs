@@ -1,4 +1,4 @@
-//! Commands of agent programs, the whole way: the hook says what runs, that is run, and the hook hears of its end.
+//! Commands of agent programs from start to end: the hook determines what runs, it is run, and its end is reported to the hook.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -10,16 +10,16 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use confined::{World, holds, said};
+use confined::{World, said};
 use serde_json::{Value, json};
 
-/// A path that no reader sees: it is put together when the command runs.
+/// A path that cannot be analysed, because it is computed at run time.
 fn writes(path: &str) -> String {
     let (one, other) = path.split_at(path.len() / 2);
     format!("python3 -c 'open(\"{one}\" + \"{other}\", \"w\").write(\"by program\")'")
 }
 
-/// A folder of the search path with the program that confines.
+/// A folder of the search path with the program that confines commands.
 fn bin(world: &World) -> PathBuf {
     let folder = world.top.join("bin");
     if !folder.exists() {
@@ -51,10 +51,7 @@ fn payload(world: &World, event: &str, tool: &str, call: &str, command: &str) ->
 
 #[test]
 fn gemini_runs_what_it_is_given() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**', docs/auth.md");
+    let Some(world) = World::if_confinable("'src/auth/**', docs/auth.md") else { return };
     let run = |command: &str| {
         let answer = hook(&world, "gemini", &payload(&world, "BeforeTool", "run_shell_command", "c", command));
         let given =
@@ -70,14 +67,14 @@ fn gemini_runs_what_it_is_given() {
     let (success, text, _) = run(&writes("src/billing/pay.ts"));
     assert!(!success && text.contains("Permission denied"), "{text}");
     assert_eq!(world.read("ws/src/billing/pay.ts"), "pay\n");
-    // Beside a file in scope it could be written, so it is put back.
+    // It could be written because it is next to a file in scope, so it is restored.
     let (success, text, told) = run(&writes("docs/other.md"));
     assert!(success, "{text}");
-    assert!(told.contains("put back as they were") && !told.contains("was not taken back"), "{told}");
+    assert!(told.contains("were restored") && !told.contains("was not reverted"), "{told}");
     assert_eq!(world.read("ws/docs/other.md"), "other\n");
 }
 
-/// What Claude Code 2.1.325 gives to the program that its settings name.
+/// What Claude Code 2.1.325 passes to the program in its settings.
 fn given(command: &str, folder_file: &str) -> String {
     let quoted = command.replace('\'', r#"'"'"'"#);
     format!(
@@ -88,10 +85,7 @@ fn given(command: &str, folder_file: &str) -> String {
 
 #[test]
 fn claude_code_gives_its_commands_to_the_program() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
     let program = bin(&world).join("tollgate");
     let settings = json!({"env": {"CLAUDE_CODE_SHELL_PREFIX": program}}).to_string();
     world.write("ws/.claude/settings.json", &settings);
@@ -118,21 +112,21 @@ fn claude_code_gives_its_commands_to_the_program() {
     assert!(!success && text.contains("Permission denied"), "{text}");
     let (success, text) = run("git add src/auth/new.ts && git commit -qm new");
     assert!(success, "{text}");
-    // What is read to the end runs as it was read, also where the kernel could not say it.
+    // A command that was analysed completely runs unconfined, even if the kernel could not express its scope.
     world.write(
         "ws/.orchestration/active_intents.yaml",
         "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', NEW.md]}]",
     );
     let (success, text) = run("echo new > NEW.md");
     assert!(success, "{text}");
-    // Whatever the command says, it stays within its quotes.
+    // Whatever the command contains, it stays within its quotes.
     let (_, text) = prefixed("claude-code_2-1-325_agent", &given("true' && echo out > README.md && eval '", &folder_file));
     assert_eq!(world.read("ws/README.md"), "# Readme\n", "{text}");
-    // What Claude Code runs for itself is not the model's.
+    // Commands that Claude Code runs for itself do not come from the model.
     let (success, text) = prefixed("claude-code_2-1-325_harness", "echo hook > README.md");
     assert!(success, "{text}");
     assert_eq!(world.read("ws/README.md"), "hook\n");
-    // A command of ours is one, also there.
+    // Tollgate's own commands are recognized there, too.
     let (success, text) = prefixed("claude-code_2-1-325_agent", "--version");
     assert!(success && text.starts_with("tollgate "), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Ordinary work under the kernel's hold, and what may go wrong with the hold itself.
+//! Ordinary work restricted by the kernel, and what may go wrong with the restrictions.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -23,32 +23,26 @@ fn works(world: &World, command: &str) -> String {
 
 #[test]
 fn files_in_scope() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**', docs/auth.md");
+    let Some(world) = World::if_confinable("'src/auth/**', docs/auth.md") else { return };
     works(
         &world,
         "echo x > src/auth/new.ts && mkdir -p src/auth/a/b && mv src/auth/new.ts src/auth/a/b/ && cp -r src/auth/a src/auth/c && rm -rf src/auth/a",
     );
     works(&world, "ln src/auth/login.ts src/auth/second && ln -s login.ts src/auth/third && rm src/auth/second src/auth/third");
-    // A file is rewritten beside itself, so its folder is open.
+    // A file is rewritten through a new file next to it, so its folder is writable.
     works(&world, "sed -i s/auth/login/ docs/auth.md && perl -i -pe 's/login/LOGIN/' docs/auth.md");
     assert_eq!(world.read("ws/docs/auth.md"), "LOGIN\n");
-    // Temporary files have a folder of their own.
+    // There is a separate folder for temporary files.
     works(&world, "f=$(mktemp) && echo x > \"$f\" && d=$(mktemp -d) && cp \"$f\" \"$d/\" && test \"$TMPDIR\" != \"\"");
     works(&world, "cat <<E | sort -u > src/auth/sorted\nb\na\nE");
     works(&world, "npm_config_x=1 true > /dev/null 2> /dev/stderr; echo x | tee /dev/stderr > /dev/null; : > /dev/null");
-    // Reading is free, also elsewhere.
+    // Reading is allowed everywhere.
     works(&world, "cat README.md .git/config ../outside/file.txt /etc/passwd > /dev/null && ls / > /dev/null");
 }
 
 #[test]
 fn git() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
     works(&world, "git status --short && git log --oneline && git diff && git show HEAD --stat");
     works(&world, "echo x > src/auth/new.ts");
     works(&world, "git add src/auth && git commit -qm 'second commit'");
@@ -56,7 +50,7 @@ fn git() {
     works(&world, "git stash list; git branch -a; git reset -q --soft HEAD~1; git commit -qm again");
     assert_eq!(said(world.plain("git", &["log", "--format=%s", "-2"]).output().unwrap()).1, "again\nsecond commit\n");
     assert!(said(world.plain("git", &["fsck"]).output().unwrap()).0);
-    // Beside another program git finds its folder closed.
+    // Together with another program, git cannot write to its folder.
     let (success, text) =
         world.run("make --version > /dev/null; make -s -f /dev/null 2>/dev/null; echo z >> src/auth/new.ts; git commit -qam x");
     assert!(!success && text.contains("index.lock"), "{text}");
@@ -64,11 +58,8 @@ fn git() {
 
 #[test]
 fn a_work_tree_elsewhere() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
-    // The workspace becomes a work tree of a repository beside it.
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
+    // The workspace becomes a work tree of a repository next to it.
     let repository = world.top.join("outside/repository");
     let run =
         |words: &[&str]| assert!(world.plain("git", words).current_dir(&world.top).status().unwrap().success(), "{words:?}");
@@ -86,14 +77,11 @@ fn a_work_tree_elsewhere() {
 
 #[test]
 fn build_tools() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/**', Cargo.lock");
+    let Some(world) = World::if_confinable("'src/**', Cargo.lock") else { return };
     world.write("ws/Cargo.toml", "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
     world.write("ws/Cargo.lock", "version = 4\n\n[[package]]\nname = \"tiny\"\nversion = \"0.1.0\"\n");
     world.write("ws/src/main.rs", "fn main() { println!(\"{}\", 1 + 1); }\n#[test]\nfn adds() { assert_eq!(1 + 1, 2); }\n");
-    // Cargo and its toolchain are where the user has them, and only the home is another one.
+    // Cargo and its toolchain stay in the user's folders; only the home folder is another one.
     let cargo = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{}/.cargo", std::env::var("HOME").unwrap()));
     let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{}/.rustup", std::env::var("HOME").unwrap()));
     let mut command = world.confined("cargo build --offline -q && cargo test --offline -q && cargo run --offline -q");
@@ -125,7 +113,7 @@ fn build_tools() {
     }
 }
 
-/// A server on loopback, which a client outside can reach, and which ends when it is told to.
+/// A server on loopback that a client outside can reach, and that ends when it is told to.
 #[test]
 fn a_server() {
     if !holds() || !has("python3") {
@@ -140,7 +128,7 @@ fn a_server() {
     std::net::TcpStream::connect(("127.0.0.1", port.trim().parse().unwrap())).unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(said, "hello");
     assert!(child.wait().unwrap().success());
-    // Without the network neither listening nor connecting works.
+    // Without network access, neither listening nor connecting works.
     world.write("ws/.tollgate/config.json", r#"{"confine": {"network": false}}"#);
     let (success, text) = said_of(&world, &["python3", "-c", script]);
     assert!(!success && text.contains("PermissionError"), "{text}");
@@ -153,13 +141,10 @@ fn said_of(world: &World, words: &[&str]) -> (bool, String) {
     said(world.confined_words(&[], words).output().unwrap())
 }
 
-/// The command is the process itself: its exit code, its signals, its streams, its arguments.
+/// The command replaces the process: exit code, signals, streams and arguments are its own.
 #[test]
 fn nothing_stands_between() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/**'");
+    let Some(world) = World::if_confinable("'src/**'") else { return };
     let output = world.confined("exit 7").output().unwrap();
     assert_eq!(output.status.code(), Some(7));
     let output = world.confined("kill -TERM $$").output().unwrap();
@@ -184,12 +169,9 @@ fn nothing_stands_between() {
 
 #[test]
 fn faults() {
-    if !holds() {
-        return;
-    }
-    // A scope that does not exist yet: its folder is made, nothing else.
-    let world = World::new("'src/new/deep/**', 'gen/x.txt'");
-    // A first command makes what the gate itself keeps.
+    // A scope that does not exist yet: its folder is created, and nothing else.
+    let Some(world) = World::if_confinable("'src/new/deep/**', 'gen/x.txt'") else { return };
+    // The first command creates the gate's own files.
     works(&world, "true");
     let before = world.elsewhere(&["ws/src/new", "ws/gen"]);
     works(&world, "make -s -f /dev/null 2>/dev/null; echo x > src/new/deep/x && echo x > gen/x.txt");
@@ -197,7 +179,7 @@ fn faults() {
     assert!(!success);
     assert_eq!(differences(&before, &world.elsewhere(&["ws/src/new", "ws/gen"])), [] as [String; 0]);
 
-    // A scope that is a link leads elsewhere, and is judged there.
+    // A scope that is a link is judged by its target.
     let world = World::new("'linked/**'");
     symlink("../outside", world.ws().join("linked")).unwrap();
     works(&world, "true");
@@ -211,7 +193,7 @@ fn faults() {
     works(&world, "make -s -f /dev/null 2>/dev/null; echo x > many/d0/x && echo x > many/d399/x");
     assert!(!world.run("echo x > many/x").0);
 
-    // Confined in a confined one: each only takes away, and the kernel ends it at sixteen.
+    // Confined within a confined command: each level only restricts further, and the kernel allows sixteen.
     let world = World::new("'src/auth/**'");
     let (tollgate, home) = (env!("CARGO_BIN_EXE_tollgate"), world.home());
     let mut words: Vec<String> = vec!["sh".into(), "-c".into(), "echo deep > src/auth/deep".into()];
@@ -246,18 +228,15 @@ fn faults() {
         gate.select_intent("s", "I").unwrap();
         let run = |command: &str| said(world.confined(command).current_dir(&root).output().unwrap());
         assert!(run("echo x > src/x").0);
-        // What shares memory lies around it, and is closed for that.
+        // It contains shared memory and is read-only for that reason.
         assert!(!run("echo x > x").0 && !run("echo x > .orchestration/x").0, "{:?}", run("ls -la"));
     }
 }
 
-/// Somebody else's folder under the name of the session's temporary one is not used.
+/// A folder of another user with the name of the session's temporary folder is not used.
 #[test]
 fn a_temporary_folder_that_is_not_ours() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/**'");
+    let Some(world) = World::if_confinable("'src/**'") else { return };
     let answer = dry_run(&world, &["ls"]);
     let folder = answer["env"]["TMPDIR"].as_str().unwrap();
     let _ = fs::remove_dir_all(folder);
@@ -273,40 +252,30 @@ fn dry_run(world: &World, words: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// The whole way of a call: ruled on, run, settled, and what changed beside the scope put back.
+/// A call from start to end: checked, run, recorded, and changes next to the scope restored.
 #[test]
 fn siblings_are_put_back() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("docs/auth.md");
-    let command =
-        "make -s -f /dev/null 2>/dev/null; echo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md";
-    let call = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
-    let ask = |more: Value| {
-        let mut line = call.clone();
+    let Some(world) = World::if_confinable("docs/auth.md") else { return };
+    let ask = |command: &str, more: Value| {
+        let mut line = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
         line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         world.ask(&line)
     };
-    let ruling = ask(json!({"op": "pre-tool", "confinable": true}));
-    // What is named in plain sight is refused; the same by a program is not seen.
+    let command =
+        "make -s -f /dev/null 2>/dev/null; echo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md";
+    let ruling = ask(command, json!({"op": "pre-tool", "confinable": true}));
+    // A visible path is refused; the same path in a program cannot be seen.
     assert_eq!(ruling["verdict"], "deny", "{ruling}");
     let command = "make -s -f stray.mk";
     world.write(
         "ws/stray.mk",
         "all:\n\techo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md; echo stray > README.md || true\n",
     );
-    let call = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
-    let ask = |more: Value| {
-        let mut line = call.clone();
-        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        world.ask(&line)
-    };
-    let ruling = ask(json!({"op": "pre-tool", "confinable": true}));
+    let ruling = ask(command, json!({"op": "pre-tool", "confinable": true}));
     assert_eq!((ruling["code"].as_str(), ruling["confined"].as_bool()), (Some("confined"), Some(true)), "{ruling}");
     let (_, text) = said(world.confined_words(&["--call", "c"], &["bash", "-c", command]).output().unwrap());
-    let settled = ask(json!({"op": "post-tool", "success": true, "output": text}));
-    assert!(settled["notice"].as_str().unwrap().contains("put back as they were"), "{settled}");
+    let settled = ask(command, json!({"op": "post-tool", "success": true, "output": text}));
+    assert!(settled["notice"].as_str().unwrap().contains("were restored"), "{settled}");
     assert!(settled["notice"].as_str().unwrap().contains("ran confined to the scope"), "{settled}");
     for id in settled["restore"].as_array().unwrap() {
         let (ws, home) = (world.ws(), world.home());
@@ -329,29 +298,26 @@ fn siblings_are_put_back() {
     assert!(!world.ws().join("docs/new.md").exists());
 }
 
-/// What the gate kept when it ruled is what `confine` takes, and nothing is left of it afterwards.
+/// `confine` uses what the gate stored with its ruling, and removes it afterwards.
 #[test]
 fn a_ruling_is_not_asked_for_twice() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
     let call = |op: &str| json!({"op": op, "session": "s", "call": "c", "tool": "bash", "args": {"command": "make x"}, "confinable": true, "success": true});
     world.ask(&call("pre-tool"));
-    let kept = tollgate::state_of(&world.ws(), Some(&world.home()), None).unwrap().join("confined");
+    let kept = tollgate::state_folder(&world.ws(), Some(&world.home()), None).unwrap().join("confined");
     let record = || {
         fs::read_dir(&kept)
             .map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).collect::<Vec<_>>())
             .unwrap_or_default()
     };
     let [path] = record().try_into().unwrap();
-    // It says which record was used.
+    // Shows which record was used.
     let text = fs::read_to_string(&path).unwrap().replace("/dev/zero", "/dev/nothing");
     fs::write(&path, &text).unwrap();
     said(world.confined_words(&["--call", "c"], &["bash", "-c", "make x"]).output().unwrap());
     assert_eq!(fs::read_to_string(&path).unwrap(), text, "the gate was asked again");
     assert_eq!(record().len(), 2, "nothing tells that it ran");
-    // Another command under the same call is asked about.
+    // A different command for the same call requires a new request.
     said(world.confined_words(&["--call", "c"], &["bash", "-c", "make y"]).output().unwrap());
     assert_ne!(fs::read_to_string(&path).unwrap(), text);
     world.ask(&call("post-tool"));

@@ -1,4 +1,4 @@
-//! `tollgate doctor`: it tells a hook that works from one that is only written down.
+//! `tollgate doctor` distinguishes hooks that work from hooks that are only configured.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(unix)]
@@ -15,7 +15,7 @@ use tollgate_guest::programs::trust::{hook_hash, hook_key};
 struct Place(tempfile::TempDir);
 
 impl Place {
-    /// A governed repository with these hosts wired.
+    /// A governed repository with these hosts set up.
     fn new(hosts: &[&str]) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         fs::create_dir_all(place.root().join(".git")).unwrap();
@@ -39,7 +39,7 @@ impl Place {
         self.0.path().canonicalize().unwrap().join("tmp")
     }
 
-    /// Trusts what Codex and Gemini CLI ask about before they run a hook.
+    /// Trusts what Codex and Gemini CLI require before they run a hook.
     fn trust(&self) {
         let hooks = self.home().join(".codex/hooks.json");
         if let Ok(text) = fs::read_to_string(&hooks) {
@@ -65,10 +65,15 @@ impl Place {
         let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap().display().to_string();
         let node = std::env::var("PATH").unwrap_or_default();
         let node = std::env::split_paths(&node).find(|folder| folder.join("node").exists());
-        // A folder with nothing but Node and the shell, so that no host of this machine is found.
+        // A folder with only Node and the shells, so that no host of this machine is found.
         let tools = self.0.path().join("tools");
         let _ = fs::create_dir(&tools);
-        for (name, from) in [("node", node), ("sh", Some(PathBuf::from("/bin"))), ("sleep", Some(PathBuf::from("/bin")))] {
+        for (name, from) in [
+            ("node", node),
+            ("sh", Some(PathBuf::from("/bin"))),
+            ("bash", Some(PathBuf::from("/bin"))),
+            ("sleep", Some(PathBuf::from("/bin"))),
+        ] {
             if let Some(from) = from {
                 let _ = std::os::unix::fs::symlink(from.join(name), tools.join(name));
             }
@@ -109,7 +114,7 @@ fn hooks_that_work_are_live_and_leave_nothing_behind() {
     let kept = || fs::read_dir(place.home().join(".local/state/tollgate")).unwrap().count();
     let before = kept();
     let (code, said) = place.doctor();
-    // What the gate remembered of the trials is gone, too.
+    // The gate's state for the tests is removed, too.
     assert_eq!(kept(), before);
     assert_eq!(code, 0, "{said:#}");
     let states: Vec<_> =
@@ -119,7 +124,7 @@ fn hooks_that_work_are_live_and_leave_nothing_behind() {
         json!(["claude-code", "codex", "gemini", "cursor", "copilot", "qwen"].map(|host| (host, "live", "every tool")))
     );
     assert!(said["digest"].as_str().unwrap().starts_with("sha256:"));
-    // What a person set up is entered, and nothing else.
+    // The setup by a person is recorded, and nothing else.
     let ledger = fs::read_to_string(place.root().join(".orchestration/agent_trace.jsonl")).unwrap();
     assert_eq!(ledger.lines().count(), 1, "{ledger}");
     assert!(!place.root().join("canary.txt").exists());
@@ -127,7 +132,7 @@ fn hooks_that_work_are_live_and_leave_nothing_behind() {
     let (code, out, _) = place.run(&["doctor"]);
     assert_eq!(code, 0);
     assert!(
-        out.starts_with("HOST         STATE  TOOLS       SETTINGS\nClaude Code  live   every tool  .claude/settings.json\n"),
+        out.starts_with("HOST         STATE  TOOLS       COMMANDS    SETTINGS\nClaude Code  live   every tool  confined    .claude/settings.json\n"),
         "{out}"
     );
     assert!(out.contains("workspace: governed, 1 open intent\n"), "{out}");
@@ -149,7 +154,7 @@ fn a_hook_that_is_only_written_down_is_silent() {
             "\"tollgate hook claude-code\"",
             "\"echo {}; true tollgate hook claude-code\"",
             "installed, but silent",
-            "no denial: {}",
+            "is not a denial: {}",
         ),
         (
             "it fails",
@@ -158,7 +163,7 @@ fn a_hook_that_is_only_written_down_is_silent() {
             "installed, but silent",
             "exit status: 1",
         ),
-        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "live in part", "leaves out"),
+        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "live in part", "omits"),
         (
             "hooks are off",
             "{\n  \"hooks\"",
@@ -209,7 +214,7 @@ fn what_waits_for_a_person_is_said() {
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string()).unwrap();
     let (code, found) = place.doctor();
     assert_eq!(code, 0, "{found:#}");
-    assert!(found["notes"].to_string().contains("no person has approved them as they are: `lint`"), "{found:#}");
+    assert!(found["notes"].to_string().contains("nobody has approved their current version: `lint`"), "{found:#}");
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string().replace("sleep", "no-such-program")).unwrap();
     let (_, found) = place.doctor();
     assert!(found["notes"][0].as_str().unwrap().starts_with("the hook `lint` cannot run: "), "{found:#}");
@@ -292,7 +297,7 @@ fn a_plugin_is_loaded_and_tried() {
     fs::remove_dir_all(package).unwrap();
     let (_, found) = place.doctor();
     assert_eq!(found["hosts"][0]["state"], "installed, but silent");
-    // The reason, and not the last line of what Node prints.
+    // The reason, not the last line that Node prints.
     assert!(found["hosts"][0]["remarks"].to_string().contains("Cannot find package 'tollgate'"), "{found:#}");
 }
 

@@ -1,4 +1,4 @@
-//! `tollgate eval`, as a program that starts it sees it.
+//! `tollgate eval`, as a program sees it.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -37,7 +37,7 @@ fn every_answer_comes_before_the_next_line_is_sent() {
         let answer = output.next().unwrap().unwrap();
         assert!(answer.starts_with('{') && answer.ends_with('}'), "{answer}");
     }
-    // Blank lines are not answered, and the last line needs no end.
+    // Blank lines are not answered, and the last line needs no line break.
     write!(input, "\n  \n{{\"op\":\"context\",\"session\":\"s\"}}").unwrap();
     drop(input);
     assert_eq!(output.next().unwrap().unwrap(), r#"{"text":""}"#);

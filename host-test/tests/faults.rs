@@ -1,4 +1,4 @@
-//! What must not take the host down.
+//! Failures that must not crash the host.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -20,7 +20,7 @@ fn write(path: &str) -> ToolCall {
     ToolCall::new("s", "c", "write", &serde_json::json!({"path": path})).unwrap()
 }
 
-/// A list of so many numbers takes ten times the room in memory that it takes in the line.
+/// A list of numbers takes ten times as much memory as in the line.
 fn a_line_that_exhausts_memory() -> Vec<u8> {
     let numbers = "0,".repeat(15 << 20);
     format!(r#"{{"op":"augment","session":"s","tool":"x","args":[{numbers}0]}}"#).into_bytes()
@@ -46,7 +46,7 @@ fn a_call_that_takes_too_long_is_stopped() {
     limits.call = Duration::ZERO;
     let runtime = Runtime::new(limits).unwrap();
     let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).runtime(runtime).open().unwrap();
-    // Far more work than one tick.
+    // Far more work than fits into one tick.
     let line = format!(r#"{{"op":"augment","session":"s","tool":"x","args":"{}"}}"#, "[[a] ".repeat(6 << 20));
     let fault = gate.perform(line.as_bytes()).unwrap_err();
     assert!(matches!(fault, Error::Trap(_)), "{fault}");

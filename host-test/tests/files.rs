@@ -1,4 +1,4 @@
-//! The hosts' files, as a guest sees them through rulings: what is lent, and what is not.
+//! The files of a host, as a guest sees them through rulings: what is accessible, and what is not.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(unix)]
@@ -41,7 +41,7 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
 }
 
-/// What is kept between calls is the user's alone, in the home folder that was named or in a folder of its own.
+/// State between calls is accessible only to the user, in the given home folder or a folder of its own.
 #[test]
 fn the_state_stands_outside_the_workspace_and_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -54,7 +54,7 @@ fn the_state_stands_outside_the_workspace_and_is_private() {
         let mut gate =
             named.map_or(builder, |state| Tollgate::builder().workspace(&root).home(&home).state(state)).open().unwrap();
         let kept = gate.state_folder().unwrap().to_owned();
-        assert_eq!(kept, tollgate::state_of(&root, Some(&home), named.map(|state| state.as_path())).unwrap());
+        assert_eq!(kept, tollgate::state_folder(&root, Some(&home), named.map(|state| state.as_path())).unwrap());
         assert!(kept.parent() == Some(&below.canonicalize().unwrap_or(below.clone())) && !kept.exists(), "{}", kept.display());
         perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
         assert!(pre_tool(&mut gate, "src/a").contains(r#""verdict":"allow""#));
@@ -80,7 +80,7 @@ fn the_state_stands_outside_the_workspace_and_is_private() {
     assert!(!root.join(".tollgate").exists(), "nothing of it stands in the workspace");
 }
 
-/// A workspace ships links to the user's own files, and hooks that would be written there.
+/// A workspace contains links to user files, and hooks that would write there.
 #[test]
 fn a_link_in_the_workspace_does_not_reach_the_users_files() {
     let place = tempfile::tempdir().unwrap();
@@ -101,7 +101,7 @@ fn a_link_in_the_workspace_does_not_reach_the_users_files() {
     assert_eq!(fs::read(&own).unwrap(), before);
 }
 
-/// Names and links that the contract's strings cannot say are no way round the search of a tree.
+/// Names and links that the contract's strings cannot represent do not bypass the search of a tree.
 #[test]
 fn a_tree_with_something_unspeakable_in_it_is_not_written_through() {
     use std::os::unix::ffi::OsStrExt as _;
@@ -119,7 +119,7 @@ fn a_tree_with_something_unspeakable_in_it_is_not_written_through() {
     };
     assert!(unpack().contains(r#""verdict":"allow""#), "{}", unpack());
     for (target, name, said) in [
-        (std::ffi::OsStr::new("../other"), odd, "`src/odd\u{fffd}` cannot be looked at"),
+        (std::ffi::OsStr::new("../other"), odd, "`src/odd\u{fffd}` cannot be inspected"),
         (odd, std::ffi::OsStr::new("link"), "`src/link` is a link that cannot be followed"),
     ] {
         symlink(target, root.path().join("src").join(name)).unwrap();

@@ -32,7 +32,7 @@ fn main() {
         let runtime = runtime.clone();
         trials.push(Trial::test(format!("rows/{name}"), move || check_row(&row, &runtime)));
     }
-    // The cases are written for a system with symbolic links and `/`.
+    // The cases require symbolic links and `/` as separator.
     let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(!cfg!(unix))).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
@@ -64,6 +64,7 @@ fn check_fixture(name: &str, runtime: &Runtime) -> Result<(), Failed> {
         .workspace(&root)
         .home(&home)
         .runtime(runtime.clone())
+        .variables(|name| (name == "TOLLGATE_FIXTURE").then(|| "from the environment".to_owned()))
         .clock(move || Duration::from_secs(1_767_225_600 + ticks.fetch_add(1, Ordering::Relaxed)))
         .random(move |bytes| bytes.fill_with(|| (drawn.fetch_add(1, Ordering::Relaxed) / 16) as u8))
         .open()

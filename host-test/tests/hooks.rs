@@ -1,4 +1,4 @@
-//! Hooks through the library: real programs, driven as the gate says.
+//! Hooks through the library: real programs, run as the gate schedules them.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -14,7 +14,7 @@ use tollgate::hooks::{Answer, HookRecord, Hooks, Options, PromptOutput, RunStatu
 
 use place::{LONG, Place, gone, sh, wait_until, with};
 
-/// What was told, in order.
+/// The reported records, in order.
 #[derive(Clone, Default)]
 struct Told(Arc<Mutex<Vec<Value>>>);
 
@@ -124,7 +124,7 @@ fn a_chain_passes_data_on_and_can_stop() {
         .collect();
     let expected = [("first", "success"), ("second", "success"), ("third", "skipped")];
     assert_eq!(ends, expected.map(|(hook, status)| (hook.to_owned(), status.to_owned())));
-    // Nobody waits for what nobody declared.
+    // An event without hooks is answered immediately.
     let data = json!({"x": [1, 2.5]});
     assert_eq!(hooks.event("before_model", "s1", &data).unwrap(), Answer { proceed: true, system_message: None, data });
 }
@@ -160,7 +160,7 @@ fn a_workspaces_hook_runs_only_as_it_was_approved() {
 /// Files of a workspace: paths and texts.
 type Texts = &'static [(&'static str, &'static str)];
 
-/// What a script imports by its own place comes from the copy that it runs from, in every language.
+/// What a script imports relative to itself comes from its copy, in every language.
 #[test]
 fn a_script_finds_the_files_beside_it() {
     let rows: [(Value, Texts); 4] = [
@@ -200,17 +200,17 @@ fn a_script_finds_the_files_beside_it() {
         );
         assert_eq!(std::fs::read_dir(place.home().join(".tollgate/run")).unwrap().count(), 0, "the copy is gone");
 
-        // Every one of them is part of what was approved.
+        // All of them are part of the approval.
         let (beside, _) = files[1];
         place.write(beside, "echo other\n");
         let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
-        assert!(record["reason"].as_str().unwrap().starts_with("it is no longer what was approved"), "{record}");
+        assert!(record["reason"].as_str().unwrap().starts_with("it has changed since it was approved"), "{record}");
     }
 }
 
-/// Somebody exchanges a file after the gate has looked at it and before the program runs. Where that comes in is certain: the
-/// run is told of after the look and before it is carried out.
+/// A file is replaced after the gate has checked it and before the program runs. The order is deterministic: the run is reported
+/// after the check and before it is started.
 #[test]
 fn no_file_can_be_exchanged_between_the_look_and_the_run() {
     for (command, exchanged) in [
@@ -232,12 +232,12 @@ fn no_file_can_be_exchanged_between_the_look_and_the_run() {
         };
         let record = place.hooks(Options::new().on_record(exchange), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
-        assert!(record["reason"].as_str().unwrap().starts_with(&format!("`{exchanged}` is no longer")), "{record}");
+        assert!(record["reason"].as_str().unwrap().starts_with(&format!("`{exchanged}` has changed")), "{record}");
         assert_eq!(place.read("evil"), None, "{exchanged}");
     }
 }
 
-/// The same once the program runs: what it reads then is the copy.
+/// The same while the program is running: it reads the copy.
 #[test]
 fn a_file_that_is_exchanged_during_the_run_is_not_read() {
     let script = "echo 'echo evil' >hooks/lib.sh\n. \"${0%/*}/lib.sh\"\n";
@@ -248,7 +248,7 @@ fn a_file_that_is_exchanged_during_the_run_is_not_read() {
     assert_eq!(place.read("hooks/lib.sh").unwrap(), "echo evil\n");
 }
 
-/// What cannot be copied does not run, and says what to do.
+/// A script that cannot be copied does not run, and the message says what to do.
 #[test]
 fn folders_that_cannot_be_copied_are_refused() {
     for what in ["many", "large", "link out", "link in", "pipe"] {
@@ -270,7 +270,7 @@ fn folders_that_cannot_be_copied_are_refused() {
     }
 }
 
-/// A home folder that is the workspace has no hooks that run unasked, and no place for a copy.
+/// If the home folder is the workspace, no hooks run without approval, and there is no folder for a copy.
 #[test]
 fn a_home_folder_that_is_a_workspace_is_a_workspace() {
     let place = Place::new(&[sh("a", "before_tool", "echo \"$0\"")]);
@@ -296,7 +296,7 @@ fn a_users_hook_needs_no_approval() {
     place.declare_for_user(&[sh("mine", "before_tool", "echo \"$TOLLGATE_EVENT ${CARGO_MANIFEST_DIR-none}\" >ran")]);
     let record = place.hooks(Options::new(), &[]).run("mine", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "success", "{record}");
-    // In the workspace, with what it is told and little else of the environment.
+    // In the workspace, with its variables and little else of the environment.
     assert_eq!(place.read("ran").unwrap(), "before_tool none\n");
 }
 

@@ -1,4 +1,4 @@
-//! `tollgate hooks`, and hooks through `tollgate eval`, as somebody at a shell sees them.
+//! `tollgate hooks`, and hooks through `tollgate eval`, as seen in a shell.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -62,7 +62,7 @@ fn every_command_explains_itself() {
     }
 }
 
-/// What is shown before anybody agrees says what is checked, and never more.
+/// The preview says what is checked, and never more.
 #[test]
 fn what_is_not_checked_is_shown_as_such() {
     let hook = |id: &str, command: Value| json!({"id": id, "trigger": "before_tool", "command": command});

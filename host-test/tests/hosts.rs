@@ -1,7 +1,7 @@
-//! `tollgate hook`, as every host runs it: a payload on standard input, the answer byte for byte on standard output.
+//! `tollgate hook`, as every host runs it: a payload on standard input, the exact answer on standard output.
 //!
-//! A case is a file in `fixtures/hosts/HOST/`. Its lines are carried out in order, in a workspace of its own that begins with
-//! `fixtures/base.json`; `fixtures/hosts/README.md` says what a line can be.
+//! A case is a file in `fixtures/hosts/HOST/`. Its lines are executed in order, in a workspace that starts with
+//! `fixtures/base.json`; `fixtures/hosts/README.md` describes the lines.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(unix)]
@@ -19,7 +19,7 @@ use fixture::Step;
 use serde_json::{Value, json};
 use tollgate::confine::Capability;
 
-/// A workspace, and a home where nothing is.
+/// A workspace, and an empty home folder.
 struct Place {
     folder: tempfile::TempDir,
 }
@@ -37,7 +37,7 @@ impl Place {
         self.folder.path().canonicalize().unwrap().join("repo")
     }
 
-    /// A folder of the search path with nothing in it but the program that confines.
+    /// A folder of the search path with only the program that confines commands.
     fn bin(&self) -> PathBuf {
         let folder = self.folder.path().canonicalize().unwrap().join("bin");
         if !folder.exists() {
@@ -47,7 +47,7 @@ impl Place {
         folder
     }
 
-    /// A text with the paths of this place in it.
+    /// A text with the paths of this workspace filled in.
     fn filled(&self, text: &str) -> String {
         text.replace("{root}", self.root().to_str().unwrap()).replace("{bin}", self.bin().to_str().unwrap())
     }
@@ -88,7 +88,7 @@ impl Place {
         run(self.command(&["hook", host]), payload.replace("{root}", self.root().to_str().unwrap()).as_bytes())
     }
 
-    /// The entries of the ledger, in short and in order.
+    /// The entries of the ledger, abbreviated and in order.
     fn ledger(&self) -> Vec<String> {
         let ledger = fs::read_to_string(self.root().join(".orchestration/agent_trace.jsonl")).unwrap_or_default();
         let short = |line: &str| {
@@ -102,7 +102,7 @@ impl Place {
         entries
     }
 
-    /// An answer as it is kept, whatever the workspace's path, the time and the ids of entries.
+    /// An answer without the workspace's path, times and ids of entries.
     fn kept(&self, answer: &str) -> String {
         let mut kept = answer.replace(self.root().to_str().unwrap(), "{root}").replace(self.bin().to_str().unwrap(), "{bin}");
         if let Some((before, after)) = kept.split_once("trace revert ") {
@@ -118,7 +118,7 @@ impl Place {
 
 fn run(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // What it does not need to read it does not.
+    // It may not read its input.
     match child.stdin.take().unwrap().write_all(input) {
         Err(fault) if fault.kind() == std::io::ErrorKind::BrokenPipe => {}
         written => written.unwrap(),
@@ -142,7 +142,7 @@ fn cases() -> Vec<(String, PathBuf)> {
     cases
 }
 
-/// Carries out a case, and gives its lines with the answers that came, and what is wrong beside them.
+/// Executes a case, and returns its lines with the actual answers, and other problems.
 fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
     let place = Place::new();
     let mut faults = Vec::new();
@@ -171,7 +171,7 @@ fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
             if line.get("confines").is_some() {
                 command.env("PATH", place.bin());
             }
-            // Where the payload does not say it, the host's own folder is what there is.
+            // If the payload does not name a folder, the host's working directory is used.
             command.current_dir(place.root());
             let output = run(command, payload.as_bytes());
             if output.status.code() != Some(0) {
@@ -184,8 +184,8 @@ fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
     (came, faults)
 }
 
-/// Whether what the model is told is not too long: Claude Code, Gemini CLI and Cursor count 10,000 of JavaScript's
-/// characters, Codex some 2,500 tokens of four bytes, Copilot 10 KB.
+/// Whether the text for the model is within the limit: Claude Code, Gemini CLI and Cursor count 10,000 UTF-16 units, Codex about
+/// 2,500 tokens of four bytes, Copilot 10 KB.
 fn within(answer: &str) -> bool {
     let answer: Value = serde_json::from_str(answer).unwrap_or_default();
     let told = [answer.pointer("/hookSpecificOutput/additionalContext"), answer.get("additional_context")];
@@ -224,7 +224,7 @@ fn every_payload_gets_its_answer() {
 
 const WRITE: &str = r#"{"session_id":"s1","cwd":"{root}","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"{root}/README.md","content":"x"},"tool_use_id":"c1"}"#;
 
-/// A gate that cannot even be started: there is no room for it.
+/// A gate that cannot be started for lack of memory.
 fn without_memory(place: &Place, hook: &str, payload: &str) -> Output {
     let mut command = Command::new("sh");
     let line = format!("ulimit -v 400000; exec {} hook {hook}", env!("CARGO_BIN_EXE_tollgate"));
@@ -232,7 +232,7 @@ fn without_memory(place: &Place, hook: &str, payload: &str) -> Output {
     run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes())
 }
 
-/// Before a tool runs, a gate that does not start asks a person, and denies where nobody can be asked.
+/// A gate that does not start asks a person before a tool runs, and denies if nobody can be asked.
 #[test]
 fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
     let place = Place::new();
@@ -248,10 +248,10 @@ fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
     assert_eq!(decision(WRITE).as_deref(), Some("ask"));
     let unasked = WRITE.replace(r#""session_id""#, r#""permission_mode":"bypassPermissions","session_id""#);
     assert_eq!(decision(&unasked).as_deref(), Some("deny"));
-    // Only a call is judged.
+    // Only calls are checked.
     assert_eq!(decision(&WRITE.replace("PreToolUse", "PostToolUse")), None);
 
-    // A workspace cannot let faults pass, however it says so.
+    // A workspace cannot allow calls that could not be checked.
     place.carry_out(&json!({"write": [".tollgate/config.json", "{\"on_fault\": \"allow\"}"]}));
     assert_eq!(decision(WRITE).as_deref(), Some("ask"));
     let own = place.folder.path().join(".tollgate");
@@ -268,10 +268,10 @@ fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
     }
 }
 
-/// Where the gate does not start, every host is answered as it is when a person should decide, in its own words.
+/// If the gate does not start, every host gets the answer for asking a person, in its own format.
 #[test]
 fn every_host_is_told_of_a_gate_that_does_not_start() {
-    /// The answer with its reasons cut out, and the reasons.
+    /// The answer without its reasons, and the reasons.
     fn unworded(answer: &mut Value, reasons: &mut Vec<String>) {
         match answer {
             Value::String(text) if text.starts_with("Tollgate: ") => reasons.push(std::mem::take(text)),
@@ -295,7 +295,7 @@ fn every_host_is_told_of_a_gate_that_does_not_start() {
     }
 }
 
-/// A host that does not listen to the answer must not take silence for leave.
+/// If a host does not read the answer, the missing answer must not allow the call.
 #[test]
 fn an_answer_that_cannot_be_written_blocks() {
     let place = Place::new();
@@ -307,7 +307,7 @@ fn an_answer_that_cannot_be_written_blocks() {
     assert!(text(&output.stderr).contains("no intent is active"), "{}", text(&output.stderr));
 }
 
-/// What an agent writes into a call's arguments does not tell what a payload is that was cut short.
+/// What an agent writes into the arguments cannot change how a truncated payload is interpreted.
 #[test]
 fn a_payload_that_was_cut_short_is_a_call_unless_it_says_otherwise_itself() {
     let place = Place::new();
@@ -326,8 +326,8 @@ fn a_payload_that_was_cut_short_is_a_call_unless_it_says_otherwise_itself() {
     }
 }
 
-/// A payload that is cut short, too deep or too long is refused in the words of each program; one that says more than is known
-/// gets the answer that it would get without.
+/// A payload that is truncated, nested too deeply or too long is refused in the format of each program; unknown fields do not
+/// change the answer.
 #[test]
 fn every_host_is_answered_whatever_the_payload() {
     let place = Place::new();
@@ -344,7 +344,7 @@ fn every_host_is_answered_whatever_the_payload() {
             place.kept(text(&output.stdout))
         };
         let whole = line["payload"].to_string();
-        // Among the arguments, or beside them where these are one text.
+        // Among the arguments, or next to them if they are a single text.
         let with = |value: &str| match whole.replacen(r#""export {}\n""#, value, 1) {
             same if same == whole => whole.replacen('{', &format!(r#"{{"beside":{value},"#), 1),
             replaced => replaced,
@@ -368,7 +368,7 @@ fn every_host_is_answered_whatever_the_payload() {
     assert!(place.ledger().is_empty());
 }
 
-/// A program that removes what governs it is told of all the same.
+/// A program that removes what governs it is reported anyway.
 #[test]
 fn what_takes_the_ground_away_is_told() {
     let place = Place::new();
@@ -385,11 +385,11 @@ fn what_takes_the_ground_away_is_told() {
     let said = text(&output.stdout);
     assert!(said.contains("was governed and is not any more"), "{said}\n{}", text(&output.stderr));
     assert!(said.contains(".orchestration/active_intents.yaml") && said.contains("FAIL"), "{said}");
-    // What was last good still governs, as long as there is a ledger.
+    // The last valid version still applies as long as there is a ledger.
     assert!(text(&place.hook("claude-code", WRITE).stdout).contains("out_of_scope"));
 }
 
-/// A call that was denied and ran all the same, and what its host is told then.
+/// A call that was denied and ran anyway, and what its host is told.
 #[test]
 fn a_denied_call_that_ran_is_told() {
     let place = Place::new();
@@ -398,7 +398,7 @@ fn a_denied_call_that_ran_is_told() {
     place.carry_out(&json!({"write": ["README.md", "x"]}));
     let after = WRITE.replace("PreToolUse", "PostToolUse");
     let said = place.hook("claude-code", &after);
-    assert!(text(&said.stdout).contains("it was denied (out_of_scope) and ran all the same"), "{}", text(&said.stdout));
+    assert!(text(&said.stdout).contains("it was denied (out_of_scope) and ran anyway"), "{}", text(&said.stdout));
     assert_eq!(place.ledger(), ["README.md FAIL true"]);
 }
 
@@ -423,7 +423,7 @@ fn the_project_goes_before_a_folder_that_the_agent_stepped_into() {
     assert!(text(&output.stdout).contains("no_active_intent"));
 }
 
-/// Hosts run their hooks side by side, and Cursor runs two for the same call.
+/// Hosts run their hooks in parallel, and Cursor runs two for the same call.
 #[test]
 fn a_call_that_is_told_twice_at_once_is_entered_once() {
     let place = Place::new();
@@ -457,7 +457,7 @@ fn a_call_that_is_told_twice_at_once_is_entered_once() {
     assert_eq!(place.ledger().len(), 20, "{:?}", place.ledger());
 }
 
-/// Two hosts at work in one workspace at the same time do not get into each other's way.
+/// Two hosts in one workspace at the same time do not disturb each other.
 #[test]
 fn two_hosts_at_once() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `tollgate init`: what it writes, that it writes it once, and that it takes it back to the byte.
+//! `tollgate init`: what it writes, that it writes it once, and that undo restores files exactly.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(unix)]
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 struct Place(tempfile::TempDir);
 
 impl Place {
-    /// A repository, and a home, with nothing of any host in them.
+    /// A repository and a home folder without any host.
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         fs::create_dir_all(place.root().join(".git")).unwrap();
@@ -45,7 +45,7 @@ impl Place {
         serde_json::from_str(&self.read(path)).unwrap()
     }
 
-    /// The exit code, standard output and standard error of a run in the repository; with `--yes`, of a person's at a terminal.
+    /// The exit code, standard output and standard error of a run in the repository; with `--yes`, run by a person at a terminal.
     fn run(&self, words: &[&str]) -> (i32, String, String) {
         self.run_in(&self.root(), words)
     }
@@ -64,7 +64,7 @@ impl Place {
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
-    /// Every file there is, but for what the gate itself remembers, and the ledger, which nothing takes back.
+    /// All files except the gate's state and the ledger, which is never undone.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let (mut folders, state) = (vec![self.root(), self.home()], self.home().join(".local"));
@@ -122,17 +122,17 @@ fn every_host_is_wired_in_its_own_way() {
     assert_eq!(claude["hooks"]["UserPromptSubmit"], json!([{"hooks": [hook("claude-code", 30)]}]));
     let server = json!({"command": "tollgate", "args": ["mcp-serve"]});
     assert_eq!(place.json(".mcp.json"), json!({"mcpServers": {"tollgate": server}}));
-    // Gemini CLI counts in milliseconds.
+    // Gemini CLI uses milliseconds.
     let gemini = place.json(".gemini/settings.json");
     assert_eq!(gemini["hooks"]["BeforeTool"], json!([{"matcher": ".*", "hooks": [hook("gemini", 30_000)]}]));
     assert_eq!(gemini["mcpServers"]["tollgate"], server);
-    // Codex refuses a file with anything else at its root.
+    // Codex rejects a file with other fields at the top level.
     let codex: Value = serde_json::from_slice(&fs::read(place.home().join(".codex/hooks.json")).unwrap()).unwrap();
     assert_eq!(codex.as_object().unwrap().keys().collect::<Vec<_>>(), ["hooks"]);
     assert_eq!(codex["hooks"]["PreToolUse"], json!([{"hooks": [hook("codex", 30)]}]));
-    // It warns at every start where more is asked for.
+    // It warns on every start if more is requested.
     assert_eq!(codex["hooks"]["SessionEnd"], json!([{"hooks": [hook("codex", 3)]}]));
-    // A program of which nothing is known but its record.
+    // A program that is only known by its record.
     let qwen = place.json(".qwen/settings.json");
     assert_eq!(qwen["hooks"]["PreToolUse"], json!([{"matcher": ".*", "hooks": [hook("qwen", 30_000)]}]));
     let cursor = place.json(".cursor/hooks.json");
@@ -157,13 +157,13 @@ fn what_is_there_stays_and_a_second_run_changes_nothing() {
     assert_eq!(code, 0);
     assert!(out.contains(".claude/settings.json (change)"), "{out}");
     let now = place.read(".claude/settings.json");
-    // Not a line of it is gone.
+    // No line is missing.
     let mut lines = now.lines();
     for line in mine.lines() {
         assert!(lines.any(|now| now.trim_end_matches(',') == line.trim_end_matches(',')), "{line} is gone from\n{now}");
     }
     assert_eq!(place.json(".claude/settings.json")["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
-    // Whoever adds everything to a commit adds no copy of what was there.
+    // No copies that could be committed by accident.
     let beside: Vec<_> = place.files().into_keys().filter(|path| path.to_string_lossy().contains("settings.json.")).collect();
     assert_eq!(beside, Vec::<PathBuf>::new());
     assert_eq!(place.read(".orchestration/active_intents.yaml"), "active_intents: []\n");
@@ -186,13 +186,13 @@ fn undo_takes_everything_back_to_the_byte() {
     assert_ne!(place.files(), before);
     let (code, out, err) = place.run(&["init", "--undo", "--yes"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.ends_with("the ledger stays: .orchestration/agent_trace.jsonl\n"), "{out}");
+    assert!(out.ends_with("the ledger is kept: .orchestration/agent_trace.jsonl\n"), "{out}");
     assert_eq!(fs::read_dir(place.root().join(".orchestration")).unwrap().count(), 1);
     fs::remove_dir_all(place.root().join(".orchestration")).unwrap();
     assert_eq!(place.files(), before);
     let (code, _, err) = place.run(&["init", "--undo", "--yes"]);
     assert_eq!(code, 0);
-    assert!(err.contains("nothing to take back"), "{err}");
+    assert!(err.contains("nothing to undo"), "{err}");
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn what_was_changed_since_keeps_its_changes() {
     place.write(".orchestration/active_intents.yaml", "active_intents: [] # mine\n");
     let (code, out, err) = place.run(&["init", "--undo", "--yes"]);
     assert_eq!(code, 0);
-    assert!(out.contains("only Tollgate's entries go from: .claude/settings.json"), "{out}");
+    assert!(out.contains("only Tollgate's entries are removed from: .claude/settings.json"), "{out}");
     assert!(err.contains("left alone"), "{err}");
     assert_eq!(place.read(".claude/settings.json"), "{\n  \"model\": \"sonnet\"\n}\n");
     assert_eq!(place.read(".orchestration/active_intents.yaml"), "active_intents: [] # mine\n");
@@ -238,7 +238,7 @@ fn one_program_that_cannot_be_wired_does_not_stop_the_others() {
         let (code, out, err) = place.run(&with(&["init", "--yes"], &ALL));
         assert_eq!(code, 2, "{path}: {err}");
         assert!(err.contains("Gemini CLI: `.gemini/settings.json`") && err.contains(said), "{path}: {err}");
-        // Of that program nothing is written, of the others everything.
+        // Nothing is written for that program, and everything for the others.
         assert_eq!(place.read(path), text);
         assert!(place.read(".claude/settings.json").contains("tollgate hook claude-code"), "{out}");
         assert!(place.read(".qwen/settings.json").contains("tollgate hook qwen"), "{out}");
@@ -255,7 +255,7 @@ fn a_file_that_may_not_be_written_is_noticed_before_anything_is() {
     let place = Place::new();
     place.write(".gemini/settings.json", "{}");
     fs::set_permissions(place.root().join(".gemini"), fs::Permissions::from_mode(0o555)).unwrap();
-    // Whoever may do everything is not kept from it.
+    // A privileged user can write anyway.
     if fs::write(place.root().join(".gemini/trial"), "").is_ok() {
         return;
     }
@@ -282,7 +282,7 @@ fn the_users_own_settings_serve_every_folder() {
     let place = Place::new();
     let below = place.root().join("packages/a");
     fs::create_dir_all(&below).unwrap();
-    // Started there, Claude Code would not read the settings of the repository.
+    // If it were started there, Claude Code would not read the settings of the repository.
     let (code, out, _) = place.run_in(&below, &["init", "--yes", "--host", "claude-code"]);
     assert_eq!(code, 0);
     assert!(out.contains("Claude Code: wired in ~/.claude/settings.json, your own settings: started in"), "{out}");
@@ -313,13 +313,13 @@ fn undo_is_about_one_workspace() {
     assert!(err.contains(&format!("because {} uses it too", other.display())), "{err}");
     assert_eq!(fs::read(place.home().join(".codex/hooks.json")).unwrap(), hooks);
     assert!(!place.root().join(".orchestration/active_intents.yaml").exists());
-    // The hook is still there for the other one, and governs nothing here.
+    // The hook still exists for the other workspace, and governs nothing here.
     let (_, found, _) = place.run(&["doctor", "--json"]);
     let found: Value = serde_json::from_str(&found).unwrap();
     assert_eq!(found["workspace"]["governed"], false, "{found:#}");
     let (code, _, err) = place.run_in(&other, &["init", "--undo", "--yes"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    // The ledger stays, with both commands in it.
+    // The ledger is kept, with both commands in it.
     let mut left = place.files();
     left.remove(&place.root().join(".orchestration"));
     assert_eq!(left, before);

@@ -1,7 +1,7 @@
 //! One ledger, many writers: at the same time, killed at any moment, on a full disk.
 //!
-//! Half of them are this host, half are Node, if `npm-wrapper/dist/` has been built; `cargo xtask test` builds it first and
-//! says so in `TOLLGATE_NODE`, and then Node must be there. Where it is not, the tests of Node show as ignored.
+//! Half of them are this host, half are Node, if `npm-wrapper/dist/` has been built; `cargo xtask test` builds it first and sets
+//! `TOLLGATE_NODE`, which makes Node mandatory. Otherwise the tests with Node are shown as ignored.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -38,7 +38,7 @@ impl Process {
         Self { child, answers }
     }
 
-    /// The answer, or nothing once the process is gone.
+    /// The answer, or `None` if the process has ended.
     fn ask(&mut self, line: &Value) -> Option<Value> {
         writeln!(self.child.stdin.as_mut()?, "{line}").ok()?;
         let mut answer = String::new();
@@ -46,7 +46,7 @@ impl Process {
         serde_json::from_str(&answer).ok()
     }
 
-    /// A whole call over some files; the ids of its entries once it is acknowledged.
+    /// A whole call on some files; returns the ids of its entries when it is acknowledged.
     fn record(&mut self, workspace: &Path, session: &str, call: &str, files: &[String]) -> Option<Vec<String>> {
         let added: String = files.iter().map(|file| format!("*** Add File: {file}\n+{call}\n")).collect();
         let args = json!({"patchText": format!("*** Begin Patch\n{added}*** End Patch")});
@@ -78,7 +78,7 @@ fn ours() -> Command {
     command
 }
 
-/// The evaluator in Node, where it has been built or somebody insists on it.
+/// The evaluator in Node, if it has been built or is mandatory.
 fn node() -> Option<Command> {
     let eval = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");
     let program = std::env::var("TOLLGATE_NODE");
@@ -89,7 +89,7 @@ fn node() -> Option<Command> {
     })
 }
 
-/// Node's half; ours again where there is no Node.
+/// Node if available, otherwise this host.
 fn node_or_ours() -> Command {
     node().unwrap_or_else(ours)
 }
@@ -147,7 +147,7 @@ fn entered(workspace: &Path) -> Vec<String> {
     text.split(|byte| *byte == b'\n').filter_map(entry).collect()
 }
 
-/// A process that records so many calls on files of its own, every second one in Node; the ids that were acknowledged.
+/// A process that records calls on its own files, every second one in Node; returns the acknowledged ids.
 fn writer(root: &Path, number: usize, calls: usize) -> thread::JoinHandle<Vec<String>> {
     let root = root.to_owned();
     thread::spawn(move || {
@@ -178,14 +178,14 @@ fn eight_processes_record_at_the_same_time() {
     assert_eq!((&report["ok"], &report["entries"], &report["notes"]), (&json!(true), &json!(8 * EACH), &json!([])), "{report}");
 }
 
-/// The ledger is put aside again and again while four processes write to it.
+/// The ledger is archived repeatedly while four processes write to it.
 fn put_aside_while_others_write() {
     let folder = workspace();
     let root: PathBuf = folder.path().to_owned();
     let threads: Vec<_> = (0..4).map(|number| writer(&root, number, 400)).collect();
     let mut archives = 0;
     while !threads.iter().all(thread::JoinHandle::is_finished) {
-        // Every second time by somebody else, whose state knows nothing of this ledger.
+        // Every second time by a user whose state does not contain this ledger.
         let home = root.join(if archives % 2 == 0 { "home" } else { "other-home" });
         let words = ["trace", "archive", "--yes", "--workspace", root.to_str().unwrap(), "--home", home.to_str().unwrap()];
         archives += usize::from(terminal::Given::new(&root, &words).at_terminal().0 == 0);
@@ -194,13 +194,13 @@ fn put_aside_while_others_write() {
     let report = verify(&root);
     assert!(archives > 3, "only {archives}");
     assert_eq!((&report["ok"], acknowledged), (&json!(true), 1_600), "{report}");
-    // Whoever put a part aside is entered too; where there was nothing to put aside, nobody is.
+    // Archiving is recorded too, unless there was nothing to archive.
     let entries = usize::try_from(report["entries"].as_u64().unwrap()).unwrap();
     assert!((1_601..=1_600 + archives).contains(&entries), "{archives} times: {report}");
 }
 
-/// The moments are spread evenly over the first milliseconds of a call, with none, one or two calls before it. They are not drawn:
-/// when a kill arrives depends on the machine, so a failure could not be repeated with smaller numbers anyway.
+/// The moments are spread evenly over the first milliseconds of a call, with none, one or two calls before it. They are not
+/// random: when a kill arrives depends on the machine, so a failure could not be shrunk anyway.
 fn killed_at_any_moment() {
     const KILLS: usize = 200;
     const SPREAD_MICROS: usize = 6_000;
@@ -212,7 +212,7 @@ fn killed_at_any_moment() {
         let session = format!("s{round}");
         process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
         let pid = process.child.id();
-        // A step that has no divisor in common with the number of kills visits every moment once, in no particular order.
+        // A step without a common divisor with the number of kills visits every moment once, in no particular order.
         let micros = (round * 77 % KILLS * SPREAD_MICROS / KILLS) as u64;
         let calls_before = round % 3;
         let mut killer = None;
@@ -224,7 +224,8 @@ fn killed_at_any_moment() {
                     Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
                 }));
             }
-            // Large writes are the ones that a kill can tear. Every session has its own files, so that nobody waits for the dead.
+            // Large writes are those that a kill can interrupt. Every session has its own files, so that nobody waits for a dead
+            // session.
             let files: Vec<String> =
                 (0..1 + (round * 7 + call * 13) % 30).map(|file| format!("src/{round}-{file}.txt")).collect();
             match process.record(root, &session, &format!("{round}-{call}"), &files) {
@@ -245,7 +246,7 @@ fn killed_at_any_moment() {
     println!("{} acknowledged, {} entered, {}", acknowledged.len(), entered.len(), verify(root)["notes"]);
 }
 
-/// Runs in a namespace of its own, where it may mount a small disk.
+/// Runs in a namespace in which it may mount a small disk.
 fn a_full_disk(kind: &str, command: &Command) -> Result<Completion, Failed> {
     let folder = tempfile::tempdir().unwrap();
     let script = r#"
@@ -294,7 +295,7 @@ fn a_full_disk(kind: &str, command: &Command) -> Result<Completion, Failed> {
         let told = settled["notice"].as_str().is_some_and(|notice| notice.contains("the disk is full"));
         assert_eq!(told, settled["entries"] == json!([]), "{kind}: {settled}");
     }
-    // Tried again once; what still could not be entered is logged, and entered when the session ends.
+    // Retried once; what could not be recorded then is logged, and recorded when the session ends.
     let given_up = warned.matches("error: `.orchestration/agent_trace.jsonl` still cannot be written").count();
     let report = answers.iter().find(|answer| answer["done"] == true).unwrap();
     assert_eq!(report["ok"], true, "{kind}: {report}");

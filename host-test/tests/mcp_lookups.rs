@@ -1,4 +1,4 @@
-//! MCP servers as sources, real and broken, by the rows that the npm package is tried with too.
+//! MCP servers as sources, real and broken, with the rows that the npm package is tested with too.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -12,7 +12,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Program, Request, Tollgate, ToolCall};
 
-/// A busy machine takes its time to start a server.
+/// A busy machine may take long to start a server.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The real server, if `cargo xtask test` has installed it.
@@ -36,7 +36,7 @@ fn asked(lookups: &Lookups, row: &Value) -> Answer {
     let lookup = Lookup { concept: "auth".into(), source: "graph".into(), request, timeout_ms: 500 };
     let plan = Plan { concepts: vec!["auth".into()], lookups: vec![lookup], total_ms: 5_000, skipped: None };
     let begin = Instant::now();
-    let answer = lookups.carry_out(&plan).remove(0).answer;
+    let answer = lookups.run(&plan).remove(0).answer;
     assert!(begin.elapsed() < Duration::from_secs(4), "{row}: {:?}", begin.elapsed());
     answer
 }
@@ -50,7 +50,7 @@ fn program(written: &Value) -> Program {
     Program { argv: words("argv"), stdin: String::new(), inherit: words("inherit"), set }
 }
 
-/// Whoever has ended may still wait to be noticed by its parent.
+/// A process that has ended may still be waiting for its parent to notice.
 fn is_gone(pid: &str) -> bool {
     let begin = Instant::now();
     loop {
@@ -83,12 +83,12 @@ fn main() {
             Ok(())
         }));
     }
-    // The servers are small scripts that are started and looked for as on Unix.
+    // The servers are small scripts that require Unix.
     let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(!cfg!(unix))).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// The server is asked, and holds nobody up.
+/// The server is asked without blocking.
 fn ask_server(row: &Value) -> Result<Completion, Failed> {
     if row.to_string().contains("{everything}") {
         return Ok(Completion::ignored_with("`cargo xtask test` has not installed the server"));
@@ -98,7 +98,7 @@ fn ask_server(row: &Value) -> Result<Completion, Failed> {
     let expected = row["expect"].as_str().unwrap();
     let until = row["until"].as_str().map(|name| folder.path().join(name));
     let begin = Instant::now();
-    // The connection goes on being made, so that a later lookup is answered.
+    // The connection continues to be established, so that a later lookup is answered.
     let answer = loop {
         let answer = asked(&lookups, row);
         let there = until.as_ref().is_none_or(|file| file.exists());
@@ -126,7 +126,7 @@ fn ask_server(row: &Value) -> Result<Completion, Failed> {
     Ok(Completion::Completed)
 }
 
-/// One connection serves many lookups, at once and one after the other, and a server that ended is started anew.
+/// One connection serves many lookups, in parallel and one after the other, and a server that ended is started again.
 fn a_server_is_kept_until_it_ends() {
     let row = rows().into_iter().find(|row| row["name"] == "it dies in the call").unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -161,7 +161,7 @@ fn a_server_is_kept_until_it_ends() {
     assert!(matches!(&anew, Answer::Text(_)) && anew != first, "{anew:?} after {first:?}");
 }
 
-/// What a server says of its tools counts where a person trusts the server, and only what it says now.
+/// The annotations of a server count if a person trusts the server, and only the current ones.
 fn a_trusted_server_says_what_its_tools_do() {
     let row = rows().into_iter().find(|row| row["name"] == "it knows nothing").unwrap();
     let tools = r#"[{"name":"frobnicate","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"wipe","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}]"#;
@@ -198,13 +198,13 @@ fn a_trusted_server_says_what_its_tools_do() {
     for (tool, code) in [("wipe", "no_active_intent"), ("other", "no_active_intent")] {
         assert_eq!(gate.pre_tool(&call(&format!("mcp__graph__{tool}"), json!({}))).unwrap().code, code, "{tool}");
     }
-    // Nobody trusts it any more.
+    // It is no longer trusted.
     let settings = home.join(".tollgate/config.json");
     fs::write(&settings, fs::read_to_string(&settings).unwrap().replace("true}", "false}")).unwrap();
     assert_eq!(gate.pre_tool(&call("mcp__graph__frobnicate", json!({}))).unwrap().code, "no_active_intent");
 }
 
-/// A home folder that stands in the workspace may have been shipped with it.
+/// A home folder in the workspace may come from the repository.
 fn a_home_folder_in_the_workspace_is_nobodys_word() {
     let folder = tempfile::tempdir().unwrap();
     let (root, beside) = (folder.path().join("repo"), folder.path().join("home"));

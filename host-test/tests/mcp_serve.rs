@@ -1,4 +1,4 @@
-//! `tollgate mcp-serve`, by an MCP client and by bare lines.
+//! `tollgate mcp-serve` with an MCP client and with plain lines.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -39,7 +39,7 @@ fn command(folder: &tempfile::TempDir, words: &[&str]) -> Command {
     command
 }
 
-/// Writes lines, ends the input, and waits.
+/// Writes lines, closes the input, and waits.
 fn lines(folder: &tempfile::TempDir, words: &[&str], lines: &[&str]) -> Output {
     let mut child = command(folder, words).spawn().unwrap();
     child.stdin.take().unwrap().write_all(format!("{}\n", lines.join("\n")).as_bytes()).unwrap();
@@ -52,7 +52,7 @@ async fn call(client: &Client, tool: &'static str, arguments: Value) -> Result<C
     client.call_tool(CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())).await
 }
 
-/// What a tool says, and whether it is an error.
+/// The text of a tool result, and whether it is an error.
 async fn said(client: &Client, tool: &'static str, arguments: Value) -> (bool, String) {
     let result = call(client, tool, arguments).await.unwrap();
     let text = result.content[0].as_text().unwrap().text.clone();
@@ -62,7 +62,7 @@ async fn said(client: &Client, tool: &'static str, arguments: Value) -> (bool, S
 #[test]
 fn every_tool_answers_from_the_gate() {
     let folder = workspace();
-    // Somebody has changed a file.
+    // A file has been changed.
     let select = r#"{"op":"select-intent","session":"s1","intent":"INT-001"}"#;
     let post = ENTRY_TOOL.replace("pre-tool", "post-tool").replace("}}", r#"},"success":true}"#);
     fs::create_dir_all(folder.path().join("src/auth")).unwrap();
@@ -99,13 +99,13 @@ fn every_tool_answers_from_the_gate() {
                 true,
                 "there is no intent `INT-009`; choose one of: INT-001",
             ),
-            ("select_active_intent", json!({"intent_id": "INT-002"}), true, "takes no more changes; choose one of"),
+            ("select_active_intent", json!({"intent_id": "INT-002"}), true, "accepts no more changes; choose one of"),
             ("select_active_intent", json!({}), true, "`select_active_intent` needs `intent_id`"),
             (
                 "select_active_intent",
                 json!({"intent_id": 1}),
                 true,
-                "`intent_id` of `select_active_intent` cannot be 1; give a text",
+                "`intent_id` of `select_active_intent` cannot be 1; give a non-empty string",
             ),
             ("select_active_intent", json!({"goal": "INT-001"}), true, "has no argument `goal`; it takes: `intent_id`"),
             ("list_intents", json!({}), false, r#""name": "Billing""#),

@@ -1,5 +1,5 @@
-//! Commands that only a person may give: a person at a terminal can give each, and an agent none of them, whatever it does to
-//! look like one.
+//! Commands that only a person may run: a person at a terminal can run each of them, and an agent none, whatever it does to look
+//! like a person.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(target_os = "linux")]
@@ -18,7 +18,7 @@ use tollgate::Tollgate;
 
 const INTENTS: &str = "[{id: INT-1, name: Login, status: IN_PROGRESS, owned_scope: ['src/**']}]\n";
 
-/// A governed workspace with a hook and an entry that can be taken back, a home, and agent programs.
+/// A governed workspace with a hook and an entry that can be reverted, a home folder, and agent programs.
 struct Place {
     temp: tempfile::TempDir,
     entry: String,
@@ -47,7 +47,7 @@ impl Place {
         let mut gate = place.gate();
         let mut ask =
             |line: Value| -> Value { serde_json::from_slice(&gate.perform(line.to_string().as_bytes()).unwrap()).unwrap() };
-        // The gate remembers the last declarations that could be used, whoever looks first.
+        // The gate remembers the last valid declarations.
         ask(json!({"op": "hooks", "do": "list"}));
         ask(json!({"op": "select-intent", "session": "s", "intent": "INT-1"}));
         let call = |op: &str| json!({"op": op, "session": "s", "call": "c", "tool": "write", "args": {"filePath": "src/a"}, "success": true});
@@ -75,7 +75,7 @@ impl Place {
         Given::new(&self.root(), &words).variable("HOME", &home)
     }
 
-    /// A program under an agent program's name.
+    /// A program with the name of an agent program.
     fn agent(&self, name: &str, program: &str) -> PathBuf {
         let path = self.temp.path().canonicalize().unwrap().join(name);
         if !path.exists() {
@@ -84,7 +84,7 @@ impl Place {
         path
     }
 
-    /// Every file there is.
+    /// All files.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
         let mut folders = vec![self.root(), self.home()];
@@ -105,7 +105,7 @@ impl Place {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Every command that only a person may give, with what it is called in the ledger.
+    /// Every command that only a person may run, with its name in the ledger.
     fn commands(&self) -> Vec<(Vec<&str>, &'static str)> {
         vec![
             (vec!["hooks", "approve", "lint", "--yes"], "hooks approve"),
@@ -132,7 +132,7 @@ fn a_person_at_a_terminal_can_give_each_and_it_is_entered() {
         let place = Place::new();
         // In order: what is revoked was approved before, what is undone was set up.
         for (words, name) in place.commands() {
-            // Whoever says yes beforehand is not asked.
+            // With `--yes`, nobody is asked.
             let words = if typed == "y\n" { asked(&words) } else { words };
             assert_given(&place, &place.given(&words).typed(typed), name);
         }
@@ -141,7 +141,7 @@ fn a_person_at_a_terminal_can_give_each_and_it_is_entered() {
     }
 }
 
-/// Gives a command, and asserts that it changed something and is in the ledger.
+/// Runs a command, and asserts that it changed something and is in the ledger.
 fn assert_given(place: &Place, given: &Given, name: &str) {
     let words = &given.words;
     let before = place.files();
@@ -163,7 +163,7 @@ fn assert_given(place: &Place, given: &Given, name: &str) {
 fn who_says_no_changes_nothing() {
     let place = Place::new();
     for (words, _) in place.commands() {
-        // Nothing was set up that could be taken back.
+        // Nothing was set up that could be undone.
         if words.contains(&"--undo") {
             continue;
         }
@@ -186,7 +186,7 @@ fn yes_is_not_a_person() {
         assert!(err.contains(&format!("`tollgate {name}")) && err.contains("there is no terminal"), "{words:?}: {err}");
         assert_eq!(place.files(), before, "{words:?}");
     }
-    // Neither a variable nor an option says that nobody is there: both are an agent's to set.
+    // Neither a variable nor an option can say that nobody is there: an agent can set both.
     fs::create_dir_all(place.home().join(".tollgate")).unwrap();
     fs::write(place.home().join(".tollgate/config.json"), r#"{"unattended": true}"#).unwrap();
     fs::write(place.root().join(".tollgate/config.json"), r#"{"unattended": true}"#).unwrap();
@@ -203,7 +203,7 @@ fn below_an_agent_program_nobody_is_a_person() {
     assert_eq!(approved.0, 0, "{approved:?}");
     let shell = place.agent("claude", "/bin/sh");
     let shell = shell.to_str().unwrap();
-    // The shell must not put the command in its own place.
+    // The shell must not replace itself with the command.
     let through = [shell, "-c", "\"$@\"; exit $?", "sh"];
     for (words, name) in place.commands() {
         let before = place.files();
@@ -228,7 +228,7 @@ fn below_an_agent_program_nobody_is_a_person() {
     assert_eq!((code, &answer["error"]["code"]), (2, &json!("needs_person")));
 }
 
-/// What only looks is free for agents.
+/// Agents may run commands that only read.
 #[test]
 fn an_agent_may_look() {
     let place = Place::new();
@@ -252,12 +252,12 @@ fn an_agent_may_look() {
     }
 }
 
-/// A process that has left its parents still stands at the end of an agent's terminal.
+/// A process that has left its parents is still on an agent's terminal.
 #[test]
 fn a_terminal_that_an_agent_program_plays_is_not_a_persons() {
     let place = Place::new();
     let done = place.temp.path().join("done");
-    // Two shells between: the inner one ends, and what it started belongs to nobody.
+    // Two shells in between: the inner one exits, and what it started becomes an orphan.
     let orphaned = "mkfifo \"$DONE\"; ( (\"$@\"; echo $? >\"$DONE\") & ); exit $(cat \"$DONE\")";
     let words = ["trace", "archive"];
     let before = place.files();
@@ -303,13 +303,13 @@ fn eval_refuses_what_only_a_person_may_send_below_an_agent_program() {
     assert_eq!(eval(Some(&agent)), [refused.clone(), refused.clone(), refused, Value::Null]);
     let trusted = home.join(".tollgate/trusted-hooks.json");
     assert!(!trusted.exists());
-    // Unless the tests themselves are started by an agent program.
+    // Unless the tests themselves were started by an agent program.
     if eval(None) == [Value::Null, Value::Null, Value::Null, Value::Null] {
         assert!(trusted.exists());
     }
 }
 
-/// What the gate takes back by itself is on a list of its own; the option that goes with it does not stand for a person.
+/// The gate keeps a list of what it reverts by itself; the option for that does not replace a person.
 #[test]
 fn a_change_that_the_gate_does_not_take_back_needs_a_person() {
     let place = Place::new();
@@ -317,7 +317,7 @@ fn a_change_that_the_gate_does_not_take_back_needs_a_person() {
     let given = || place.given(&["trace", "revert", &place.entry, "--restoring"]);
     for (code, out, err) in [given().without_terminal(), given().typed("y\n").at_terminal()] {
         assert_eq!(code, 2, "{out}{err}");
-        assert!(format!("{out}{err}").contains("the gate has not decided to take the change"), "{out}{err}");
+        assert!(format!("{out}{err}").contains("the gate has not decided to revert the change"), "{out}{err}");
     }
     assert_eq!(place.files(), before);
 }

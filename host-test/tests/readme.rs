@@ -1,4 +1,4 @@
-//! What the README shows is what happens.
+//! The example in the README is accurate.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 

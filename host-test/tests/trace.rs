@@ -1,4 +1,4 @@
-//! `tollgate trace` on a real workspace with git: what a program changed, seen, verified, taken back, put aside.
+//! `tollgate trace` in a real workspace with git: what a program changed is listed, verified, reverted, archived.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -14,12 +14,12 @@ use tollgate::Tollgate;
 
 const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
-struct House {
+struct TestWorkspace {
     folder: tempfile::TempDir,
     gate: Tollgate,
 }
 
-impl House {
+impl TestWorkspace {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
@@ -38,9 +38,9 @@ impl House {
         git(root, &["add", "."]);
         git(root, &["-c", "user.name=n", "-c", "user.email=e", "commit", "--quiet", "--message", "first"]);
         let gate = Tollgate::builder().workspace(root).home(root.join("home")).open().unwrap();
-        let mut house = Self { gate, folder };
-        house.ask(&json!({"op": "select-intent", "session": "s", "intent": "INT-1"}));
-        house
+        let mut workspace = Self { gate, folder };
+        workspace.ask(&json!({"op": "select-intent", "session": "s", "intent": "INT-1"}));
+        workspace
     }
 
     fn root(&self) -> &Path {
@@ -59,7 +59,7 @@ impl House {
         self.ask(&line("post-tool"))
     }
 
-    /// What `tollgate trace` says; with `--yes`, to a person who says so at a terminal.
+    /// The output of `tollgate trace`; with `--yes`, run by a person at a terminal.
     fn trace(&self, words: &[&str]) -> (i32, String, String) {
         if terminal::says_yes(words) {
             let home = self.root().join("home");
@@ -91,63 +91,63 @@ fn id_of<'a>(settled: &'a Value, path: &str) -> &'a str {
 
 #[test]
 fn what_a_program_changed_is_listed_and_verified() {
-    let mut house = House::new();
-    house.program("1", |root| {
+    let mut workspace = TestWorkspace::new();
+    workspace.program("1", |root| {
         fs::write(root.join("src/auth/a.ts"), "two\n").unwrap();
         fs::write(root.join("README.md"), "overwritten\n").unwrap();
     });
-    let (code, out, err) = house.trace(&[]);
+    let (code, out, err) = workspace.trace(&[]);
     assert_eq!((code, err.as_str(), out.lines().count()), (0, "", 2), "{out}");
     assert!(out.lines().any(|line| line.contains("README.md") && line.ends_with("FAIL")), "{out}");
-    let (_, out, _) = house.trace(&["--json", "--file", "README.md"]);
+    let (_, out, _) = workspace.trace(&["--json", "--file", "README.md"]);
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(answer["entries"].as_array().unwrap().len(), 1);
-    let (code, out, _) = house.trace(&["verify"]);
+    let (code, out, _) = workspace.trace(&["verify"]);
     assert!(code == 0 && out.starts_with("ok: 1 file, 2 lines, 2 entries"), "{out}");
     let head = out.split("sha256:").nth(1).unwrap().trim();
-    assert_eq!(house.trace(&["verify", "--expect", &format!("sha256:{head}")]).0, 0);
-    let ledger = house.content(LEDGER).unwrap();
-    fs::write(house.root().join(LEDGER), ledger.replace("README.md", "LICENSE")).unwrap();
-    let (code, out, _) = house.trace(&["verify"]);
+    assert_eq!(workspace.trace(&["verify", "--expect", &format!("sha256:{head}")]).0, 0);
+    let ledger = workspace.content(LEDGER).unwrap();
+    fs::write(workspace.root().join(LEDGER), ledger.replace("README.md", "LICENSE")).unwrap();
+    let (code, out, _) = workspace.trace(&["verify"]);
     assert_eq!(code, 1, "{out}");
     assert!(out.contains("agent_trace.jsonl:1"), "{out}");
-    let (code, out, _) = house.trace(&["export", "--format", "agent-trace"]);
+    let (code, out, _) = workspace.trace(&["export", "--format", "agent-trace"]);
     assert_eq!((code, out.lines().count()), (0, 2));
 }
 
 #[test]
 fn changes_are_taken_back_from_git_and_from_the_kept_content() {
-    let mut house = House::new();
-    fs::write(house.root().join("notes.txt"), "never committed\n").unwrap();
-    let settled = house.program("1", |root| {
+    let mut workspace = TestWorkspace::new();
+    fs::write(workspace.root().join("notes.txt"), "never committed\n").unwrap();
+    let settled = workspace.program("1", |root| {
         fs::write(root.join("README.md"), "overwritten\n").unwrap();
         fs::write(root.join("notes.txt"), "overwritten too\n").unwrap();
         fs::write(root.join("stray.txt"), "stray\n").unwrap();
     });
-    // A copy of a file may hold what only its owner should read.
-    for copy in fs::read_dir(house.gate.state_folder().unwrap().join("images")).unwrap() {
+    // A copy of a file may contain what only its owner should read.
+    for copy in fs::read_dir(workspace.gate.state_folder().unwrap().join("images")).unwrap() {
         assert_eq!(copy.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let (code, _, err) = house.trace(&["revert", id_of(&settled, "README.md")]);
+    let (code, _, err) = workspace.trace(&["revert", id_of(&settled, "README.md")]);
     assert!(code == 2 && err.contains("--yes"), "{err}");
-    assert_eq!(house.content("README.md").unwrap(), "overwritten\n");
+    assert_eq!(workspace.content("README.md").unwrap(), "overwritten\n");
     for (path, content) in [("README.md", "committed\n"), ("notes.txt", "never committed\n")] {
-        let (code, out, err) = house.trace(&["revert", "--yes", id_of(&settled, path)]);
+        let (code, out, err) = workspace.trace(&["revert", "--yes", id_of(&settled, path)]);
         assert_eq!(code, 0, "{out}{err}");
-        assert_eq!(house.content(path).unwrap(), content);
+        assert_eq!(workspace.content(path).unwrap(), content);
     }
-    assert_eq!(house.trace(&["revert", "--yes", id_of(&settled, "stray.txt")]).0, 0);
-    assert_eq!(house.content("stray.txt"), None);
+    assert_eq!(workspace.trace(&["revert", "--yes", id_of(&settled, "stray.txt")]).0, 0);
+    assert_eq!(workspace.content("stray.txt"), None);
 
-    // What neither git nor the gate has is said to be lost, and left alone.
-    let images = house.gate.state_folder().unwrap().join("images");
-    let lost = house.program("2", |root| {
+    // Content that neither git nor the gate has is reported as lost, and nothing is changed.
+    let images = workspace.gate.state_folder().unwrap().join("images");
+    let lost = workspace.program("2", |root| {
         fs::remove_dir_all(&images).unwrap();
         fs::write(root.join("notes.txt"), "once more\n").unwrap();
     });
-    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&lost, "notes.txt")]);
-    assert!(code == 2 && house.content("notes.txt").unwrap() == "once more\n", "{err}");
-    let (code, out, _) = house.trace(&["list", "--json"]);
+    let (code, _, err) = workspace.trace(&["revert", "--yes", id_of(&lost, "notes.txt")]);
+    assert!(code == 2 && workspace.content("notes.txt").unwrap() == "once more\n", "{err}");
+    let (code, out, _) = workspace.trace(&["list", "--json"]);
     assert_eq!(code, 0);
     let entries: Value = serde_json::from_str(&out).unwrap();
     let last = entries["entries"].as_array().unwrap().last().unwrap().clone();
@@ -156,25 +156,25 @@ fn changes_are_taken_back_from_git_and_from_the_kept_content() {
     assert_eq!(reverts.len(), 3);
     assert!(reverts.iter().all(|entry| entry["scope_validation"] == "EXEMPT" && entry["success"] == true));
     assert!(reverts.iter().all(|entry| entry["person"]["command"][1] == "revert"));
-    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&settled, "README.md")]);
+    let (code, _, err) = workspace.trace(&["revert", "--yes", id_of(&settled, "README.md")]);
     assert!(code == 2 && err.contains("already"), "{err}");
-    assert_eq!(house.trace(&["verify"]).0, 0);
+    assert_eq!(workspace.trace(&["verify"]).0, 0);
 }
 
 #[test]
 fn a_ledger_is_put_aside_and_goes_on() {
-    let mut house = House::new();
-    house.program("1", |root| fs::write(root.join("src/auth/a.ts"), "two\n").unwrap());
-    let (code, out, _) = house.trace(&["archive", "--yes"]);
+    let mut workspace = TestWorkspace::new();
+    workspace.program("1", |root| fs::write(root.join("src/auth/a.ts"), "two\n").unwrap());
+    let (code, out, _) = workspace.trace(&["archive", "--yes"]);
     assert!(code == 0 && out.contains(".orchestration/archive/agent_trace-0001.jsonl"), "{out}");
-    house.program("2", |root| fs::write(root.join("src/auth/a.ts"), "three\n").unwrap());
-    let (code, out, _) = house.trace(&["verify"]);
+    workspace.program("2", |root| fs::write(root.join("src/auth/a.ts"), "three\n").unwrap());
+    let (code, out, _) = workspace.trace(&["verify"]);
     assert!(code == 0 && out.starts_with("ok: 2 files"), "{out}");
-    // Stopped between moving and tying: the next run ties.
-    fs::rename(house.root().join(LEDGER), house.root().join(".orchestration/archive/agent_trace-0002.jsonl")).unwrap();
-    assert_eq!(house.trace(&["archive", "--yes"]).0, 0);
-    let (_, out, err) = house.trace(&["verify"]);
-    assert!(out.starts_with("ok: 3 files") && !err.contains("tie it in"), "{out}{err}");
-    let (_, out, _) = house.trace(&["map"]);
+    // Interrupted between moving and linking: the next run links.
+    fs::rename(workspace.root().join(LEDGER), workspace.root().join(".orchestration/archive/agent_trace-0002.jsonl")).unwrap();
+    assert_eq!(workspace.trace(&["archive", "--yes"]).0, 0);
+    let (_, out, err) = workspace.trace(&["verify"]);
+    assert!(out.starts_with("ok: 3 files") && !err.contains("link it"), "{out}{err}");
+    let (_, out, _) = workspace.trace(&["map"]);
     assert!(out.contains("1 intent, 1 file"), "{out}");
 }

@@ -1,4 +1,4 @@
-//! `tollgate watch`: hooks at what happens to files and in a repository.
+//! `tollgate watch`: hooks on changes to files and in a repository.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
@@ -22,7 +22,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// Starts it and waits until it listens.
+    /// Starts it and waits until it is listening.
     fn start(place: &Place, listens_to: &str) -> Self {
         let mut child = place.tollgate(&["watch", "--json"]).spawn().unwrap();
         let notes = lines(child.stderr.take().unwrap());
@@ -42,7 +42,7 @@ impl Watch {
         while !self.notes.recv_timeout(LONG).unwrap_or_else(|_| panic!("nobody said {said}")).contains(said) {}
     }
 
-    /// The next run that ended: which hook, how, and about which file.
+    /// The next finished run: hook, status and file.
     fn ended(&self) -> (String, String, String) {
         loop {
             let said = self.records.recv_timeout(LONG).unwrap();
@@ -110,7 +110,7 @@ fn files_that_are_saved_created_renamed_and_deleted() {
     place.write("src/x.tmp", "no");
     place.write("src/a.ts", "2");
     assert_eq!(watch.ended(), ended("save", "success", "src/a.ts"));
-    // As editors do it: beside, then renamed onto it.
+    // As editors do it: a new file that is renamed.
     place.write("src/.a.ts.swp", "3");
     fs::rename(place.root().join("src/.a.ts.swp"), place.root().join("src/a.ts")).unwrap();
     assert_eq!(watch.ended(), ended("save", "success", "src/a.ts"));
@@ -162,7 +162,7 @@ fn a_hook_that_changes_the_file_it_is_about_comes_to_an_end() {
     place.write("src/a", "2");
     assert_eq!(watch.ended(), ended("format", "success", "src/a"));
     assert_eq!(watch.ended(), ended("format", "success", "src/a"));
-    // The second time it wrote what was there already, and that is no save. A file that nobody touched comes next.
+    // The second time it wrote the same content, which is not a save. A different file comes next.
     place.write("src/b", "x");
     assert_eq!(watch.ended(), ended("format", "success", "src/b"));
     watch.end();
@@ -171,7 +171,7 @@ fn a_hook_that_changes_the_file_it_is_about_comes_to_an_end() {
 #[test]
 fn declarations_that_change_count_at_once() {
     let place = Place::new(&[]);
-    let watch = Watch::start(&place, "no hook waits");
+    let watch = Watch::start(&place, "no hook has a trigger");
     place.declare(&[sh("late", "onDidSaveTextDocument", "true")]);
     watch.notes_with("for onDidSaveTextDocument");
     place.write("src/a", "1");
@@ -184,14 +184,14 @@ fn declarations_that_change_count_at_once() {
     }
     assert_eq!(watch.ended(), ended("late", "skipped", "src/a"));
     place.declare(&[]);
-    watch.notes_with("no hook waits");
+    watch.notes_with("no hook has a trigger");
     watch.end();
 }
 
 #[test]
 fn what_cannot_be_watched_is_said() {
     let place = Place::new(&[with(sh("commit", "gitCommit", "true"), &json!({"allowGit": true, "repoRoot": "."}))]);
-    let watch = Watch::start(&place, "is no Git repository");
+    let watch = Watch::start(&place, "is not a Git repository");
     watch.end();
 }
 
@@ -204,7 +204,7 @@ fn ctrl_c_waits_and_a_second_one_does_not() {
     place.write("src/a", "1");
     place.wait_for("started");
     watch.interrupt();
-    watch.notes_with("waiting for what is running");
+    watch.notes_with("waiting for running hooks");
     place.write("go", "");
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
     assert_eq!(place.read("finished").as_deref(), Some("done\n"));
@@ -215,7 +215,7 @@ fn ctrl_c_waits_and_a_second_one_does_not() {
     place.write("src/a", "2");
     let pid = place.wait_for("started");
     watch.interrupt();
-    watch.notes_with("waiting for what is running");
+    watch.notes_with("waiting for running hooks");
     watch.interrupt();
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
     gone(&pid);

@@ -1,7 +1,7 @@
-// How long augmentation takes in Node, against the same work in plain JavaScript, in one run: `cargo xtask bench`.
+// Measures augmentation in Node against the same work in plain JavaScript, in one run: `cargo xtask bench`.
 //
-// Plain JavaScript does what comes to mind first: a regular expression over every string of the arguments,
-// then a note by the concept's name. It checks nothing, knows no aliases and no links, and has no index to keep.
+// The JavaScript version is the obvious one: a regular expression over every string of the arguments, then a note by the
+// concept's name. It checks nothing, supports no aliases and links, and has no index.
 
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -17,7 +17,7 @@ for (let i = 0; i < NOTES; i += 1) {
   fs.writeFileSync(path.join(notes, `note-${i}.md`), `# Note ${i}\n\nWhat is known, and [[note-${(i * 7) % NOTES}]].\n`);
 }
 
-/** The concepts in every string of the arguments, as a few lines of JavaScript find them. */
+/** The concepts in all strings of the arguments, found with a few lines of JavaScript. */
 function plainConcepts(args) {
   const concepts = new Set();
   const visit = (value) => {
@@ -35,7 +35,7 @@ function plainAugment(args) {
     try {
       sections.push(`## [[${concept}]]\n\n${fs.readFileSync(path.join(notes, `${concept}.md`), 'utf8')}`);
     } catch {
-      // Nobody knows it.
+      // There is no such note.
     }
   }
   return { ...args, prompt: `${sections.join('\n\n---\n\n')}\n\n${args.prompt}` };
@@ -46,7 +46,7 @@ const begun = performance.now();
 while (!gate.perform({ op: 'concepts', query: 'note-1' }).done);
 console.log(`${NOTES} notes indexed in ${(performance.now() - begun).toFixed(0)} ms`);
 
-/** The median time of each in milliseconds, taken in turns. */
+/** The median time of each in milliseconds, measured alternately. */
 function race(rounds, one, other) {
   const times = [[], []];
   for (let round = 0; round < rounds + 5; round += 1) {

@@ -1,5 +1,5 @@
-// How long the gate keeps an extension host waiting: `node bench/vscode.mjs`. The thread does the work; what counts is how long the
-// host's own event loop stands still meanwhile, on a large workspace with a long ledger.
+// Measures how long the gate blocks an extension host: `node bench/vscode.mjs`. The thread does the work; what counts is how long
+// the host's event loop is blocked, on a large workspace with a long ledger.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -43,10 +43,10 @@ function makeWorkspace() {
   return fs.statSync(ledger).size;
 }
 
-/** Runs `work`, and tells how long it took and how long the loop stood still at most. */
+/** Runs `work` and reports how long it took and the longest time the loop was blocked. */
 async function measured(what, work) {
   const delays = monitorEventLoopDelay({ resolution: 1 });
-  // The first tick only sets the clock.
+  // The first tick only sets the baseline.
   delays.enable();
   await setTimeout(30);
   const begun = performance.now();

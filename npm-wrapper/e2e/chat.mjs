@@ -1,4 +1,4 @@
-// What the scripted model says, in the words of OpenAI's chat interface.
+// The scripted model's side of OpenAI's chat interface.
 
 export const chat = {
   offersTools: ({ tools = [] }) => tools.length > 0,
@@ -24,7 +24,7 @@ function speak(response, { text, calls }, number) {
   response.end('data: [DONE]\n\n');
 }
 
-/** What the model was told came of each call, by the call's number within its conversation. */
+/** The result of each call as reported to the model, by the call's number within its conversation. */
 export function resultsIn({ messages }) {
   const text = ({ content }) => (typeof content === 'string' ? content : content.map((part) => part.text).join(''));
   return messages.filter(({ role }) => role === 'tool').map(text);

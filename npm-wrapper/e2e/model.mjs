@@ -1,12 +1,12 @@
-// A model that follows a script, on loopback.
+// A model that follows a script, served on loopback.
 import * as http from 'node:http';
 
 /**
- * Serves `scripts`, a list of `{ when, turns }`: a conversation follows the first one whose `when` occurs in what the user said
- * first. A turn is a text, or a list of calls `[tool, args]` to be made at once; arguments may be a function of the request. Which turn it is follows from the conversation
- * itself, so a request that is repeated gets the same answer.
+ * Serves `scripts`, a list of `{ when, turns }`. A conversation follows the first script whose `when` occurs in the user's first
+ * message. A turn is a text, or a list of calls `[tool, args]` to make at once; arguments may be a function of the request. The
+ * turn number is derived from the conversation itself, so a repeated request gets the same answer.
  *
- * `dialect` is the interface that the program speaks: `offersTools`, `opening` and `turnsDone` read a request, `speak` answers.
+ * `dialect` is the program's interface: `offersTools`, `opening` and `turnsDone` read a request, `speak` answers.
  */
 export async function startModel(scripts, dialect) {
   const requests = [];
@@ -19,7 +19,7 @@ export async function startModel(scripts, dialect) {
       return;
     }
     requests.push(asked);
-    // A request without tools is one that the program makes for itself, such as finding a title.
+    // Requests without tools serve the program itself, for example to find a title.
     const turn = dialect.offersTools(asked) ? turnOf(scripts, dialect, asked) : 'A title';
     const calls =
       typeof turn === 'string' ? [] : turn.map(([tool, args]) => [tool, typeof args === 'function' ? args(asked) : args]);
@@ -36,7 +36,7 @@ function turnOf(scripts, dialect, asked) {
   return script?.turns[dialect.turnsDone(asked)] ?? 'Nothing is left to do.';
 }
 
-/** How often a model has spoken: neighbouring items of its own are one turn. */
+/** The number of turns that the model has taken; adjacent items from the model are one turn. */
 export function countTurns(items, isModels) {
   return items.filter((item, index) => isModels(item) && !(index > 0 && isModels(items[index - 1]))).length;
 }

@@ -1,21 +1,21 @@
-// The real programs that are installed for these tests, and running one.
+// Finds and runs the real programs that are installed for these tests.
 import { spawn } from 'node:child_process';
 import * as path from 'node:path';
 
-/** Where the packages are. */
+/** The folder that contains the packages. */
 export const packages = path.join(process.env.TOLLGATE_E2E, 'node_modules');
 
-/** No run takes longer than this; one that hangs is ended. */
+/** A run that takes longer than this is ended. */
 const MAX_RUN_MS = 240_000;
 
-/** Runs a program to its end, and returns what it said. An exit code other than 0 is an error. */
+/** Runs a program to its end and returns its output. An exit code other than 0 is an error. */
 export async function finished(program, words, options) {
   const { code, output, log } = await ended(program, words, options);
   if (code === 0) return { output, log };
   throw new Error(`${path.basename(program)} ended with ${code}:\n${output.slice(-4000)}\n${log.slice(-8000)}`);
 }
 
-/** Runs a program to its end, however it ends. */
+/** Runs a program to its end, whatever its exit code. */
 export function ended(program, words, options) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });

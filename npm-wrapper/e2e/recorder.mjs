@@ -1,9 +1,9 @@
-// One hook script, used unchanged in every program: it keeps what it is given, event by event.
+// A hook script that runs unchanged in every program and records the events it receives.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 
-/** Every event of an agent's life, and those that every program tells of. */
+/** Every event of an agent's session. `ALWAYS` lists those that every program sends. */
 const EVENTS = [
   'session_start',
   'before_agent',
@@ -17,7 +17,8 @@ const EVENTS = [
 ];
 const ALWAYS = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_agent'];
 
-const SCRIPT = 'cat >> "$HOME/recorded.jsonl"; echo >> "$HOME/recorded.jsonl"\n';
+// Events of calls that run at the same time arrive at the same time, so one after the other writes its line.
+const SCRIPT = 'exec 9>> "$HOME/recorded.jsonl"; flock 9; cat >&9; echo >&9\n';
 
 /** The files of a home folder in which the script is declared for every event. */
 export const RECORDER = {
@@ -34,7 +35,7 @@ export function record({ home }) {
   }
 }
 
-/** What the script was given, in the order in which it came. */
+/** The events that the script received, in order. */
 export function recorded({ home }) {
   const file = path.join(home, 'recorded.jsonl');
   const lines = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n') : [];
@@ -42,10 +43,9 @@ export function recorded({ home }) {
 }
 
 /**
- * Asserts that the script was given the same in this program as in any other: the prompt, and a write of `file` by `tool` from
- * beginning to end, each with the fields that docs/events.md lists. `also` names the events that this program tells of
- * besides, `without` those that it does not tell of unless somebody wires them; `only` names the session
- * that is looked at, where there are others.
+ * Asserts that the script received the same events in this program as in any other: the prompt, and a write of `file` by `tool`
+ * from start to end, each with the fields that docs/events.md lists. `also` names further events that this program sends,
+ * `without` those that it sends only when wired to; `only` names the session to examine when there are others.
  */
 export function assertRecorded(played, { program, prompt, tool, argument, file, also = [], without = [], only }) {
   const records = recorded(played).filter(({ session_id }) => only === undefined || session_id === only);

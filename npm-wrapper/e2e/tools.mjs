@@ -1,8 +1,8 @@
-// The whole list of a program's tools, which the gate is tested with.
+// The complete list of a program's tools, which the gate is tested with.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 
-/** Asserts that `fixtures/tools` lists every tool that a program offered to its model, those of MCP servers aside. */
+/** Asserts that `fixtures/tools` lists every tool that a program offered to its model, except those of MCP servers. */
 export function assertListed(program, offered) {
   const file = new URL(`../../fixtures/tools/${program}.json`, import.meta.url);
   const listed = JSON.parse(fs.readFileSync(file, 'utf8')).tools.map(({ name }) => name);

@@ -1,4 +1,4 @@
-// Turns of a scripted model together with what it has to be told of each call: `[tool, args, expected]`.
+// Turns of a scripted model together with the expected result of each call: `[tool, args, expected]`.
 import assert from 'node:assert/strict';
 
 /** The turns as the model plays them. */
@@ -6,7 +6,9 @@ export function spoken(turns) {
   return turns.map((turn) => (typeof turn === 'string' ? turn : turn.map(([tool, args]) => [tool, args])));
 }
 
-/** Asserts that the model was told what is expected, call by call. `names` are those of the calls, where they are not plain. */
+/**
+ * Asserts that the model received the expected results, call by call. `names` are the calls' names, for calls that are not plain.
+ */
 export function assertTold(told, turns, names = []) {
   const calls = turns.filter((turn) => typeof turn !== 'string').flat();
   calls.forEach(([tool, args, expected], index) => {

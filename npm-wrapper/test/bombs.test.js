@@ -1,4 +1,5 @@
-// Commands that are slow to follow are answered, and never with a silent allow. `fixtures/bombs.json` holds them as formulas.
+// Commands that take long to analyse still get an answer, and never an allow without a reason. `fixtures/bombs.json` describes
+// them as formulas.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { after, test } from 'node:test';
@@ -10,7 +11,7 @@ const { workspace, home, discard } = governed();
 after(discard);
 writeFiles(workspace, { 'src/auth/a.ts': 'a\n', 'src/billing/pay.ts': 'a\n', 'src/billing/tax.ts': 'a\n' });
 
-/** A part is a text and how often it stands there; `{i}` in it is the count. */
+/** Each part is a text and its number of repetitions; `{i}` in the text is replaced with the counter. */
 function written(parts) {
   return parts
     .map(([text, times]) => Array.from({ length: times }, (_, count) => text.replaceAll('{i}', String(count))).join(''))

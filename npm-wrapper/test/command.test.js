@@ -1,4 +1,4 @@
-// The command `tollgate`, as people and programs start it.
+// The `tollgate` command as people and programs start it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -49,9 +49,9 @@ for (const [what, args, status, stdout, stderr] of [
     /`emacs` is not a program .*claude-code, codex, gemini, cursor, copilot, opencode, roo/,
   ],
   ['an unknown option', ['hook', 'claude-code', '--evnt', 'x'], 2, '', /^tollgate: usage: /],
-  ['intents of an unknown kind', ['intents', 'fly'], 2, '', /^tollgate: that cannot be understood\nUsage: tollgate intents/],
+  ['intents of an unknown kind', ['intents', 'fly'], 2, '', /^tollgate: invalid arguments\nUsage: tollgate intents/],
   ['an option of another command', ['trace', 'map', '--limit', '3'], 2, '', /`tollgate trace map` takes no --limit/],
-  ['a hash that is none', ['trace', 'verify', '--expect', 'abc'], 2, '', /is not sha256:…/],
+  ['a hash that is none', ['trace', 'verify', '--expect', 'abc'], 2, '', /cannot be `abc`: expected `sha256:`/],
 ]) {
   test(`${what}: exit ${status}`, () => {
     const ran = run(args);
@@ -128,7 +128,7 @@ test('what was changed is listed, verified, exported and mapped', () => {
   const place = governed();
   after(place.discard);
   const at = { cwd: place.workspace, env: { HOME: place.home, PATH: process.env.PATH } };
-  assert.match(run(['trace'], at).stderr, /nothing has been entered in the ledger yet/);
+  assert.match(run(['trace'], at).stderr, /the ledger is empty/);
   const gate = createTollgate({
     workspace: place.workspace,
     state: path.join(place.home, '.local/state/tollgate'),

@@ -1,4 +1,4 @@
-// The command, as others start it.
+// `tollgate eval` as other programs start it.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -112,7 +112,7 @@ for (const [what, args, status, stdout, stderr] of [
     [`--workspace=${command}`],
     2,
     '',
-    /: it is no folder; name an existing folder with --workspace\n$/,
+    /: it is not a folder; name an existing folder with --workspace\n$/,
   ],
   ['an empty workspace name', ['--workspace', ''], 2, '', /^tollgate: cannot open the workspace ``: /],
 ]) {

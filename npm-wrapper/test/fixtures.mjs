@@ -1,9 +1,10 @@
-// Every fixture, through the npm package, on real files. Run by Node 20, 22, 24 and Bun alike: `node test/fixtures.mjs`.
+// Runs every fixture through the npm package, on real files: `node test/fixtures.mjs`, with Node 20, 22, 24 and Bun.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTollgate } from '../dist/index.js';
+import { executeStep } from './fixture_steps.mjs';
 
 const top = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const names = fs.readdirSync(top).filter((name) => fs.existsSync(path.join(top, name, 'calls.jsonl')));
@@ -43,11 +44,11 @@ function rowsOf(file) {
   return lines.map((line) => JSON.parse(line)).map((row) => [`${path.basename(file, '.jsonl')}/${row.id}`, row]);
 }
 
-/** What is wrong with the gate's answers to a row, which it is asked twice. */
+/** What is wrong with the gate's answers to a row, which is asked twice. */
 function faultsOf(name, row, root, home) {
   const filled = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value).replaceAll('{root}', root)));
   const base = JSON.parse(fs.readFileSync(path.join(top, 'rows/base.json'), 'utf8'));
-  for (const step of [...base, ...(filled(row.setup) ?? [])]) carryOut(root, step);
+  for (const step of [...base, ...(filled(row.setup) ?? [])]) executeStep(root, step);
   const gate = createTollgate({ workspace: root, home });
   const ask = (op) => JSON.parse(textOf(gate.perform(Buffer.from(JSON.stringify(op)))));
   const intent = row.intent === undefined ? 'LOGIN' : row.intent;
@@ -70,15 +71,16 @@ function compareRun(name, root, home) {
     const at = path.join(top, ...file);
     return fs.existsSync(at) ? fs.readFileSync(at) : Buffer.alloc(0);
   };
-  // Latin-1 keeps every byte, so that lines which are no UTF-8 reach the gate as they are.
+  // Latin-1 preserves every byte, so lines that are not UTF-8 reach the gate unchanged.
   const filled = (bytes) => bytes.toString('latin1').replaceAll('{root}', root);
   const steps = (bytes) => (bytes.length > 0 ? JSON.parse(Buffer.from(filled(bytes), 'latin1').toString()) : []);
-  for (const step of [...steps(read('base.json')), ...steps(read(name, 'setup.json'))]) carryOut(root, step);
+  for (const step of [...steps(read('base.json')), ...steps(read(name, 'setup.json'))]) executeStep(root, step);
 
   let [ticks, drawn] = [0, 0];
   const gate = createTollgate({
     workspace: root,
     home,
+    variables: { TOLLGATE_FIXTURE: 'from the environment' },
     clock: () => 1_767_225_600_000 + 1000 * ticks++,
     random: (length) => Uint8Array.from({ length }, () => Math.floor(drawn++ / 16)),
   });
@@ -88,7 +90,7 @@ function compareRun(name, root, home) {
     .filter((line) => line !== '')) {
     const line = Buffer.from(text, 'latin1');
     const { do: step, step: now, inputs } = parsed(line);
-    if (typeof step === 'object') carryOut(root, step);
+    if (typeof step === 'object') executeStep(root, step);
     else if (typeof now === 'number') answers += `${gate.perform(JSON.stringify({ op: 'step', now_ms: now, inputs }))}\n`;
     else answers += `${textOf(gate.perform(line))}\n`;
   }
@@ -110,22 +112,6 @@ function parsed(line) {
 
 function textOf(answer) {
   return typeof answer === 'string' ? answer : Buffer.from(answer).toString();
-}
-
-function carryOut(root, step) {
-  const [[kind, value]] = Object.entries(step);
-  const at = (name) => {
-    const file = path.join(root, name);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    return file;
-  };
-  if (kind === 'write') fs.writeFileSync(at(value[0]), value[1]);
-  else if (kind === 'home') fs.writeFileSync(at(path.join('../home', value[0])), value[1]);
-  else if (kind === 'mkdir') fs.mkdirSync(at(value), { recursive: true });
-  else if (kind === 'symlink') fs.symlinkSync(value[0], at(value[1]));
-  else if (kind === 'hardlink') fs.linkSync(at(value[0]), at(value[1]));
-  else if (kind === 'remove') fs.rmSync(at(value), { recursive: true });
-  else throw new Error(`unknown step ${kind}`);
 }
 
 function compare(name, what, expected, found) {

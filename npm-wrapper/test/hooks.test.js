@@ -133,7 +133,7 @@ test('a hook of the workspace runs once it is approved, and no more once it is e
   const approved = gate.perform({ op: 'hooks', do: 'approve', id: 'own', digest: approvals[0].digest });
   assert.deepEqual(approved, { id: 'own', digest: approvals[0].digest });
   assert.equal((await hooks.run('own')).status, 'success');
-  // What ran is a copy, and that is gone.
+  // A copy of the script ran, and the copy was removed.
   const copy = fs.readFileSync(ran, 'utf8').trim();
   assert.equal(path.basename(copy), 'own.sh');
   assert.ok(!copy.startsWith(workspace) && !fs.existsSync(path.dirname(copy)), copy);
@@ -154,7 +154,7 @@ test('a script that is edited between the look at it and its start does not run'
   const files = { 'hooks/own.sh': '#!/bin/sh\necho > ran\n' };
   let workspace;
   const onRecord = ({ status }) => {
-    // The gate has looked and told of the run; the command to run comes after.
+    // The gate has checked the script and reported the run, but has not started it yet.
     if (status === 'queued') fs.writeFileSync(path.join(workspace, 'hooks/own.sh'), '#!/bin/sh\necho evil > ran\n');
   };
   const given = gateWith({ own, files, onRecord });
@@ -210,7 +210,7 @@ for (const [language, declared, files] of [
     fs.writeFileSync(path.join(workspace, Object.keys(files)[1]), 'echo other\n');
     const changed = await hooks.run('own');
     assert.equal(changed.status, 'skipped');
-    assert.match(changed.reason, /^it is no longer what was approved/);
+    assert.match(changed.reason, /^it has changed since it was approved/);
   });
 }
 
@@ -223,14 +223,14 @@ for (const [command, exchanged] of [
     const files = { 'hooks/a.cjs': '', 'hooks/b.cjs': '', 'hooks/a.sh': '. "${0%/*}/lib.sh"\n', 'hooks/lib.sh': '' };
     const evil = exchanged.endsWith('cjs') ? "require('fs').writeFileSync('evil', '')" : 'touch evil';
     let workspace;
-    // The gate has looked and told of the run; the command to run comes after.
+    // The gate has checked the script and reported the run, but has not started it yet.
     const onRecord = ({ status }) => status === 'queued' && fs.writeFileSync(path.join(workspace, exchanged), evil);
     const given = gateWith({ own: [{ id: 'own', trigger: 'before_tool', command }], files, onRecord });
     workspace = given.workspace;
     given.gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
     const record = await given.hooks.run('own');
     assert.equal(record.status, 'skipped');
-    assert.ok(record.reason.startsWith(`\`${exchanged}\` is no longer what was approved`), record.reason);
+    assert.ok(record.reason.startsWith(`\`${exchanged}\` has changed since it was approved`), record.reason);
     assert.equal(fs.existsSync(path.join(workspace, 'evil')), false);
   });
 }
@@ -603,7 +603,7 @@ test('a gate has its hooks once', () => {
   assert.equal(gate.hooks, hooks);
 });
 
-/** Runs a script that has a gate, in a process of its own. */
+/** Runs a script that opens a gate, in its own process. */
 function apart(script, { user = [] } = {}) {
   const { workspace, home, discard } = governed();
   discards.push(discard);

@@ -1,16 +1,17 @@
-// Every file of fixtures/hosts/ through `tollgate hook`, as agent programs run it: `node test/hosts.mjs`, with Node 20, 22, 24 and
-// Bun alike. `fixtures/hosts/README.md` says what a line can be; the Rust command answers the same bytes.
+// Runs every file of fixtures/hosts/ through `tollgate hook`, as agent programs do: `node test/hosts.mjs`, with Node 20, 22, 24
+// and Bun. `fixtures/hosts/README.md` describes the lines; the Rust command gives the same answers, byte for byte.
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTollgate } from '../dist/index.js';
+import { executeStep } from './fixture_steps.mjs';
 
 const top = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 const base = JSON.parse(fs.readFileSync(path.join(top, 'base.json'), 'utf8'));
-// The program that confines commands. Without it, or where the kernel cannot, cases that want it are left out.
+// The native program, which confines commands. Without it, or without kernel support, the cases that need it are skipped.
 const native = fileURLToPath(new URL('../../target/release/tollgate', import.meta.url));
 const confines = spawnSync(native, ['confine', '--check']).status === 0;
 const only = process.argv[2] ?? '';
@@ -22,7 +23,7 @@ const cases = fs
 
 const faults = [];
 const left = [...cases];
-// Each case starts a process per line, one after the other.
+// Each case starts one process per line, one after the other.
 await Promise.all(Array.from({ length: os.availableParallelism() }, work));
 for (const fault of faults) console.error(fault);
 console.log(`${cases.length} cases, ${faults.length} faults`);
@@ -37,7 +38,7 @@ async function carryOutCase(program, file) {
   try {
     const root = path.join(folder, 'repo');
     fs.mkdirSync(root);
-    for (const step of base) carryOut(root, step);
+    for (const step of base) executeStep(root, step);
     const lines = fs
       .readFileSync(path.join(top, 'hosts', program, file), 'utf8')
       .trimEnd()
@@ -66,10 +67,10 @@ async function carryOutCase(program, file) {
   }
 }
 
-/** Carries out a line, and tells what came of it. */
+/** Executes a line and returns its result. */
 async function carryOutLine(program, line, folder, root, answers) {
   const home = path.join(folder, 'home');
-  if (line.do !== undefined) carryOut(root, line.do);
+  if (line.do !== undefined) executeStep(root, line.do);
   else if (line.select !== undefined) createTollgate({ workspace: root, home }).selectIntent(line.session, line.select);
   else if (line.ledger !== undefined) return { ledger: ledgerOf(root) };
   else if (line.untouched !== undefined) return { untouched: !fs.existsSync(path.join(root, '.tollgate')) };
@@ -99,13 +100,13 @@ function run(words, input, cwd, home, more) {
     child.stdout.on('data', (piece) => out.push(piece));
     child.stderr.on('data', (piece) => err.push(piece));
     child.on('close', (code) => resolve({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }));
-    // What it does not need to read it does not.
+    // The program may exit without reading all of its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
   });
 }
 
-/** An answer as it is kept, whatever the workspace's path, the time and the ids of entries. */
+/** An answer in the form in which it is compared: without the workspace's path, times and entry ids. */
 function kept(answer, root, bin) {
   const time = /^20.{21}Z$/;
   return answer
@@ -117,7 +118,7 @@ function kept(answer, root, bin) {
     .join(' ');
 }
 
-/** The entries of the ledger, in short and in order. */
+/** The ledger's entries, abbreviated and in order. */
 function ledgerOf(root) {
   const file = path.join(root, '.orchestration/agent_trace.jsonl');
   const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
@@ -128,28 +129,14 @@ function ledgerOf(root) {
   return text === '' ? [] : text.split('\n').map(short).sort();
 }
 
-/** Whether what the model is told is not too long for any program. */
+/** Whether the text for the model is short enough for every program. */
 function isWithin(answer) {
   let said = {};
   try {
     said = JSON.parse(answer);
   } catch {
-    // Silence.
+    // No output at all.
   }
   const told = said.hookSpecificOutput?.additionalContext ?? said.additional_context ?? '';
   return told.length <= 10_000 && (told === '' || Buffer.byteLength(told) > 7_000);
-}
-
-function carryOut(root, step) {
-  const [[kind, value]] = Object.entries(step);
-  const at = (name) => {
-    const file = path.join(root, name);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    return file;
-  };
-  if (kind === 'write') fs.writeFileSync(at(value[0]), value[1]);
-  else if (kind === 'home') fs.writeFileSync(at(path.join('../home', value[0])), value[1]);
-  else if (kind === 'mkdir') fs.mkdirSync(at(value), { recursive: true });
-  else if (kind === 'remove') fs.rmSync(at(value), { recursive: true });
-  else throw new Error(`unknown step ${kind}`);
 }

@@ -1,4 +1,4 @@
-// The imports of the component by themselves, as the sources make them.
+// The component's imports on their own, built from the sources.
 import * as path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
@@ -8,7 +8,16 @@ const { folder, discard } = freshFolder();
 process.on('exit', discard);
 
 export const bundle = path.join(folder, 'imports.mjs');
-const names = ['roots', 'state', 'workspace', 'records', 'cli/lines', 'json', 'process', 'script'];
+const names = [
+  'files/roots',
+  'files/state',
+  'files/workspace',
+  'files/records',
+  'cli/lines',
+  'component/json',
+  'programs/process',
+  'hooks/script',
+];
 const contents = names.map((name) => `export * from './${name}.js';`).join('\n');
 esbuild.buildSync({
   stdin: { contents, resolveDir: fileURLToPath(new URL('../src', import.meta.url)), loader: 'ts' },

@@ -1,4 +1,4 @@
-// How paths are walked and what is told about them.
+// How paths are resolved and what is reported about them.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

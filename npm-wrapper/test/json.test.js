@@ -1,4 +1,4 @@
-// Objects on their way in.
+// Objects passed to the gate.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { wellFormed } from './imports.js';

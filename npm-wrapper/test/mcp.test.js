@@ -1,4 +1,4 @@
-// MCP servers as sources, real and broken, by the rows that the wasmtime host is tried with too.
+// MCP servers as sources, working and broken, using the same test cases as the wasmtime host.
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -8,21 +8,21 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createTollgate } from '../dist/index.js';
 
-/** A busy machine takes its time to start a server. */
+/** A busy machine may take this long to start a server. */
 const PATIENCE_MS = 60_000;
 
-const house = fileURLToPath(new URL('../..', import.meta.url));
-const servers = path.join(process.env.CARGO_TARGET_DIR ?? path.join(house, 'target'), 'mcp-servers');
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const servers = path.join(process.env.CARGO_TARGET_DIR ?? path.join(repository, 'target'), 'mcp-servers');
 const everything = path.join(servers, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
 const rows = fs
-  .readFileSync(path.join(house, 'fixtures/mcp/lookups.jsonl'), 'utf8')
+  .readFileSync(path.join(repository, 'fixtures/mcp/lookups.jsonl'), 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line));
 
 process.env.TOLLGATE_TEST_SECRET = 'x';
 
-/** A gate for each folder, since a gate runs servers in its workspace. */
+/** One gate per folder, because a gate runs servers in its workspace. */
 const gates = new Map();
 const gateOf = (folder, lookups) => {
   const home = path.join(folder, 'home');
@@ -39,7 +39,7 @@ function freshFolder() {
   return folder;
 }
 
-/** A program as rows tell it. */
+/** A program as the test cases describe it. */
 const programOf = ({ argv, inherit, env }) => ({ argv, stdin: '', inherit, set: Object.entries(env ?? {}) });
 
 async function asked({ name, start, tool, arguments: given }, folder, lookups) {
@@ -51,7 +51,7 @@ async function asked({ name, start, tool, arguments: given }, folder, lookups) {
   return answer;
 }
 
-/** The connection goes on being made, so that a later lookup is answered. */
+/** The connection attempt continues in the background, so a later lookup gets an answer. */
 async function answered(row, folder, expected, there = () => true) {
   const begin = Date.now();
   for (;;) {
@@ -60,7 +60,7 @@ async function answered(row, folder, expected, there = () => true) {
   }
 }
 
-/** Whoever has ended may still wait to be noticed by its parent. */
+/** A process that has ended may still be waiting for its parent to collect it. */
 async function isGone(pid) {
   for (const begin = Date.now(); Date.now() - begin < 10_000; ) {
     const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', pid.trim()], { encoding: 'utf8' });
@@ -116,7 +116,7 @@ test('what a trusted server says of its tools counts, and only what it says', as
   const tools = [
     { name: 'frobnicate', inputSchema, annotations: { readOnlyHint: true } },
     { name: 'wipe', inputSchema, annotations: { destructiveHint: true } },
-    // The answers of this client must not be checked against it.
+    // This client must not validate answers against the schema.
     { name: 't', inputSchema, outputSchema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } },
   ];
   const answer = `if(method==='tools/list')say(id,{tools:${JSON.stringify(tools)}});if(method==='tools/call')`;
@@ -173,7 +173,7 @@ for (const [name, load] of [
     const words = [name === 'import' ? '--input-type=module' : '--input-type=commonjs', '--eval', script];
     const begin = Date.now();
     const out = execFileSync(process.execPath, words, {
-      cwd: path.join(house, 'npm-wrapper'),
+      cwd: path.join(repository, 'npm-wrapper'),
       encoding: 'utf8',
       timeout: 30_000,
     });

@@ -1,4 +1,4 @@
-// `tollgate mcp-serve`, by an MCP client and by bare lines.
+// `tollgate mcp-serve`, called by an MCP client and with raw lines.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { after, test } from 'node:test';

@@ -1,4 +1,4 @@
-// The OpenCode plugin, called as OpenCode calls it, with a real gate behind it.
+// The OpenCode plugin, called as OpenCode calls it, with a real gate.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,7 +20,7 @@ const content = (text) => ({ content: [{ type: 'text', text }] });
 const make = { command: 'false > src/auth/login.ts' };
 const mcp = { path: 'src/auth/login.ts', content: '' };
 const login = { filePath: 'src/auth/login.ts', content: 'new' };
-/** How many calls the gate remembers, because they have not been settled. */
+/** The number of calls the gate remembers because they have not been settled. */
 function underWay(home) {
   const folder = path.join(stateOf(home), 'calls');
   return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0;
@@ -67,12 +67,12 @@ for (const [what, selected, tool, args] of [
     if (selected) gate.selectIntent('s1', 'INT-001');
     const { verdict, code, reason: why } = gate.preTool({ session: 's1', call: 'c1', tool, args, host: 'opencode' });
     assert.notEqual(verdict, 'allow');
-    const unasked = verdict === 'ask' ? '; nobody can be asked here, so it does not run: let a person run it' : '';
+    const unasked = verdict === 'ask' ? '; there is nobody to ask here, so it does not run; let a person run it' : '';
     const reason = `Tollgate: ${why}${unasked} (${code})`;
     const { home, before, select, ledger, failed } = await started();
     if (selected) await select();
     await assert.rejects(before(tool, args), { message: reason });
-    // OpenCode tells of it as of a failure, which it is not.
+    // OpenCode reports this as a failure, but it is not one.
     await failed({ tool, sessionID: 's1', callID: 'c1' }, reason);
     assert.deepEqual([ledger(), underWay(home)], [[], 0]);
     await select();
@@ -107,7 +107,7 @@ for (const [what, tool, args, output, entered] of [
     [false, 'no'],
   ],
   ['an MCP tool that answers has run', 'files_write_file', mcp, content('yes'), [true, null]],
-  ['a result that is no JSON is entered all the same', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
+  ['a result that is not valid JSON is entered all the same', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
   ['no result at all is a failure', 'write', login, undefined, [false, 'the tool did not say']],
 ]) {
   test(what, async () => {
@@ -237,7 +237,7 @@ test('a notice that no result can carry is told to the agent once, whatever else
   const told = async (agent, session = 's1') => {
     const texts = await system(session);
     await hooks['chat.params']({ sessionID: session, agent, model: {} }, {});
-    return texts.some((text) => text.includes('they are entered as FAIL'));
+    return texts.some((text) => text.includes('they are recorded as FAIL'));
   };
   assert.deepEqual(
     [await told('build', 's2'), await told('title'), await told('build'), await told('build')],
@@ -260,7 +260,7 @@ test("a sub-agent's session works for its parent's intent", async () => {
   const { before, event, select } = await started();
   await select('parent');
   const created = (id, parentID) => event('session.created', { sessionID: id, info: { id, parentID, directory: '/' } });
-  // Not awaited by OpenCode.
+  // OpenCode does not await this.
   void created('child', 'parent');
   void created('stranger', undefined);
   await before('write', login, 'child');
@@ -348,7 +348,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     await settle();
     const faults = log.filter(({ level }) => level === 'error').map(({ message }) => message);
     assert.ok(faults.length > 0);
-    // Nothing of a call's arguments is said.
+    // No message contains a call's arguments.
     for (const fault of faults) assert.ok(!fault.includes('s3cret'), fault);
   };
 
@@ -357,7 +357,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
     const said =
-      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
+      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; there is nobody to ask here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { started } from './opencode_host.js';
 import { governed, stateOf, writeFiles } from './workspace_folder.js';
 
-/** The plugin with a hook of the user's for each trigger, which keeps what it hears and answers as the table says. */
+/** The plugin with a user hook for each trigger. The hook records its input and answers with the entry in `answers`. */
 async function hooked(answers) {
   const place = governed();
   const heard = path.join(place.home, 'heard');
@@ -131,7 +131,7 @@ test('what hooks say is told to the model once', async () => {
   await hooks.dispose();
 });
 
-/** A hook that nobody has approved. */
+/** A hook that has not been approved. */
 const waiting = { '.tollgate/hooks.json': JSON.stringify({ hooks: [{ id: 'lint', trigger: 'on_never', command: ['true'] }] }) };
 
 test('what a person must know is shown to them, once a session and not for sub-agents', async () => {
@@ -141,7 +141,7 @@ test('what a person must know is shown to them, once a session and not for sub-a
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   const [{ message, variant, duration }, ...more] = toasts;
   assert.deepEqual([more, variant, typeof duration], [[], 'warning', 'number']);
-  assert.match(message, /^Tollgate: hooks that do not run, because no person has approved them as they are: `lint`/);
+  assert.match(message, /^Tollgate: hooks that do not run, because nobody has approved their current version: `lint`/);
   assert.ok(log.some((line) => line.level === 'warn' && line.message === message));
   await hooks.dispose();
 });

@@ -1,4 +1,4 @@
-// The OpenCode plugin with the calls that OpenCode makes.
+// The OpenCode plugin and the calls that OpenCode makes.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after } from 'node:test';
@@ -8,7 +8,7 @@ import { governed, writeFiles } from './workspace_folder.js';
 const discards = [];
 after(() => discards.forEach((discard) => discard()));
 
-/** The plugin in a workspace, what it says in OpenCode's log, and what it shows to the person. */
+/** The plugin in a workspace, what it writes to OpenCode's log, and what it shows to the person. */
 export async function started({ files = {}, plugin = ours, folder = '', place = governed(), debug, showToast } = {}) {
   const { workspace, home, discard } = place;
   discards.push(discard);
@@ -19,7 +19,7 @@ export async function started({ files = {}, plugin = ours, folder = '', place = 
   const client = { app: { log: async ({ body }) => log.push(body) }, ...(showToast === null ? {} : { tui }) };
   const hooks = await plugin.server({ client, directory: path.join(workspace, folder) }, { home, debug });
   let calls = 0;
-  /** One call up to the moment when it runs. */
+  /** Makes one call up to the point where the tool would run. */
   const before = async (tool, args, session = 's1') => {
     const input = { tool, sessionID: session, callID: `c${++calls}` };
     await hooks['tool.execute.before'](input, { args });

@@ -158,7 +158,7 @@ test('a workspace that cannot be opened is named, with the remedy', () => {
   fs.writeFileSync(file, '');
   for (const [workspace, why] of [
     [path.join(folder, 'gone'), 'it does not exist'],
-    [file, 'it is no folder'],
+    [file, 'it is not a folder'],
   ]) {
     assert.throws(() => esm.createTollgate({ workspace }), {
       name: 'TollgateError',

@@ -1,4 +1,4 @@
-// Commands that only a person may give: a person at a terminal can, and an agent cannot, whatever it does to look like one.
+// Commands reserved for a person: someone at a terminal can run them and an agent cannot, however it disguises itself.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -13,7 +13,7 @@ const command = [process.execPath, fileURLToPath(new URL('../bin/tollgate.js', i
 const SELECT = ['intents', 'select', 'INT-001'];
 const OF_SESSION = [...SELECT, '--session', 's1'];
 
-/** A governed workspace, and how commands are given in it. */
+/** A governed workspace, and functions that run commands in it. */
 function place(t) {
   const { workspace, home, discard } = governed();
   t.after(discard);
@@ -27,7 +27,7 @@ function place(t) {
           .split('\n')
           .map((line) => JSON.parse(line))
       : [];
-  /** A program under an agent program's name. */
+  /** A program that runs under an agent program's name. */
   const agent = (name, program) => {
     const copy = path.join(home, name);
     if (!fs.existsSync(copy)) fs.copyFileSync(program, copy);
@@ -82,12 +82,12 @@ test('nobody else does', { skip: process.platform !== 'linux' }, (t) => {
     ]) {
       assert.deepEqual([status, stdout], [2, ''], stderr);
       assert.match(stderr, why);
-      assert.match(stderr, /^tollgate: `tollgate intents select` is for a person to run/);
+      assert.match(stderr, /^tollgate: `tollgate intents select` may only be run by a person/);
     }
   }
   const { stdout } = withoutTerminal([...command, ...SELECT, '--json'], given);
   assert.equal(JSON.parse(stdout).error.code, 'needs_person');
-  // Whoever runs a command sets its variables, its options and the workspace's files.
+  // The caller of a command controls its environment, its options and the workspace's files.
   fs.mkdirSync(path.join(given.env.HOME, '.tollgate'));
   for (const folder of [given.env.HOME, workspace]) {
     fs.mkdirSync(path.join(folder, '.tollgate'), { recursive: true });

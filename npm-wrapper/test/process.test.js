@@ -1,4 +1,4 @@
-// Programs that are run for the gate.
+// Programs that the host runs for the gate.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,7 +20,7 @@ const never = new AbortController().signal;
 const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH'], set: [], outputBytes: 1 << 20, ...more });
 const sh = (script, more = {}, signal = never) => run(program(['sh', '-c', script], more), signal);
 
-/** A killed process may take a moment to go. */
+/** A killed process may take a moment to disappear. */
 async function gone(pids) {
   for (let tries = 0; tries < 500 && pids.some(isAlive); tries += 1) await sleep(10);
   assert.deepEqual(pids.filter(isAlive), []);
@@ -65,7 +65,7 @@ test('the code of a signal is the one that a shell tells', () => {
 });
 
 for (const [what, argv, more, expected] of [
-  ['no program', [], {}, { how: 'failed', why: 'no program is named' }],
+  ['no program', [], {}, { how: 'failed', why: 'no program is given' }],
   ['a program that is not there', ['/no/such/program'], {}, { how: 'missing' }],
   [
     'a folder that is not there',
@@ -77,7 +77,7 @@ for (const [what, argv, more, expected] of [
     'a script that nobody reads',
     [`${folder}/odd`],
     {},
-    { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line is not there` },
+    { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line does not exist` },
   ],
   ['a file that only a shell would run', ['./words'], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],
   ['an empty file', [`${folder}/empty`], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],

@@ -1,7 +1,7 @@
-// Looking at other processes.
+// Inspects other processes.
 import * as fs from 'node:fs';
 
-/** Whether a process is there and has not ended. */
+/** Whether a process exists and has not ended. */
 export function isAlive(pid) {
   try {
     return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));

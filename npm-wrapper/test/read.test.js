@@ -1,4 +1,4 @@
-// What is read and listed, and what is not lent.
+// What the gate may read and list, and what it may not.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -25,9 +25,10 @@ fs.symlinkSync('../.ssh/key', path.join(folder, 'home/.tollgate/key'));
 execFileSync('mkfifo', [path.join(folder, 'project/pipe')]);
 
 const roots = new Roots(path.join(folder, 'project'), path.join(folder, 'home'));
+roots.readableInHome = ['.tollgate', '.ollm'];
 const { read, readRange, readTail, list } = workspaceImport(roots, () => {});
 const text = (bytes) => Buffer.from(bytes).toString();
-/** The result of `use`, or the name of its fault. */
+/** The result of `use`, or the name of its error. */
 const outcome = (use) => {
   try {
     return use();

@@ -1,4 +1,4 @@
-// What is written, and where nothing may be.
+// What the gate may write, and where it may not.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -49,7 +49,7 @@ for (const [root, asked, expected] of [
   ['project', '.tollgate/out/a', 'denied'],
   ['project', '.tollgate/leaf', 'denied'],
   ['project', '.tollgate/dangling', 'denied'],
-  // A workspace must not reach what the user keeps at home, though the gate may write there itself.
+  // A workspace must not reach the user's folder through a path of its own, although the gate itself may write there.
   ['project', '.tollgate/home', 'denied'],
   ['project', path.join(home, '.tollgate/hooks.json'), 'denied'],
   ['project', '.tollgate', 'denied'],

@@ -1,4 +1,4 @@
-// Payloads of agent programs, answered by a gate that stays.
+// Events of agent programs, answered by a gate that stays open.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

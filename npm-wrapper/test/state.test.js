@@ -1,4 +1,4 @@
-// Where the state stands: the same folder as the other host's, which has the same rows.
+// Where the state is stored: in the same folder as the other host's, which has the same test cases.
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
@@ -20,7 +20,7 @@ for (const [home, state, variables, expected] of [
   ['/h', '/s', {}, '/s'],
   ['/h', undefined, { XDG_STATE_HOME: '/x' }, '/h/.local/state/tollgate'],
   [undefined, undefined, { XDG_STATE_HOME: '/x' }, '/x/tollgate'],
-  // A relative folder means nothing, says the standard that the variable comes from.
+  // According to the standard that defines the variable, a relative folder is ignored.
   [
     undefined,
     undefined,

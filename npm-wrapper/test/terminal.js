@@ -1,5 +1,5 @@
-// A person at a terminal, for commands that only one may give: `script` plays the terminal, away from the processes of the test,
-// which an agent program may have started, and with an environment of its own.
+// A person at a terminal, for commands that only a person may run. `script` provides the terminal, detached from the test's
+// processes (which an agent program may have started) and with its own environment.
 import { execFileSync, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -8,8 +8,8 @@ import * as path from 'node:path';
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
- * Runs a program as a person would: what is typed, a line for each question, and the exit code, standard output and standard
- * error. `terminal` is the program that plays the terminal.
+ * Runs a program as a person would. `typed` is entered line by line, one line for each question. Returns the exit code, standard
+ * output and standard error. `terminal` is the program that provides the terminal.
  */
 export function atTerminal([program, ...words], { cwd, env, typed = 'y\ny\n', terminal = 'script' }) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-person-'));
@@ -21,7 +21,7 @@ export function atTerminal([program, ...words], { cwd, env, typed = 'y\ny\n', te
     const line = `cd ${quoted(cwd)} && ${command} >${quoted(at('out'))} 2>${quoted(at('err'))}; echo $? >${quoted(at('code'))}`;
     const stdio = [fs.openSync(at('typed'), 'r'), 'pipe', 'ignore'];
     try {
-      // The end of its output is the end of the terminal.
+      // Its output ends when the terminal closes.
       execFileSync('setsid', ['-f', terminal, '-qec', line, '/dev/null'], {
         env: { PATH: '/usr/bin:/bin', SHELL: '/bin/sh' },
         stdio,
@@ -36,7 +36,7 @@ export function atTerminal([program, ...words], { cwd, env, typed = 'y\ny\n', te
   }
 }
 
-/** The same with no terminal. */
+/** Runs a program without a terminal. */
 export function withoutTerminal(command, { cwd, env }) {
   const { status, stdout, stderr } = spawnSync('/usr/bin/setsid', ['--wait', ...command], {
     cwd,

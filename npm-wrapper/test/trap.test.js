@@ -1,4 +1,4 @@
-// An instance that fails is replaced, and what was selected is still selected.
+// An instance that fails is replaced, and the selected intent stays selected.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -57,7 +57,7 @@ test('a log function that throws fails one call', () => {
   fs.writeFileSync(intents, 'active_intents: [');
   assert.throws(() => gate.preTool(write), { name: 'TollgateError', code: 'guest_trap' });
   broken = false;
-  // The last good version outlives the instance.
+  // The last good version survives the instance.
   assert.equal(gate.preTool(write).code, 'in_scope');
   assert.equal(heard[0][0], 'warn');
   assert.match(heard[0][1], /active_intents.yaml.*the last good version stays in force/);

@@ -1,4 +1,4 @@
-// The extension as it is packed.
+// The packed extension.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -14,7 +14,7 @@ const wrapper = fileURLToPath(new URL('..', import.meta.url));
 const vsix = fs.readFileSync(path.join(wrapper, 'vscode/dist/tollgate.vsix'));
 const manifest = JSON.parse(fs.readFileSync(path.join(wrapper, 'vscode/package.json'), 'utf8'));
 
-/** The files of an archive, by its central directory. */
+/** The files of an archive, read through its central directory. */
 function unpacked(archive) {
   const files = new Map();
   const end = archive.lastIndexOf('PK\x05\x06');
@@ -48,6 +48,7 @@ test('the archive holds the extension, its schemas and the component, and nothin
     'extension/media/tollgate.svg',
     'extension/package.json',
     'extension/schemas/config.schema.json',
+    'extension/schemas/extension.schema.json',
     'extension/schemas/hooks.schema.json',
     'extension/schemas/intents.schema.json',
   ]);
@@ -82,7 +83,7 @@ test('the gate is nowhere in the code that runs in the extension host', () => {
   assert.ok(fs.readFileSync(path.join(wrapper, 'dist/gate-worker.cjs'), 'utf8').includes('WebAssembly'));
 });
 
-/** An editor that has every function and does nothing, but for what is given. */
+/** An editor API in which every function exists and does nothing, except those given. */
 function editorWith(given) {
   const nothing = new Proxy(function () {}, {
     get: (_, name) =>

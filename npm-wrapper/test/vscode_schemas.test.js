@@ -1,4 +1,4 @@
-// The schemas that editors complete and check with.
+// The schemas that editors use for completion and validation.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ function isRegex(text) {
 
 function schema(name) {
   const text = fs.readFileSync(new URL(`../schemas/${name}.schema.json`, import.meta.url), 'utf8');
-  // The editor's own words, for snippets and messages, are unknown to the strict mode.
+  // Strict mode does not know the editor's own keywords for snippets and messages.
   return new Ajv({ strict: false, formats: { regex: isRegex } }).compile(JSON.parse(text));
 }
 
@@ -84,6 +84,64 @@ const HOOKS = [
   [false, 'a commit of no repository', hook({ trigger: 'gitCommit', allowGit: true })],
 ];
 
+const handler = (fields) => ({ type: 'command', command: 'check.sh', ...fields });
+
+HOOKS.push(
+  [true, "a hook in Claude Code's format", hook({ trigger: 'PreToolUse', format: 'claude-code', matcher: 'Write|Edit' })],
+  [true, "a file in Claude Code's format", { hooks: { PreToolUse: [{ matcher: 'Bash', hooks: [handler({ timeout: 5 })] }] } }],
+  [true, 'no hook in that format', { hooks: {} }],
+  [false, 'another format', hook({ trigger: 'PreToolUse', format: 'cursor' })],
+  [false, 'a matcher without a format', hook({ matcher: 'Bash' })],
+  [false, 'an event that only Claude Code has', { hooks: { Notification: [{ hooks: [handler({})] }] } }],
+  [false, 'a handler of another type', { hooks: { Stop: [{ hooks: [{ type: 'prompt', prompt: 'p' }] }] } }],
+  [false, 'a handler with a condition', { hooks: { PreToolUse: [{ hooks: [handler({ if: 'Bash(rm *)' })] }] } }],
+);
+
+const extension = (fields) => ({ name: 'x', version: '1.0.0', ...fields });
+const skill = { name: 'k', description: 'd', prompt: 'p' };
+const setting = { name: 't', description: 'd' };
+
+const EXTENSION = [
+  [true, 'a name and a version', extension({})],
+  [
+    true,
+    'everything',
+    extension({
+      schemaVersion: 1,
+      description: 'What it is for',
+      mcpServers: {
+        local: { command: 'node', args: ['server.mjs'], env: { TOKEN: '${settings.t}' }, cwd: '.' },
+        remote: { url: 'https://a.example/mcp', allowedHosts: ['a.example'], headers: { Authorization: 'Bearer ${settings.t}' } },
+      },
+      hooks: [{ name: 'h', event: 'before_tool', command: ['node', 'hooks/h.mjs'] }],
+      settings: [
+        { ...setting, sensitive: true, envVar: 'X_T' },
+        { name: 'n', description: 'd', type: 'number', default: 1 },
+      ],
+      skills: [{ ...skill, prompt: 'Do {{it}}.', parameters: [{ name: 'it', required: true }] }],
+    }),
+  ],
+  [true, "hooks of Claude Code's", extension({ hooks: { PreToolUse: [{ hooks: [handler({})] }] } })],
+  [false, 'no name', { version: '1' }],
+  [false, 'no version', { name: 'x' }],
+  [false, 'a name with a blank', extension({ name: 'a b' })],
+  [false, 'a name with a control character', extension({ name: 'a\u001b' })],
+  [false, 'an unknown field', extension({ hook: [] })],
+  [false, 'a server without arguments', extension({ mcpServers: { s: { command: 'x' } } })],
+  [false, 'a server without a command', extension({ mcpServers: { s: { args: [] } } })],
+  [false, 'a server whose host is not named', extension({ mcpServers: { s: { url: 'https://a.example/' } } })],
+  [false, 'a server with two ways', extension({ mcpServers: { s: { command: 'x', args: [], url: 'https://a.example/' } } })],
+  [false, 'a hook without a command', extension({ hooks: [{ name: 'h', event: 'e' }] })],
+  [false, 'a hook without a name', extension({ hooks: [{ event: 'e', command: ['x'] }] })],
+  [false, 'hooks in a file that lies elsewhere', extension({ hooks: '../hooks.json' })],
+  [false, 'a setting without a description', extension({ settings: [{ name: 't' }] })],
+  [false, 'a variable that is none', extension({ settings: [{ ...setting, envVar: 'A=B' }] })],
+  [false, 'a default of the wrong type', extension({ settings: [{ ...setting, type: 'number', default: 'one' }] })],
+  [false, 'a secret with a default', extension({ settings: [{ ...setting, sensitive: true, default: 'x' }] })],
+  [false, 'a skill without a prompt', extension({ skills: [{ name: 'k', description: 'd' }] })],
+  [false, 'a component that lies elsewhere', extension({ components: [{ name: 'c', path: '/c.wasm' }] })],
+];
+
 const CONFIG = [
   [true, 'nothing', {}],
   [true, 'a key of others', { others: 1 }],
@@ -115,6 +173,10 @@ const CONFIG = [
     'limits of hooks',
     { hooks: { timeout: 30000, concurrency: 8, queue: 10000, when_full: 'refuse' }, secretPatterns: ['ACME-[0-9]{6}'] },
   ],
+  [true, 'extensions', { extensions: { autoEnable: true, enabled: ['a'], disabled: ['b'], settings: { a: { key: 'value' } } } }],
+  [false, 'an unknown setting of extensions', { extensions: { auto: true } }],
+  [false, 'an extension with an unfit name', { extensions: { enabled: ['a b'] } }],
+  [false, 'settings of an extension that are none', { extensions: { settings: { a: 1 } } }],
   [false, 'an unknown limit of hooks', { hooks: { timeoutMs: 30000 } }],
   [false, 'too short a limit', { hooks: { timeout: 10 } }],
   [false, 'an unknown effect', { tools: { a: 'burn' } }],
@@ -145,20 +207,21 @@ const INTENTS = [
   [false, 'an id with a blank', { active_intents: [{ ...intent, id: 'INT 1' }] }],
 ];
 
-/** What the gate itself says of a file. */
+/** The problems that the gate itself reports about a file. */
 function faultsOf(name, sample) {
   const { folder, discard } = freshFolder();
   try {
     const told = [];
     const log = (level, message) => told.push(message);
-    const file = name === 'intents' ? '.orchestration/active_intents.yaml' : `.tollgate/${name}.json`;
+    const files = { intents: '.orchestration/active_intents.yaml', extension: '.tollgate/extensions/x/manifest.json' };
+    const file = files[name] ?? `.tollgate/${name}.json`;
     writeFiles(folder, { '.orchestration/active_intents.yaml': 'active_intents: []', [file]: JSON.stringify(sample) });
     const gate = createTollgate({ workspace: folder, home: folder, log });
     const intents = gate.perform({ op: 'list-intents' });
     if (name === 'intents') return intents.diagnostics.filter(({ line }) => line !== null);
     gate.preTool({ session: 's1', call: 'c1', tool: 'read_file', args: { path: 'a' } });
     if (name === 'config') return told.filter((message) => message.includes('config.json'));
-    return gate.perform({ op: 'hooks', do: 'list' }).faults;
+    return gate.perform({ op: name === 'extension' ? 'extensions' : 'hooks', do: 'list' }).faults;
   } finally {
     discard();
   }
@@ -167,6 +230,7 @@ function faultsOf(name, sample) {
 for (const [name, rows] of [
   ['hooks', HOOKS],
   ['config', CONFIG],
+  ['extension', EXTENSION],
   ['intents', INTENTS],
 ]) {
   const fits = schema(name);

@@ -1,4 +1,4 @@
-// The thread that the gates of an editor live in.
+// The worker thread that runs an editor's gates.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -115,7 +115,7 @@ parentPort.on('message', ({ type, id, method, opening }) => {
   await assert.rejects(thread.call('a', 'die'), { code: 'guest_trap' });
   await waiting;
   assert.deepEqual(await thread.call('a', 'open'), ['a', 'b']);
-  // It never answers, and is ended all the same.
+  // It never answers, and is terminated anyway.
   await thread.end();
 });
 
@@ -150,7 +150,7 @@ for (const [ofUser, ofWorkspace, governance, verdict, code] of [
       assert.equal(ruling.reason === '', code === 'ungoverned');
       await thread.end();
     }
-    // A call that cannot be passed on was not judged either.
+    // A call that cannot be forwarded has not been judged.
     const thread = new GateThread(worker, () => {});
     thread.open(opening);
     assert.equal((await thread.rule('f', { ...write('src/auth/login.ts'), args: { f() {} } })).code, code);

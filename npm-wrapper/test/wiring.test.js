@@ -1,4 +1,4 @@
-// `tollgate init` and `tollgate doctor` of the package: files and programs of this machine, decisions of the gate.
+// `tollgate init` and `tollgate doctor` of the npm package: files and programs of this machine, decisions of the gate.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -7,14 +7,14 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atTerminal, withoutTerminal } from './terminal.js';
 
-/** With `--yes` it is a person who gives the command. */
+/** With `--yes`, a person has to run the command. */
 function give(args, options) {
   return (args.includes('--yes') ? atTerminal : withoutTerminal)([process.execPath, command, ...args], options);
 }
 
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 
-/** A repository and a home with nothing of any program in them, and a search path with nothing but what trials need. */
+/** A repository and a home folder without any agent program's files, and a search path with only what the trials need. */
 function machine() {
   const top = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-wiring-')));
   after(() => fs.rmSync(top, { recursive: true, force: true }));
@@ -30,7 +30,7 @@ function machine() {
     fs.writeFileSync(path.join(root, file), text);
   };
   const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');
-  /** Every file there is, but for what the gate itself remembers, and the ledger, which nothing takes back. */
+  /** Every file, except what the gate itself stores and the ledger, which is never undone. */
   const files = () => {
     const names = fs.readdirSync(top, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const all = names
@@ -71,7 +71,7 @@ test('init keeps comments, doctor finds it live, undo goes back to the byte', ()
   assert.equal(fs.readdirSync(path.join(home, '.local/state/tollgate')).length, 1);
   assert.match(
     run(['doctor']).stdout,
-    /^HOST {9}STATE {2}TOOLS {7}SETTINGS\nClaude Code {2}live {3}every tool {2}\.claude\/settings\.json\n/,
+    /^HOST {9}STATE {2}TOOLS {7}COMMANDS {4}SETTINGS\nClaude Code {2}live {3}every tool {2}unconfined {2}\.claude\/settings\.json\n/,
   );
 
   const below = run(['doctor', '--json'], path.join(root, 'src'));
@@ -80,7 +80,7 @@ test('init keeps comments, doctor finds it live, undo goes back to the byte', ()
   assert.match(run(['init', '--yes']).stdout, /everything is set up already\n$/);
   assert.equal(run(['init', '--undo', '--yes']).status, 0);
   assert.deepEqual(files(), before);
-  assert.match(run(['init', '--undo', '--yes']).stderr, /there is nothing to take back/);
+  assert.match(run(['init', '--undo', '--yes']).stderr, /there is nothing to undo/);
 });
 
 test('one program that cannot be wired does not stop the others', () => {
@@ -100,16 +100,16 @@ test('one program that cannot be wired does not stop the others', () => {
   }
 });
 
-test('a command line that cannot be understood changes nothing', () => {
+test('a command line invalid arguments changes nothing', () => {
   const { run, files } = machine();
   const before = files();
   for (const [args, said] of [
     [['init', '--host', 'claude-code'], /there is no terminal to ask one on/],
-    [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be wired; known are: claude-code, codex, gemini/],
+    [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be wired; expected one of: claude-code, codex, gemini/],
     [['init', '--yes', '--scope', 'world'], /must be `workspace` or `user`/],
-    [['init', 'claude-code'], /that cannot be understood/],
+    [['init', 'claude-code'], /invalid arguments/],
     [['init', '--undo', '--scope', 'user'], /--undo takes neither/],
-    [['doctor', 'x'], /that cannot be understood/],
+    [['doctor', 'x'], /invalid arguments/],
   ]) {
     const { status, stderr } = run(args);
     assert.equal(status, 2, args.join(' '));
@@ -152,7 +152,7 @@ test('what npm adds to the search path is not there for agent programs', () => {
   const settings = path.join(root, '.claude/settings.json');
   assert.ok(fs.readFileSync(settings, 'utf8').includes(`"${fs.realpathSync(command)} hook claude-code"`));
   assert.equal(JSON.parse(run(['doctor', '--json'], underNpm).stdout).hosts[0].state, 'live');
-  // A name that only npm knows is a program that is missing.
+  // A program name that only npm knows counts as missing.
   fs.writeFileSync(settings, fs.readFileSync(settings, 'utf8').replaceAll(fs.realpathSync(command), 'tollgate'));
   const [{ state, remarks }] = JSON.parse(run(['doctor', '--json'], underNpm).stdout).hosts;
   assert.deepEqual([state, remarks.length], ['installed, but silent', 1]);

@@ -1,4 +1,4 @@
-// Workspaces for tests: a fresh folder each, gone when the test ends.
+// Workspaces for tests: each is a new folder that is removed when the test ends.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -10,7 +10,7 @@ const INTENTS = `active_intents:
     owned_scope: ["src/auth/**"]
 `;
 
-/** A fresh folder with a real path, and a function that takes it away. */
+/** A new folder with a resolved path, and a function that removes it. */
 export function freshFolder(prefix = 'tollgate test ') {
   const folder = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), prefix));
   return { folder, discard: () => fs.rmSync(folder, { recursive: true, force: true }) };
@@ -25,7 +25,7 @@ export function writeFiles(folder, files) {
   }
 }
 
-/** A workspace governed by the intent INT-001, which owns `src/auth/**`, and a home folder beside it. */
+/** A workspace governed by the intent INT-001, which owns `src/auth/**`, with a home folder beside it. */
 export function governed() {
   const { folder, discard } = freshFolder();
   const workspace = path.join(folder, 'work space');
@@ -35,7 +35,7 @@ export function governed() {
   return { workspace, home, discard };
 }
 
-/** Where the gate keeps what it knows of the only workspace that it was asked about with this home folder. */
+/** The state folder of the only workspace that was used with this home folder. */
 export function stateOf(home) {
   const folder = path.join(home, '.local/state/tollgate');
   const [only, ...more] = fs.readdirSync(folder);

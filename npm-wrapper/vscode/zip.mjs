@@ -1,10 +1,10 @@
-// A zip archive in memory. The same files make the same bytes: no times, no owners.
+// A zip archive in memory. The same files give the same bytes: no times, no owners.
 import { crc32, deflateRawSync } from 'node:zlib';
 
 const UTF8_NAMES = 0x0800;
 const DEFLATED = 8;
 const VERSION = 20;
-/** The earliest day that the format knows, 1 January 1980. */
+/** The earliest date in the format, 1 January 1980. */
 const DAY = 0x0021;
 
 /** @param entries `[name, bytes]`, in their order @returns the archive */

@@ -8,16 +8,16 @@ use std::process::Stdio;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
-use crate::house::{cargo, command, component, run};
 use crate::npm;
+use crate::repository::{cargo, command, component, run};
 
-/// The command, the component and the npm package.
+/// Builds the command, the component and the npm package.
 pub(crate) fn build() -> Result<()> {
     host()?;
     npm::build()
 }
 
-/// The command, and beside it the component that it carries.
+/// Builds the command, and copies the component that it embeds next to it.
 pub(crate) fn host() -> Result<()> {
     add_target()?;
     run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate"]))?;
@@ -26,7 +26,7 @@ pub(crate) fn host() -> Result<()> {
     Ok(())
 }
 
-/// Where the host's build script left the component. Cargo tells.
+/// The folder in which the host's build script left the component, according to cargo.
 fn out_folder() -> Result<PathBuf> {
     let mut asked = cargo(&["build", "--release", "--locked", "--package", "tollgate", "--quiet", "--message-format=json"]);
     let mut child = asked.stdout(Stdio::piped()).spawn()?;
@@ -43,12 +43,12 @@ fn out_folder() -> Result<PathBuf> {
     folder.context("cargo did not say where the component is")
 }
 
-/// Rust's own toolchain manager adds the target; without it, whoever installed Rust has to.
+/// Adds the WebAssembly target with rustup; without rustup, it must have been installed with Rust.
 pub(crate) fn add_target() -> Result<()> {
     let rustup = command("rustup", &["target", "add", "wasm32-wasip2"]).stderr(Stdio::null()).status();
     match rustup {
-        Ok(status) => ensure!(status.success(), "`rustup target add wasm32-wasip2` failed; is the network there?"),
-        Err(_) => println!("rustup is not here; make sure that this Rust has the target wasm32-wasip2"),
+        Ok(status) => ensure!(status.success(), "`rustup target add wasm32-wasip2` failed; is there a network connection?"),
+        Err(_) => println!("rustup is not installed; make sure that this Rust has the target wasm32-wasip2"),
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The Markdown pages: links that lead somewhere, and an index that names every page.
+//! Checks the Markdown pages: every link works, and the index lists every page.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::house::{command, house};
+use crate::repository::{command, root};
 
-/// Checks the links of every Markdown file in the repository, and that `docs/README.md` names every page beside it.
+/// Checks the links of every Markdown file in the repository, and that `docs/README.md` lists every page in its folder.
 pub(crate) fn check() -> Result<()> {
     let pages = pages()?;
     ensure!(pages.len() > 5, "only {} pages were found; this check would pass anything", pages.len());
     let mut faults = Vec::new();
     let mut links = 0;
     for page in &pages {
-        let text = fs::read_to_string(house().join(page)).with_context(|| format!("reading {}", page.display()))?;
+        let text = fs::read_to_string(root().join(page)).with_context(|| format!("reading {}", page.display()))?;
         for target in targets(&text) {
             links += 1;
             if let Some(fault) = fault(page, &text, target) {
@@ -25,7 +25,7 @@ pub(crate) fn check() -> Result<()> {
     }
     faults.extend(missing_from_index(&pages)?);
     ensure!(faults.is_empty(), "links in the docs:\n  {}", faults.join("\n  "));
-    println!("docs: {} pages, {links} links, all lead somewhere", pages.len());
+    println!("docs: {} pages, {links} links, all valid", pages.len());
     Ok(())
 }
 
@@ -34,17 +34,17 @@ fn pages() -> Result<Vec<PathBuf>> {
     let listed = command("git", &["ls-files", "--cached", "--others", "--exclude-standard", "*.md"]).output()?;
     ensure!(listed.status.success(), "git ls-files: {}", String::from_utf8_lossy(&listed.stderr));
     let listed = String::from_utf8_lossy(&listed.stdout);
-    Ok(listed.lines().map(PathBuf::from).filter(|page| house().join(page).exists()).collect())
+    Ok(listed.lines().map(PathBuf::from).filter(|page| root().join(page).exists()).collect())
 }
 
 fn missing_from_index(pages: &[PathBuf]) -> Result<Vec<String>> {
-    let text = fs::read_to_string(house().join("docs/README.md")).context("reading docs/README.md")?;
+    let text = fs::read_to_string(root().join("docs/README.md")).context("reading docs/README.md")?;
     let named: BTreeSet<PathBuf> = targets(&text).map(|target| Path::new("docs").join(without_anchor(target))).collect();
     let is_missing = |page: &&PathBuf| page.starts_with("docs") && !page.ends_with("docs/README.md") && !named.contains(*page);
-    Ok(pages.iter().filter(is_missing).map(|page| format!("docs/README.md does not name {}", page.display())).collect())
+    Ok(pages.iter().filter(is_missing).map(|page| format!("docs/README.md does not list {}", page.display())).collect())
 }
 
-/// What the text links to, outside of code. `[text](target)` is the only form in use.
+/// The link targets in a text, outside of code. `[text](target)` is the only form in use.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     let is_prose = |(number, line): &(usize, &str)| !is_fenced(text, *number) && !line.trim_start().starts_with("```");
     text.lines().enumerate().filter(is_prose).flat_map(|(_, line)| {
@@ -53,7 +53,7 @@ fn targets(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a line lies in a block of code.
+/// Whether a line is in a code block.
 fn is_fenced(text: &str, number: usize) -> bool {
     text.lines().take(number).filter(|line| line.trim_start().starts_with("```")).count() % 2 == 1
 }
@@ -62,23 +62,23 @@ fn without_anchor(target: &str) -> &str {
     target.split('#').next().unwrap_or(target)
 }
 
-/// What is wrong with a link.
+/// The problem with a link, if there is one.
 fn fault(page: &Path, text: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
     let (path, anchor) = target.split_once('#').map_or((target, None), |(path, anchor)| (path, Some(anchor)));
-    let at = house().join(page).parent()?.join(path);
+    let at = root().join(page).parent()?.join(path);
     if !path.is_empty() && !at.exists() {
         return Some(format!("`{target}` does not exist"));
     }
     let anchor = anchor?;
     let there = if path.is_empty() { text.to_owned() } else { fs::read_to_string(&at).ok()? };
     let has_heading = there.lines().filter(|line| line.starts_with('#')).any(|line| slug(line) == anchor);
-    (!has_heading).then(|| format!("`{target}` names no heading"))
+    (!has_heading).then(|| format!("`{target}` is not a heading"))
 }
 
-/// A heading as it is linked to.
+/// The anchor of a heading.
 fn slug(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
     let kept = text.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));

@@ -1,13 +1,13 @@
-//! `cargo xtask fuzz`: generated attacks on the gate, run for real where it allows them.
+//! `cargo xtask fuzz`: generated attacks on the gate, executed for real if the gate allows them.
 
 use anyhow::{Context as _, Result};
 
-use crate::house::{cargo, command, run, target};
+use crate::repository::{cargo, command, run, target};
 
-/// What the `attack` program exits with where the machine makes no namespace.
+/// The exit code of the `attack` program if namespaces are not available.
 const REFUSED: i32 = 3;
 
-/// A campaign; the words go to the `attack` program.
+/// Runs a campaign with these arguments for the `attack` program.
 pub(crate) fn fuzz(words: &[&str]) -> Result<()> {
     run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate-attack"]))?;
     if let Some(refusal) = refusal()? {
@@ -17,9 +17,8 @@ pub(crate) fn fuzz(words: &[&str]) -> Result<()> {
     run(command(attack(), &["fuzz"]).args(words))
 }
 
-/// The small campaign that is always the same, and the table of known attacks. Without a namespace only the tests that need none.
-pub(crate) fn test() -> Result<()> {
-    run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-attack"]))?;
+/// Reports if the tests of the attacks could not run commands here. They run those that need no namespace.
+pub(crate) fn report_skipped() -> Result<()> {
     if let Some(refusal) = refusal()? {
         println!("\nSKIPPED: attacks were not run: {refusal}");
     }
@@ -32,6 +31,6 @@ fn attack() -> std::path::PathBuf {
 
 fn refusal() -> Result<Option<String>> {
     let probe = command(attack(), &["probe"]).output().context("running target/release/attack")?;
-    let said = String::from_utf8_lossy(&probe.stdout).trim().to_owned();
-    Ok((probe.status.code() == Some(REFUSED)).then_some(said))
+    let reason = String::from_utf8_lossy(&probe.stdout).trim().to_owned();
+    Ok((probe.status.code() == Some(REFUSED)).then_some(reason))
 }

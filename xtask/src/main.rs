@@ -2,14 +2,13 @@
 
 mod build;
 mod check;
-mod contract;
 mod demo;
 mod docs;
 mod e2e;
 mod fuzz;
-mod house;
-mod licences;
+mod module_order;
 mod npm;
+mod repository;
 mod test;
 
 use std::process::ExitCode;
@@ -23,7 +22,7 @@ cargo xtask test    check, then every test there is, natively, in wasmtime, in N
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
 cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
-cargo xtask check   format, links, licences, contract, lints, docs, fuzz targets, types, imports and size
+cargo xtask check   format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size
 ";
 
 fn main() -> ExitCode {
@@ -50,14 +49,14 @@ fn run() -> Result<()> {
             print!("{HELP}");
             Ok(())
         }
-        other => bail!("`{}` is no command of this project; it has:\n{HELP}", other.join(" ")),
+        other => bail!("`{}` is not a command of this project; commands are:\n{HELP}", other.join(" ")),
     }
 }
 
-/// Rulings, the ledger and hooks natively and in wasmtime, then augmentation in Node against plain JavaScript.
+/// Measures rulings, the ledger and hooks natively and in wasmtime, then augmentation in Node against plain JavaScript.
 fn bench() -> Result<()> {
     build::build()?;
-    let mut rust = house::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
-    house::run(rust.args(["--bench", "effects", "--bench", "governance", "--bench", "hooks"]))?;
-    house::run(house::command("node", &["bench/augment.mjs"]).current_dir(house::house().join("npm-wrapper")))
+    let mut rust = repository::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
+    repository::run(rust.args(["--bench", "effects", "--bench", "extensions", "--bench", "governance", "--bench", "hooks"]))?;
+    repository::run(repository::command("node", &["bench/augment.mjs"]).current_dir(repository::root().join("npm-wrapper")))
 }

@@ -1,22 +1,22 @@
-//! The npm package and the runtimes that it is tried in.
+//! The npm package, and the runtimes that it is tested in.
 
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 
-use crate::house::{command, component, house, run, target};
+use crate::repository::{command, component, root, run, target};
 
-/// Installs what the package is built with, if its lock file changed since.
+/// Installs the build dependencies of the package, if its lock file has changed.
 pub(crate) fn install() -> Result<()> {
-    install_in(&house().join("npm-wrapper"), &["install", "--no-save"])
+    install_in(&root().join("npm-wrapper"), &["install", "--no-save"])
 }
 
-/// Makes `npm-wrapper/dist/` from the component.
+/// Builds `npm-wrapper/dist/` from the component.
 pub(crate) fn build() -> Result<()> {
     install()?;
     let mut build = command("node", &["build.mjs", "--component"]);
-    run(build.arg(component()).current_dir(house().join("npm-wrapper")))
+    run(build.arg(component()).current_dir(root().join("npm-wrapper")))
 }
 
 /// A JavaScript runtime by name.
@@ -25,7 +25,7 @@ pub(crate) struct Runtime {
     pub(crate) program: PathBuf,
 }
 
-/// Node as installed, Node 22 and 24, and Bun: those that can be had on this machine. What cannot is said.
+/// The installed Node, Node 22 and 24, and Bun, as far as they are available on this machine. Others are reported as skipped.
 pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     let mut runtimes = vec![Runtime { name: "node", program: PathBuf::from("node") }];
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
@@ -43,25 +43,25 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     Ok(runtimes)
 }
 
-/// Installs the MCP server that the hosts' clients are tried with; their tests find it below the target folder.
+/// Installs the MCP server for tests below the target folder.
 pub(crate) fn mcp_servers() -> Result<()> {
     pinned("mcp-servers").map(drop)
 }
 
-/// Installs the packages that a folder beside this crate's sources pins, below the target folder, and returns where.
+/// Installs the packages pinned in a folder of this crate below the target folder, and returns that folder.
 pub(crate) fn pinned(name: &str) -> Result<PathBuf> {
     let folder = target().join(name);
     fs::create_dir_all(&folder)?;
     for file in [".npmrc", "package.json", "package-lock.json"] {
-        let from = house().join("xtask").join(name).join(file);
+        let from = root().join("xtask").join(name).join(file);
         fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
     }
     install_in(&folder, &["install", "--no-save"])?;
     Ok(folder)
 }
 
-/// Installing takes its time, so it is done only where the lock file is not the one that was installed. Not `npm ci`: that
-/// wants the packages of every other platform in the registry too.
+/// Installing takes time, so it is skipped if the lock file has not changed. `npm ci` is not used because it requires the
+/// packages of all other platforms as well.
 fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
     let lock = fs::read(folder.join("package-lock.json")).context("reading package-lock.json")?;
     let mark = folder.join("node_modules/.installed-from");

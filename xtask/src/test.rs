@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every test there is.
+//! `cargo xtask test`: runs all tests.
 
 use std::process::Command;
 
@@ -7,24 +7,24 @@ use anyhow::{Context as _, Result, ensure};
 use crate::check;
 use crate::e2e;
 use crate::fuzz;
-use crate::house::{cargo, house, run, target, tollgate};
 use crate::npm;
+use crate::repository::{cargo, root, run, target, tollgate};
 
-/// Checks, then tests natively, in wasmtime, in every JavaScript runtime, and inside the real programs.
+/// Runs the checks, then all tests: native, in wasmtime, in every JavaScript runtime, and in the real agent programs.
 pub(crate) fn test() -> Result<()> {
     check::check()?;
-    // Debug assertions and overflow checks on, for the gate's own logic.
-    run(&mut cargo(&["test", "--locked", "--package", "tollgate-guest"]))?;
-    // The shell reader against another one, whose dependencies stay out of the workspace.
-    run(cargo(&["test", "--locked", "--manifest-path", "guest/oracle/Cargo.toml"])
-        .arg("--target-dir")
-        .arg(target().join("oracle")))?;
-    fuzz::test()?;
+    // Some tests run both hosts side by side; the checks have built the npm package.
     npm::mcp_servers()?;
-    // Some tests run both hosts side by side; the package for Node has been built by the checks.
-    let mut hosts = cargo(&["test", "--release", "--locked", "--package", "tollgate", "--package", "xtask"]);
-    run(hosts.env("TOLLGATE_NODE", "node"))?;
-    let wrapper = house().join("npm-wrapper");
+    run(cargo(&["test", "--release", "--locked", "--package", "tollgate"]).env("TOLLGATE_NODE", "node"))?;
+    run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-guest", "--package", "tollgate-attack"]))?;
+    fuzz::report_skipped()?;
+    run(&mut cargo(&["test", "--release", "--locked", "--package", "xtask-checks"]))?;
+    run(&mut cargo(&["test", "--locked", "--package", "xtask"]))?;
+    // Compares the shell parser with another one, whose dependencies are not part of the workspace.
+    run(cargo(&["test", "--release", "--locked", "--manifest-path", "guest/oracle/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(target()))?;
+    let wrapper = root().join("npm-wrapper");
     run(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&wrapper))?;
     for runtime in npm::runtimes()? {
         println!("\n{}: every fixture", runtime.name);
@@ -38,14 +38,14 @@ pub(crate) fn test() -> Result<()> {
     Ok(())
 }
 
-/// The same bytes in every host.
+/// Checks that every host runs the same component.
 fn same_digest(runtime: &npm::Runtime) -> Result<()> {
-    let said = |command: &mut Command| -> Result<String> {
+    let version_of = |command: &mut Command| -> Result<String> {
         let output = command.arg("--version").output().context("asking for the version")?;
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    let ours = said(&mut Command::new(tollgate()))?;
-    let theirs = said(Command::new(&runtime.program).arg(house().join("npm-wrapper/dist/eval.js")))?;
-    ensure!(ours == theirs && ours.contains("sha256:"), "{}: `{theirs}` where the command says `{ours}`", runtime.name);
+    let ours = version_of(&mut Command::new(tollgate()))?;
+    let theirs = version_of(Command::new(&runtime.program).arg(root().join("npm-wrapper/dist/eval.js")))?;
+    ensure!(ours == theirs && ours.contains("sha256:"), "{}: `{theirs}` instead of `{ours}`", runtime.name);
     Ok(())
 }

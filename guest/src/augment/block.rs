@@ -1,4 +1,4 @@
-//! What is known, as one delimited text within a budget.
+//! Formats what is known as one delimited block within a budget.
 
 /// How the text begins, up to the names of the sources.
 const OPENS: &str = "<!-- Knowledge Graph Context (auto-injected by ";

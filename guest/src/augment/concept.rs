@@ -8,8 +8,8 @@ pub(super) const MOST: usize = 32;
 /// No name is longer, in bytes.
 pub(super) const LONGEST: usize = 200;
 
-/// Of other links, so many are recognised again.
-const MOST_SEEN: usize = 128;
+/// At most this many other links are remembered.
+const MAX_SEEN: usize = 128;
 
 /// No name begins with these: they begin a test of Bash's, a class of characters, or code.
 const NO_NAME: [char; 8] = ['-', ':', '!', '(', '$', '"', '\'', '`'];
@@ -69,7 +69,7 @@ impl Found {
         if self.seen.contains(&hash) {
             return;
         }
-        if self.seen.len() < MOST_SEEN {
+        if self.seen.len() < MAX_SEEN {
             self.seen.push(hash);
         }
         if let Some(target) = target(link)
@@ -119,7 +119,7 @@ pub(super) fn target(link: &str) -> Option<&str> {
     (!target.is_empty() && !target.contains('[')).then_some(target)
 }
 
-/// Whether somebody could have given a note this name. `[[ -f x ]]` is Bash's test, `[[:alpha:]]` a class of characters and
+/// Whether someone could have given a note this name. `[[ -f x ]]` is Bash's test, `[[:alpha:]]` a class of characters and
 /// `x[["a"]]` code; they are not even looked up.
 fn is_name(link: &str, target: &str) -> bool {
     let odd = |byte: u8| byte < b' ' || b"$`\"<>*\x7f".contains(&byte);

@@ -1,26 +1,26 @@
-//! What is known, and what is remembered about asking.
+//! Looks up concepts in the sources and caches the answers.
 
 use serde_json::Value;
 
 use super::block::{Section, block, is_augmented};
 use super::concept;
-use super::notes::Shelf;
+use super::notes::NoteStore;
 use super::place::placed;
 use super::programs;
 use super::settings::{Kind, Settings, Source};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan, Program};
-use crate::call::{Reader, ToolCall};
 use crate::json::object;
-use crate::ports::{Level, Ports};
+use crate::ports::{LogLevel, Ports};
+use crate::tool_call::{TextReader, ToolCall};
 
 /// More is not looked up for one call.
-const MOST_LOOKUPS: usize = 32;
+const MAX_LOOKUPS: usize = 32;
 
 /// So long a source is not asked again for what it did not know, or while it is not there.
 const FORGET_MS: u64 = 60_000;
 
 /// Absences and calls under way that are remembered.
-const MOST_REMEMBERED: usize = 256;
+const MAX_REMEMBERED: usize = 256;
 
 /// What a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Named {
 /// What is remembered between calls. Losing it costs time and nothing else.
 #[derive(Default)]
 pub struct Knowledge {
-    shelf: Shelf,
+    store: NoteStore,
     /// Sources that were not there, and concepts that a source did not know, until when that is believed.
     absences: Vec<(String, u64)>,
     /// When calls that are being looked up were planned.
@@ -62,7 +62,7 @@ impl Knowledge {
             (true, false) if !again() => {
                 if self.planned(call).is_none() {
                     let said = format!("names {}", listed(&found.concepts));
-                    say(Level::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
+                    say(LogLevel::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
                 }
                 return Ok(Named { concepts: found.concepts, inexact: found.inexact });
             }
@@ -82,11 +82,11 @@ impl Knowledge {
         for concept in &concepts {
             for source in &settings.sources {
                 if let Kind::Notes(folder) = &source.kind {
-                    if self.shelf.knows(folder, concept) {
+                    if self.store.knows(folder, concept) {
                         break;
                     }
                 } else if self.absence(source, concept, begun).is_none()
-                    && lookups.len() < MOST_LOOKUPS
+                    && lookups.len() < MAX_LOOKUPS
                     && self.may_be_asked(source, begun, ports)
                 {
                     let request = source.request(concept, self.start(source, begun, ports));
@@ -98,7 +98,7 @@ impl Knowledge {
         Plan { concepts, lookups, skipped: None }
     }
 
-    /// A repository runs nothing unasked: a command that the workspace names is run only if the user's own settings have it.
+    /// A repository runs nothing without consent: a command that the workspace names is run only if the user's own settings have it.
     fn may_be_asked(&mut self, source: &Source, now: u64, ports: &Ports) -> bool {
         let Some(words) = source.command_of_workspace() else { return true };
         let allowed = programs::is_allowed_by_user(words, ports);
@@ -106,7 +106,7 @@ impl Knowledge {
             let (name, own) = (&source.name, programs::SETTINGS);
             let line = serde_json::Value::from(words.to_vec());
             ports.warn(&format!(
-                "the source `{name}` is not asked: it runs a command that the workspace names; to allow it, add {line} to `augment.commands` in `~/{own}`"
+                "the source `{name}` is not used: it runs a command that the workspace names; to allow it, add {line} to `augment.commands` in `~/{own}`"
             ));
             remember(&mut self.absences, key(name, ""), now + FORGET_MS);
         }
@@ -133,7 +133,7 @@ impl Knowledge {
         &mut self,
         call: &ToolCall,
         named: Named,
-        reader: Reader,
+        reader: TextReader,
         found: &[Finding],
         settings: &Settings,
         ports: &Ports,
@@ -162,7 +162,7 @@ impl Knowledge {
         let args = if named.inexact { None } else { placed(call, reader, &text, first, settings.literal) };
         let elapsed = ports.clock.now().0.saturating_sub(planned.unwrap_or(now));
         let said = format!("was given what is known about {} in {elapsed} ms", listed(&concepts));
-        say(Level::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
+        say(LogLevel::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
         let (added, text) = if args.is_some() { (Some(text), None) } else { (None, Some(text)) };
         Directions { args, added, text, concepts, sources, skipped: None }
     }
@@ -170,10 +170,10 @@ impl Knowledge {
     /// The notes that have a name with these words in it.
     pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> Listing {
         self.open(settings, ports);
-        let mut listing = Listing { notes: Vec::new(), total: 0, done: self.shelf.is_read() };
+        let mut listing = Listing { notes: Vec::new(), total: 0, done: self.store.is_read() };
         for source in &settings.sources {
             if let Kind::Notes(folder) = &source.kind {
-                let (paths, found) = self.shelf.search(folder, words, limit.saturating_sub(listing.notes.len()));
+                let (paths, found) = self.store.search(folder, words, limit.saturating_sub(listing.notes.len()));
                 listing.total += found;
                 for path in paths {
                     listing.notes.push(Listed { source: source.name.clone(), path: format!("{folder}/{path}") });
@@ -188,7 +188,7 @@ impl Knowledge {
         let mut there = false;
         for source in &settings.sources {
             if let Kind::Notes(folder) = &source.kind {
-                there |= self.shelf.open(folder, ports);
+                there |= self.store.open(folder, ports);
             }
         }
         there
@@ -201,7 +201,7 @@ impl Knowledge {
         for concept in concepts {
             for source in &settings.sources {
                 let known = match &source.kind {
-                    Kind::Notes(folder) => self.shelf.about(folder, concept, ports).map(|known| {
+                    Kind::Notes(folder) => self.store.about(folder, concept, ports).map(|known| {
                         let place = format!("{folder}/{}", known.path);
                         match shown.iter().find(|(path, _)| *path == place) {
                             // Two names of one note.
@@ -256,7 +256,7 @@ impl Knowledge {
             Some(Answer::Unavailable) => {
                 absent("");
                 let said = format!("the source `{}` is not there", source.name);
-                ports.log.write(Level::Debug, &said, &Value::Null);
+                ports.log.write(LogLevel::Debug, &said, &Value::Null);
                 return None;
             }
             None if self.absence(source, concept, now) != Some(Answer::Unknown) => return None,
@@ -289,7 +289,7 @@ fn key(one: &str, other: &str) -> String {
 
 fn remember(memory: &mut Vec<(String, u64)>, key: String, time: u64) {
     memory.retain(|(known, _)| *known != key);
-    if memory.len() >= MOST_REMEMBERED {
+    if memory.len() >= MAX_REMEMBERED {
         memory.remove(0);
     }
     memory.push((key, time));
@@ -300,10 +300,10 @@ fn listed(concepts: &[String]) -> String {
 }
 
 fn tell_skipped(call: &ToolCall, reason: &str, ports: &Ports) {
-    say(Level::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
+    say(LogLevel::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
 }
 
-fn say(level: Level, call: &ToolCall, said: &str, key: &str, value: Value, ports: &Ports) {
+fn say(level: LogLevel, call: &ToolCall, said: &str, key: &str, value: Value, ports: &Ports) {
     let details = object(&mut [("tool", call.tool.as_str().into()), ("session", call.session.as_str().into()), (key, value)]);
     ports.log.write(level, &format!("`{}` {said}", call.tool), &details);
 }

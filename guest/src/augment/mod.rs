@@ -1,4 +1,4 @@
-//! Directions: what is known about the concepts that a call names.
+//! Augmentation: adds what is known about the concepts that a call names.
 //!
 //! First [`Knowledge::plan`] says what to look up, then the host looks it up in its own time, and [`Knowledge::apply`] puts
 //! what was found where it serves. It goes into the arguments only where the tool does the same with it as without; else
@@ -13,6 +13,7 @@ mod programs;
 mod request;
 pub mod settings;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 pub use knowledge::{Knowledge, Named};
@@ -46,7 +47,8 @@ pub struct Plan {
 }
 
 /// What a lookup brought.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Answer {
     /// The knowledge.
     Text(String),
@@ -60,22 +62,8 @@ pub enum Answer {
     Failed(String),
 }
 
-impl Answer {
-    /// Reads an answer that was written as JSON; none where it is not one.
-    pub fn from_json(written: &Value) -> Option<Self> {
-        let text = |key: &str| written.get(key)?.as_str().map(str::to_owned);
-        match written.as_str() {
-            Some("unknown") => Some(Self::Unknown),
-            Some("unavailable") => Some(Self::Unavailable),
-            Some("late") => Some(Self::Late),
-            Some(_) => None,
-            None => text("text").map(Self::Text).or_else(|| text("failed").map(Self::Failed)),
-        }
-    }
-}
-
 /// What a source outside the gate said about a concept.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Finding {
     /// The concept.
     pub concept: String,

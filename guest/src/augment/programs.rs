@@ -1,12 +1,12 @@
 //! Programs that the host runs for the gate: which it may, and what of the environment they are given.
 //!
-//! A repository runs nothing unasked: what the workspace's settings name is run only if the user's own have it.
+//! A repository runs nothing without consent: what the workspace's settings name is run only if the user's own have it.
 
 use serde_json::Value;
 
 use super::request::Program;
+use crate::json::document;
 use crate::ports::{Ports, Root};
-use crate::wiring::document;
 
 /// The settings, in the workspace and, the user's own, below the home folder.
 pub(super) const SETTINGS: &str = ".tollgate/config.json";
@@ -48,9 +48,15 @@ pub(super) fn start(server: &str, ports: &Ports) -> Result<Option<Program>, Stri
                 "the MCP server `{server}` is not started: `mcpServers` in `~/{SETTINGS}` must name it, with a `command` outside the workspace"
             ));
         }
+        let confine = match named.get("confine") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(confine)) => *confine,
+            // Someone meant to confine it.
+            Some(_) => return Err(format!("the MCP server `{server}` is not started: its `confine` must be true or false")),
+        };
         let set = env.as_object().into_iter().flatten();
         let set = set.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
-        return Ok(Some(Program { argv: words, inherit: inherited(), set }));
+        return Ok(Some(Program { argv: words, inherit: inherited(), set, confine }));
     }
     Ok(None)
 }
@@ -78,18 +84,25 @@ mod tests {
         let with_env = json!({"command": "npx", "args": ["-y", "x"], "env": {"KEY": "k"}});
         let own = |entry: &Value| json!({"mcpServers": {"graph": entry}});
         let allowing = json!({"augment": {"commands": [["npx", "-y", "x"], ["./x"]]}});
+        let held = |confine: Value| json!({"command": "npx", "args": ["-y", "x"], "confine": confine});
         let started = |set: &[(&str, &str)]| {
             let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            Some(Some(Program { argv: ["npx", "-y", "x"].map(str::to_owned).into(), inherit: inherited(), set }))
+            Program { argv: ["npx", "-y", "x"].map(str::to_owned).into(), inherit: inherited(), set, confine: false }
         };
+        let confined = || Some(Some(Program { confine: true, ..started(&[]) }));
+        let started = |set: &[(&str, &str)]| Some(Some(started(set)));
         for (users, workspaces, expected) in [
             (json!({}), json!({}), Some(None)),
             (own(&entry), json!({}), started(&[])),
             (own(&with_env), json!({}), started(&[("KEY", "k")])),
             // The user's words count, whatever the workspace says.
             (own(&with_env), own(&json!({"command": "evil"})), started(&[("KEY", "k")])),
+            (own(&held(json!(true))), json!({}), confined()),
+            (own(&held(json!(false))), json!({}), started(&[])),
+            (own(&held(json!("true"))), json!({}), None),
             (json!({}), own(&entry), None),
             (allowing.clone(), own(&entry), started(&[])),
+            (allowing.clone(), own(&held(json!(true))), confined()),
             (allowing.clone(), own(&with_env), None),
             (allowing.clone(), own(&json!({"command": "npx", "args": ["-y", "y"]})), None),
             (allowing.clone(), own(&json!({"command": "npx", "args": ["-y", "x", 1]})), None),
@@ -105,7 +118,8 @@ mod tests {
             let start = start("graph", &world.ports());
             assert_eq!(start.as_ref().ok(), expected.as_ref(), "{users} {workspaces}");
             if let Err(why) = start {
-                assert!(why.contains("`graph`") && why.contains("`~/.tollgate/config.json`"), "{why}");
+                let names_remedy = why.contains("`~/.tollgate/config.json`") || why.contains("must be true or false");
+                assert!(why.contains("`graph`") && names_remedy, "{why}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Who is asked outside the gate.
+//! Requests to sources outside the gate.
 
 use serde_json::Value;
 
@@ -13,6 +13,8 @@ pub struct Program {
     pub inherit: Vec<String>,
     /// The variables it is given.
     pub set: Vec<(String, String)>,
+    /// Whether it is to run confined. The gate writes that into the words, so no host is told of it.
+    pub confine: bool,
 }
 
 /// Who is asked, and what.

@@ -34,7 +34,7 @@ const MAENIFOLD: &str = "maenifold";
 const BUDGET: std::ops::RangeInclusive<u64> = 500..=100_000;
 
 /// More sources are a mistake.
-const MOST_SOURCES: usize = 16;
+const MAX_SOURCES: usize = 16;
 
 /// How concepts are looked up, and how what is known is added.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl Default for Settings {
     }
 }
 
-/// Somebody who may know a concept.
+/// Someone who may know a concept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
     /// As it is told to the model.
@@ -118,7 +118,10 @@ impl Source {
     pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<Request> {
         Some(match &self.kind {
             Kind::Notes(_) => return None,
-            Kind::Command(words) => Request::Run(Program { argv: filled(words, concept), inherit: inherited(), set: Vec::new() }),
+            Kind::Command(words) => {
+                let argv = filled(words, concept);
+                Request::Run(Program { argv, inherit: inherited(), set: Vec::new(), confine: false })
+            }
             Kind::Mcp { server, tool, arguments } => {
                 let mut given = arguments.clone();
                 for value in given.values_mut() {
@@ -178,12 +181,12 @@ impl Settings {
         let mut settings = Self::default();
         for (key, value) in written {
             match (key.as_str(), value) {
-                ("sources", Value::Array(sources)) if sources.len() <= MOST_SOURCES => {
+                ("sources", Value::Array(sources)) if sources.len() <= MAX_SOURCES => {
                     settings.sources.clear();
                     for written in sources {
                         let source = source(written)?;
                         if settings.sources.iter().any(|other| other.name == source.name) {
-                            return Err(format!("two sources are named `{}`; give each a name of its own", source.name));
+                            return Err(format!("two sources are named `{}`; give each a unique name", source.name));
                         }
                         settings.sources.push(source);
                     }
@@ -194,7 +197,7 @@ impl Settings {
                 }
                 _ => {
                     return Err(format!(
-                        "`augment.{key}` cannot be {value}; known are `sources` (at most {MOST_SOURCES}), `literal` (true or false) and `budget_chars` ({} to {})",
+                        "`augment.{key}` cannot be {value}; expected `sources` (at most {MAX_SOURCES}), `literal` (true or false) and `budget_chars` ({} to {})",
                         BUDGET.start(),
                         BUDGET.end()
                     ));
@@ -208,7 +211,7 @@ impl Settings {
 fn source(written: &Value) -> Result<Source, String> {
     let wrong = || {
         format!(
-            "the source {written} cannot be used; say `\"notes\"`, `\"maenifold\"`, or {{\"name\": …}} with `notes` (a folder of the workspace), `command` (a list of words), `mcp` (with `server` and `tool`) or `function` (true)"
+            "the source {written} is invalid; use `\"notes\"`, `\"maenifold\"`, or {{\"name\": …}} with `notes` (a folder of the workspace), `command` (a list of words), `mcp` (with `server` and `tool`) or `function` (true)"
         )
     };
     if let Some(name) = written.as_str() {
@@ -287,7 +290,7 @@ mod tests {
             ("mine", json!({"function": {"name": "mine", "concept": "A \"b\""}})),
         ] {
             let source = settings.sources.iter().find(|source| source.name == name).unwrap();
-            let start = Program { argv: vec!["x".to_owned()], inherit: Vec::new(), set: Vec::new() };
+            let start = Program { argv: vec!["x".to_owned()], inherit: Vec::new(), set: Vec::new(), confine: false };
             let request = source.request("A \"b\"", Some(start)).map(|request| request.to_json()).unwrap_or_default();
             assert_eq!(request, expected, "{name}");
         }

@@ -1,8 +1,8 @@
-//! What a tool call means: whatever the host calls its tools, every call becomes a set of paths and what is done to them.
+//! Turns a tool call into a footprint: whatever the host calls its tools, every call becomes a set of paths and what is done to
+//! them.
 
-pub mod effect;
+pub mod claude_words;
 pub mod patch;
-pub mod path;
 pub mod resolve;
 pub mod shell;
 mod tools;
@@ -10,45 +10,14 @@ mod tools;
 use serde_json::{Map, Value};
 
 use crate::config::Config;
+use crate::effects::Footprint;
+use crate::effects::path::PathFault;
 use crate::ports::Workspace;
 use crate::programs::permissions::ServerTool;
 use crate::servers::Standing;
-use effect::Footprint;
+pub use crate::tool_call::{TextReader, ToolCall};
 use patch::PatchFault;
-use path::PathFault;
 pub use tools::ShellCommand;
-
-/// One tool call, as the agent proposed it.
-#[derive(Debug, Clone)]
-pub struct ToolCall {
-    /// The agent session that makes the call.
-    pub session: String,
-    /// The sub-agent within the session.
-    pub agent: Option<String>,
-    /// The call's id, unique within its session.
-    pub call: String,
-    /// The host whose tool names are meant.
-    pub host: Option<String>,
-    /// The tool, as the host spells it.
-    pub tool: String,
-    /// The MCP server's tool that this is, where the host says so beside the name.
-    pub server: Option<ServerTool>,
-    /// The arguments, or what came in their place.
-    pub args: Value,
-    /// The call's working directory.
-    pub cwd: Option<String>,
-}
-
-/// Who reads a call's text, and so where more of it does no harm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reader {
-    /// A POSIX shell reads `command`, and comments behind it change nothing.
-    pub is_shell: bool,
-    /// Another model reads it.
-    pub is_model: bool,
-    /// The tool leaves arguments alone that it does not know, and changes nothing.
-    pub ignores_properties: bool,
-}
 
 /// Why a call cannot be understood. A call that cannot be understood is denied, never guessed at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,7 +48,7 @@ pub enum CallFault {
     #[error(transparent)]
     Path(#[from] PathFault),
     /// A path that no file can have.
-    #[error("the path `{path}` leads nowhere: its links run in a circle, or go through a file; give another")]
+    #[error("the path `{path}` cannot be resolved: its links form a loop, or go through a file; use another path")]
     Nowhere {
         /// As the call spells it.
         path: String,
@@ -105,7 +74,7 @@ pub fn server_tool(call: &ToolCall) -> Option<ServerTool> {
 }
 
 /// Who reads the call's text.
-pub fn reader(call: &ToolCall, config: &Config) -> Reader {
+pub fn reader(call: &ToolCall, config: &Config) -> TextReader {
     tools::reader(call, config)
 }
 

@@ -1,4 +1,4 @@
-//! The engine's inputs and commands, from and to the contract.
+//! Converts the engine's inputs and commands from and to the WIT types.
 
 use super::bindings::exports::tollgate::hooks::engine::{
     Approval, CheckedFile, Command, CopiedArgument, Ended, Ending, Event, Exited, Found, Guest, Input, Listening, Machine, Order,
@@ -29,12 +29,12 @@ fn input(input: Input) -> engine::Input {
             command,
             ending: match ending {
                 Ending::Exited(Exited { code, stdout, stderr, truncated }) => {
-                    engine::Ending::Exited { code, stdout, stderr, truncated }
+                    engine::RunEnding::Exited { code, stdout, stderr, truncated }
                 }
-                Ending::Missing => engine::Ending::Missing,
-                Ending::Changed(path) => engine::Ending::Changed(path),
-                Ending::Canceled => engine::Ending::Canceled,
-                Ending::Failed(why) => engine::Ending::Failed(why),
+                Ending::Missing => engine::RunEnding::Missing,
+                Ending::Changed(path) => engine::RunEnding::Changed(path),
+                Ending::Canceled => engine::RunEnding::Canceled,
+                Ending::Failed(why) => engine::RunEnding::Failed(why),
             },
         },
         Input::Found(Found { command, answer: found }) => engine::Input::Found { command, answer: answer(found) },
@@ -47,7 +47,7 @@ fn input(input: Input) -> engine::Input {
 
 fn order(order: engine::Order) -> Order {
     match order {
-        engine::Order::Run { argv, stdin, copy, surroundings: with } => {
+        engine::Order::Run { argv, stdin, copy, surroundings: with, .. } => {
             Order::Run(Run { argv, stdin, copy: copy.map(copied), surroundings: surroundings(with) })
         }
         engine::Order::Prompt { text, argv, surroundings: with } => {
@@ -67,8 +67,8 @@ fn order(order: engine::Order) -> Order {
     }
 }
 
-fn surroundings(with: engine::Surroundings) -> Surroundings {
-    let engine::Surroundings { hook, run, cwd, inherit, set, output_bytes } = with;
+fn surroundings(with: engine::RunEnvironment) -> Surroundings {
+    let engine::RunEnvironment { hook, run, cwd, inherit, set, output_bytes } = with;
     Surroundings { hook, run, cwd, inherit, set, output_bytes }
 }
 

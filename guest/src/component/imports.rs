@@ -1,14 +1,14 @@
-//! The contract's imports as [`Ports`].
+//! The component's imports as [`Ports`].
 
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::bindings::tollgate::hooks::{log, records, workspace};
+use super::bindings::tollgate::hooks::{environment, log, records, workspace};
 use crate::ports::{
-    Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
-    Timestamp, Workspace, marks,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace, marks,
 };
 
 /// The contract's imports.
@@ -21,7 +21,8 @@ pub(super) fn ports() -> Ports {
         records: imports.clone(),
         log: imports.clone(),
         clock: imports.clone(),
-        random: imports,
+        random: imports.clone(),
+        environment: imports,
         secrets: Rc::default(),
     }
 }
@@ -60,10 +61,10 @@ impl Workspace for Imports {
         Ok(Tail { offset: tail.offset, bytes: tail.bytes })
     }
 
-    fn list(&self, at: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, at: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         let reach = workspace::Reach { depth: reach.depth, limit: reach.limit, skip: reach.skip.clone() };
         let listing = workspace::list(root(at), directory, &reach).map_err(fault)?;
-        let entry = |entry: workspace::Entry| Entry {
+        let entry = |entry: workspace::Entry| DirEntry {
             path: entry.path,
             kind: kind(entry.kind),
             link: entry.link,
@@ -100,12 +101,12 @@ impl Records for Imports {
 }
 
 impl Log for Imports {
-    fn write(&self, level: Level, message: &str, details: &Value) {
+    fn write(&self, level: LogLevel, message: &str, details: &Value) {
         let level = match level {
-            Level::Debug => log::Level::Debug,
-            Level::Info => log::Level::Info,
-            Level::Warn => log::Level::Warn,
-            Level::Error => log::Level::Error,
+            LogLevel::Debug => log::Level::Debug,
+            LogLevel::Info => log::Level::Info,
+            LogLevel::Warn => log::Level::Warn,
+            LogLevel::Error => log::Level::Error,
         };
         let details = if details.is_null() { Vec::new() } else { details.to_string().into_bytes() };
         log::write(level, message, &details);
@@ -120,12 +121,22 @@ impl Clock for Imports {
 }
 
 impl Random for Imports {
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         if getrandom::fill(&mut bytes).is_err() {
-            log::write(log::Level::Warn, "the host gives no random bytes; ids may repeat", &[]);
+            log::write(log::Level::Warn, "the host provides no random bytes; ids may repeat", &[]);
         }
         bytes
+    }
+}
+
+impl Environment for Imports {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        environment::variables(names)
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        environment::secrets(names)
     }
 }
 
@@ -145,13 +156,13 @@ fn root(root: Root) -> workspace::Root {
     }
 }
 
-fn kind(kind: workspace::Kind) -> Kind {
+fn kind(kind: workspace::Kind) -> FileKind {
     match kind {
-        workspace::Kind::Missing => Kind::Missing,
-        workspace::Kind::File => Kind::File,
-        workspace::Kind::Directory => Kind::Directory,
-        workspace::Kind::Other => Kind::Other,
-        workspace::Kind::Unreadable => Kind::Unreadable,
+        workspace::Kind::Missing => FileKind::Missing,
+        workspace::Kind::File => FileKind::File,
+        workspace::Kind::Directory => FileKind::Directory,
+        workspace::Kind::Other => FileKind::Other,
+        workspace::Kind::Unreadable => FileKind::Unreadable,
     }
 }
 

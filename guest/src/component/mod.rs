@@ -1,4 +1,4 @@
-//! The WebAssembly face of the gate: the contract's exports over [`Gate`] and [`Exchanges`], its imports as ports.
+//! The WebAssembly component: the exports over [`Gate`] and [`Exchanges`], the imports as ports.
 //!
 //! The only room that touches generated bindings; everything else is plain Rust and runs natively too.
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Program, Request, TOTAL_MS};
 use crate::call::ToolCall;
-use crate::call::effect::{Effect, Operation};
+use crate::effects::{Effect, Operation};
 use crate::exchange::{self, Exchanges, Progress, Reply, place};
-use crate::gate::{Gate, Outcome, Refusal};
+use crate::gate::{CallOutcome, Gate, Refusal};
 use crate::intents::intent::Intent;
 use crate::operations;
-use crate::ports::{Kind, Question};
+use crate::ports::{FileKind, Question};
 use crate::ruling::Verdict;
 
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::all)]
@@ -77,9 +77,9 @@ impl pre_tool::Guest for Component {
 impl post_tool::Guest for Component {
     fn settle(call: types::ToolCall, outcome: post_tool::Outcome) -> post_tool::Settlement {
         let outcome = match outcome {
-            post_tool::Outcome::Done(_) => Outcome::Done,
-            post_tool::Outcome::Failed(error) => Outcome::Failed(error),
-            post_tool::Outcome::Refused(why) => Outcome::Refused(why),
+            post_tool::Outcome::Done(_) => CallOutcome::Done,
+            post_tool::Outcome::Failed(error) => CallOutcome::Failed(error),
+            post_tool::Outcome::Refused(why) => CallOutcome::Refused(why),
         };
         let settled = with_gate(|gate| gate.settle(&tool_call(call), &outcome));
         post_tool::Settlement { entries: settled.lines, notice: settled.notice }
@@ -161,11 +161,11 @@ impl spoken::Guest for Component {
 
     fn locate(program: String, event: Option<String>, payload: Vec<u8>, surroundings: spoken::Surroundings) -> Option<String> {
         let spoken::Surroundings { cwd, state, variables } = surroundings;
-        let surroundings = place::Surroundings { cwd, state, variables };
+        let surroundings = place::HostEnvironment { cwd, state, variables };
         with_gate(|gate| {
             let look = |path: &str| {
                 let facts = gate.ports().workspace.inspect(&[Question::project(path)]).into_iter().next()?;
-                facts.real_path.filter(|_| facts.kind == Kind::Directory)
+                facts.real_path.filter(|_| facts.kind == FileKind::Directory)
             };
             place::locate(&program, event.as_deref(), &payload, &surroundings, &look)
         })

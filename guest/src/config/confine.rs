@@ -19,7 +19,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::call::path::Location;
+use crate::effects::path::Location;
 use crate::ports::{Facts, Ports, Question, Root};
 
 /// The user's own settings, below the home folder.
@@ -169,7 +169,7 @@ pub struct UserSettings {
 }
 
 impl UserSettings {
-    /// What the user says, given what the host saw of [`user_question`]. A file that stands in the workspace is not the user's word,
+    /// What the user says, given what the host saw of [`user_question`]. A file that is in the workspace is not the user's word,
     /// because a repository can ship it.
     pub fn refresh(&mut self, facts: &Facts, ports: &Ports) -> &Written {
         if self.stamp == Some(facts.stamp) {
@@ -185,7 +185,7 @@ impl UserSettings {
         let settings = serde_json::from_slice::<Value>(&text).map_err(|why| why.to_string());
         match settings.and_then(|settings| settings.get("confine").map_or(Ok(Written::default()), Written::parse)) {
             Ok(written) => self.written = written,
-            Err(why) => ports.warn(&format!("`~/{USER_PATH}` says nothing about confinement that can be used: {why}")),
+            Err(why) => ports.warn(&format!("`~/{USER_PATH}` has no valid confinement settings: {why}")),
         }
         &self.written
     }

@@ -1,4 +1,4 @@
-//! What a host is told that is about to run a command.
+//! The answer to a host that is about to run a command.
 
 use serde_json::{Map, Value, json};
 
@@ -28,7 +28,7 @@ impl Run {
     }
 }
 
-/// What a host is told that is about to run a command.
+/// The answer to a host that is about to run a command.
 #[derive(Debug)]
 pub struct Answer {
     /// How the command is to run.

@@ -1,13 +1,17 @@
-//! Folders of the workspace that git ignores: what tools build there is nobody's work.
+//! Folders of the workspace that git ignores, which hold build output.
 //!
 //! Only folders that `.gitignore` at the root names without a wildcard, and only where they stand at the path that it names. A
-//! single file that is ignored, such as `.env`, is not among them. One that does not exist yet is made for the program that is known
-//! to fill it, and for no other: a folder that stands there already means to many scripts that nothing is left to do.
+//! single file that is ignored, such as `.env`, is not among them, and neither is a folder with files that git tracks: whoever may change
+//! `.gitignore` could otherwise open any folder by naming it there. One that does not exist yet is made for the program that is known
+//! to fill it, and for no other: a folder that is there already means to many scripts that nothing is left to do.
+
+use std::cell::LazyCell;
 
 use super::Context;
 use super::opening::Opening;
-use crate::ledger::snapshot::Ignored;
-use crate::ports::{Kind, Question};
+use crate::inflight::git_index::GitIndex;
+use crate::inflight::snapshot::Ignored;
+use crate::ports::{FileKind, Question};
 
 const WHY: &str = "git ignores it, so it holds what tools build";
 
@@ -43,13 +47,22 @@ const FILLED_BY: &[(&str, &[&str])] = &[
 pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
     let folders = folders(&Ignored::text(context.ports));
     let facts = context.ports.workspace.inspect(&folders.iter().map(Question::project).collect::<Vec<_>>());
+    let index = LazyCell::new(|| GitIndex::read_whole(context.ports));
     for (folder, facts) in folders.iter().zip(facts) {
         if facts.real_path.as_deref() != Some(folder) {
             continue;
         }
+        let is_tracked = || match &*index {
+            Some(index) => index.has_below(folder),
+            None => !FILLED_BY.iter().any(|(name, _)| name == folder),
+        };
+        if facts.kind == FileKind::Directory && !ALWAYS.contains(&folder.as_str()) && is_tracked() {
+            opening.note(format!("`{folder}` is not granted though `.gitignore` names it: git tracks files in it"));
+            continue;
+        }
         match facts.kind {
-            Kind::Directory => opening.open_tree(folder, WHY, false, false),
-            Kind::Missing if is_filled(folder, context) => opening.open_tree(folder, WHY, true, false),
+            FileKind::Directory => opening.open_tree(folder, WHY, false, false),
+            FileKind::Missing if is_filled(folder, context) => opening.open_tree(folder, WHY, true, false),
             _ => {}
         }
     }

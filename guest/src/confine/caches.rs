@@ -6,7 +6,7 @@
 
 use super::Context;
 use super::opening::Opening;
-use crate::ports::{Kind, Question, Root};
+use crate::ports::{FileKind, Question, Root};
 
 const CACHE: &str = "it is a cache of tools";
 
@@ -95,18 +95,18 @@ pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
     let question = |path: &&str| Question { root: Root::Home, path: (*path).to_owned(), digest: false };
     let paths = CACHES.iter().map(|(path, _)| path).chain(AGENTS);
     let facts = context.ports.workspace.inspect(&paths.map(question).collect::<Vec<_>>());
-    let has_agent = facts.iter().skip(CACHES.len()).any(|facts| facts.kind != Kind::Missing);
+    let has_agent = facts.iter().skip(CACHES.len()).any(|facts| facts.kind != FileKind::Missing);
     for ((path, programs), facts) in CACHES.iter().zip(facts) {
         let Some(real) = facts.real_path else { continue };
         let is_run = || programs.iter().any(|program| context.footprint.programs.contains(*program));
         match facts.kind {
-            Kind::Directory if *path == ".cache" && has_agent => {
+            FileKind::Directory if *path == ".cache" && has_agent => {
                 let parts: Vec<String> = IN_CACHE.iter().map(|path| format!("~/{path}")).collect();
                 opening.open_places(&parts.iter().map(String::as_str).collect::<Vec<_>>(), CACHE);
             }
-            Kind::Directory => opening.open_outside(&real, path, CACHE, false),
-            Kind::Missing if is_run() => opening.open_outside(&real, path, CACHE, true),
-            Kind::File => opening.open_place(&format!("~/{path}"), CACHE),
+            FileKind::Directory => opening.open_outside(&real, path, CACHE, false),
+            FileKind::Missing if is_run() => opening.open_outside(&real, path, CACHE, true),
+            FileKind::File => opening.open_place(&format!("~/{path}"), CACHE),
             _ => {}
         }
     }

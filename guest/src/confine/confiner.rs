@@ -1,15 +1,17 @@
 //! The program that runs commands confined: the native `tollgate` on the search path.
 //!
 //! A wrapped command names it by its absolute path, because a shell may look for programs elsewhere than the host does, and a folder
-//! of the workspace on the search path must not be able to replace it. A small file of that name is the script of the npm package, which
-//! cannot confine.
+//! of the workspace on the search path must not be able to replace it. Some programs ask a person about every path outside of the
+//! workspace; for them, the name alone stands there, where nothing in the workspace could be taken for it. A small file of that name is
+//! the script of the npm package, which cannot confine.
 
 use std::cell::OnceCell;
 
-use crate::call::path::Location;
+use super::wrapping::PROGRAM;
+use crate::effects::path::Location;
 use crate::engine;
 use crate::hooks::machine::Machine;
-use crate::ports::{Facts, Kind, Ports, Question};
+use crate::ports::{Facts, FileKind, Ports, Question};
 
 /// What it is called; the second on Windows.
 const NAMES: [&str; 2] = ["tollgate", "tollgate.exe"];
@@ -23,9 +25,21 @@ const MAX_FOLDERS: usize = 100;
 /// Where the program may be, and where it is.
 #[derive(Debug, Default)]
 pub struct Confiner {
+    /// The workspace's absolute path.
+    pub workspace: String,
     folders: Vec<String>,
-    found: OnceCell<Option<String>>,
+    /// Whether no folder of the search path lies in the workspace.
+    is_path_safe: bool,
+    found: OnceCell<Option<Found>>,
     can: bool,
+}
+
+/// Where the program was found.
+#[derive(Debug)]
+struct Found {
+    path: String,
+    /// Whether nothing else of that name comes before it on the search path.
+    is_first: bool,
 }
 
 impl Confiner {
@@ -35,12 +49,33 @@ impl Confiner {
             return Self::default();
         }
         let machine = Machine::new(&told.workspace, told.search_path.iter().take(MAX_FOLDERS).cloned());
-        Self { folders: machine.path, found: OnceCell::new(), can: true }
+        let is_path_safe = machine.path.len() == told.search_path.len();
+        Self { workspace: machine.workspace, folders: machine.path, is_path_safe, found: OnceCell::new(), can: true }
+    }
+
+    /// Whether the host can confine.
+    pub fn can(&self) -> bool {
+        self.can
+    }
+
+    /// What starts a program confined; none where the host cannot confine. Where the program is not there, the host restricts processes
+    /// itself, and the name only says what is meant.
+    pub fn command(&self, ports: &Ports) -> Option<&str> {
+        self.can.then(|| self.program(ports).unwrap_or(PROGRAM))
     }
 
     /// The program's path; none where the host cannot confine, or the program is not there.
     pub fn program(&self, ports: &Ports) -> Option<&str> {
-        self.found.get_or_init(|| find(&self.folders, ports)).as_deref()
+        self.found(ports).map(|found| found.path.as_str())
+    }
+
+    /// The name that a shell finds the program by; none where it may find another one.
+    pub fn name(&self, ports: &Ports) -> Option<&str> {
+        self.found(ports).filter(|found| found.is_first && self.is_path_safe).map(|_| PROGRAM)
+    }
+
+    fn found(&self, ports: &Ports) -> Option<&Found> {
+        self.found.get_or_init(|| find(&self.folders, ports)).as_ref()
     }
 
     /// Whether a program that settings name runs commands confined here.
@@ -58,17 +93,19 @@ pub fn is_confiner_name(path: &str) -> bool {
 /// Whether a file is the native program, and none of the workspace's.
 fn is_native(facts: &Facts) -> bool {
     let is_outside = |real: &String| matches!(Location::reported(real), Location::Outside(_));
-    facts.kind == Kind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
+    facts.kind == FileKind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
 }
 
-fn find(folders: &[String], ports: &Ports) -> Option<String> {
+fn find(folders: &[String], ports: &Ports) -> Option<Found> {
     let paths: Vec<String> =
         folders.iter().flat_map(|folder| NAMES.map(|name| format!("{}/{name}", folder.trim_end_matches(['/', '\\'])))).collect();
     if paths.is_empty() {
         return None;
     }
     let facts = ports.workspace.inspect(&paths.iter().map(Question::project).collect::<Vec<_>>());
-    paths.into_iter().zip(facts).find(|(_, facts)| is_native(facts)).map(|(path, _)| path)
+    let mut existing = paths.into_iter().zip(facts).filter(|(_, facts)| facts.kind != FileKind::Missing).enumerate();
+    let (at, (path, _)) = existing.find(|(_, (_, facts))| is_native(facts))?;
+    Some(Found { path, is_first: at == 0 })
 }
 
 #[cfg(test)]
@@ -103,6 +140,14 @@ mod tests {
         assert_eq!(found(false, &all), None);
         assert_eq!(found(true, &all[..5]), None);
         assert_eq!(found(true, &[]), None);
+        let named = |search_path: &[&str]| Confiner::new(&machine(true, search_path)).name(&ports).is_some();
+        assert!(named(&["/missing", "/opt", "/npm"]));
+        // Another one would be found first, or could be put in front of it.
+        for search_path in
+            [&["/npm", "/opt"], &["/linked", "/opt"], &["/workspace/tools", "/opt"], &[".", "/opt"], &["/opt", "tools"]]
+        {
+            assert!(!named(search_path), "{search_path:?}");
+        }
         for (path, expected) in [
             ("/opt/tollgate", true),
             ("/npm/tollgate", false),

@@ -4,11 +4,11 @@ use super::grant::{Grant, Kind};
 use super::opening::Opening;
 
 const DEVICES: &[(&str, Kind, &str)] = &[
-    ("/dev/null", Kind::File, "it keeps nothing"),
-    ("/dev/zero", Kind::File, "it keeps nothing"),
-    ("/dev/full", Kind::File, "it keeps nothing"),
-    ("/dev/random", Kind::File, "programs stir it"),
-    ("/dev/urandom", Kind::File, "programs stir it"),
+    ("/dev/null", Kind::File, "it stores nothing"),
+    ("/dev/zero", Kind::File, "it stores nothing"),
+    ("/dev/full", Kind::File, "it stores nothing"),
+    ("/dev/random", Kind::File, "programs add entropy to it"),
+    ("/dev/urandom", Kind::File, "programs add entropy to it"),
     ("/dev/tty", Kind::File, "the terminal that the command runs in"),
     ("/dev/ptmx", Kind::File, "terminals that the command opens"),
     ("/dev/pts", Kind::Tree, "terminals that the command opens"),

@@ -1,11 +1,11 @@
-//! Calls that are to run confined: what they may change, kept when they are ruled on, and that they really ran so.
+//! Evidence about calls that are to run confined: their grants, saved when they are ruled on, and that they did run confined.
 //!
 //! | file of the state | who writes it | what |
 //! | --- | --- | --- |
-//! | `confined/KEY.json` | the gate, when it rules on a call | what the command may change, so that `tollgate confine` need not ask again |
-//! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `held` or `plain` |
+//! | `confined/KEY.json` | the gate, when it rules on a call or starts a program of its own | what the command may change, so that `tollgate confine` need not ask again |
+//! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `plain` where it runs as it is; else empty |
 //!
-//! `KEY` is made of session and call as everywhere in the state. Both go when the call is settled. Where a call was to run confined and
+//! [`Key`] says what `KEY` is made of. Both files go when the call is settled or the program has ended. Where a call was to run confined and
 //! nobody has written the second, the agent program ran the command as it was.
 
 use serde::{Deserialize, Serialize};
@@ -14,19 +14,23 @@ use serde_json::Value;
 use super::answer::{Answer, Run};
 use crate::digest::Digest;
 use crate::json;
-use crate::ports::{Expectation, Ports, Timestamp};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Timestamp};
 use crate::state;
 
 /// Where they stand in the state.
 pub const FOLDER: &str = "confined";
+
+/// What the second file says of a command that runs as it is.
+const PLAIN: &[u8] = b"plain";
 
 /// What is known about a call before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Prepared {
     /// When, in milliseconds since 1970.
     at: u64,
-    /// How the words of the command end that this is about; another command has to be asked about.
-    words: Vec<String>,
+    /// How the words of the command end that this is about; another command has to be asked about. None stands for a word that is
+    /// only known once a script has been copied.
+    words: Vec<Option<String>>,
     /// Folders in which more can be changed than the scope owns.
     widened: Vec<String>,
     /// What a host is told.
@@ -49,13 +53,37 @@ impl Evidence {
     }
 }
 
+/// What the records about a command are found by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    path: String,
+}
+
+impl Key {
+    /// The command of a call.
+    pub fn of_call(session: &str, call: &str) -> Self {
+        Self { path: state::path(FOLDER, &[session, call]) }
+    }
+
+    /// A program that Tollgate starts itself, by the id of its run.
+    pub fn of_program(run: &str) -> Self {
+        // Three words, so that no call of any session has the same key.
+        Self { path: state::path(FOLDER, &["", "program", run]) }
+    }
+
+    /// The first file, in the state folder.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn mark(&self) -> String {
+        mark_of(&self.path)
+    }
+}
+
 /// What stands for a call where whoever runs its command knows the command alone.
 pub fn key_of_command(command: &str) -> String {
     format!("command {}", Digest::of(command.as_bytes()))
-}
-
-fn path(session: &str, call: &str) -> String {
-    state::path(FOLDER, &[session, call])
 }
 
 fn mark_of(path: &str) -> String {
@@ -63,33 +91,34 @@ fn mark_of(path: &str) -> String {
 }
 
 /// Keeps what a host will be told about a command. Where that is not possible, the host asks again.
-pub fn prepare(session: &str, call: &str, words: Vec<String>, answer: &Answer, now: Timestamp, ports: &Ports) {
+pub fn prepare(key: &Key, words: Vec<Option<String>>, answer: &Answer, now: Timestamp, ports: &Ports) -> Result<(), FileFault> {
     let widened = answer.grants.list.iter().filter(|grant| grant.widened).map(|grant| grant.path.clone()).collect();
     let prepared = Prepared { at: now.0, words, widened, answer: answer.json() };
-    let path = path(session, call);
-    // A command that runs in a confined one finds the state closed, and the outer one has told of the call.
-    let _ = state::replace(&path, json::line(&prepared).as_bytes(), Expectation::Anything, ports);
+    state::replace(key.path(), json::line(&prepared).as_bytes(), Expectation::Anything, ports)
+}
+
+/// Whether it is kept what a host will be told about a command.
+pub fn is_prepared(key: &Key, ports: &Ports) -> bool {
+    ports.workspace.inspect(&[state::question(key.path())]).first().is_some_and(|facts| facts.kind == FileKind::File)
 }
 
 /// Marks that a command runs, and how.
-pub fn mark(session: &str, call: &str, run: Run, ports: &Ports) {
-    let text = if run == Run::Confined { "held" } else { "plain" };
-    let _ = state::replace(&mark_of(&path(session, call)), text.as_bytes(), Expectation::Anything, ports);
+pub fn mark(key: &Key, run: Run, ports: &Ports) {
+    let text: &[u8] = if run == Run::Confined { b"" } else { PLAIN };
+    let _ = state::replace(&key.mark(), text, Expectation::Anything, ports);
 }
 
 /// How a call ran; none where it did not, or was not to run confined.
-pub fn of(session: &str, call: &str, ports: &Ports) -> Option<Evidence> {
-    let path = path(session, call);
-    let mark = state::read(&mark_of(&path), state::MOST_BYTES, ports).ok()?;
-    let prepared = state::read(&path, state::MOST_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
-    Some(Evidence { held: mark.starts_with(b"held"), widened: prepared.unwrap_or_default().widened })
+pub fn of(key: &Key, ports: &Ports) -> Option<Evidence> {
+    let mark = state::read(&key.mark(), state::MAX_BYTES, ports).ok()?;
+    let prepared = state::read(key.path(), state::MAX_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
+    Some(Evidence { held: mark != PLAIN, widened: prepared.unwrap_or_default().widened })
 }
 
 /// Forgets both.
-pub fn forget(session: &str, call: &str, ports: &Ports) {
-    let path = path(session, call);
-    let _ = state::remove(&mark_of(&path), ports);
-    let _ = state::remove(&path, ports);
+pub fn forget(key: &Key, ports: &Ports) {
+    let _ = state::remove(&key.mark(), ports);
+    let _ = state::remove(key.path(), ports);
 }
 
 /// Takes away what calls left that nobody settled, once there is much of it.
@@ -103,7 +132,7 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
     }
     for name in names.iter().filter(|entry| entry.path.ends_with(".json")) {
         let path = format!("{FOLDER}/{}", name.path);
-        let text = state::read(&path, state::MOST_BYTES, ports).unwrap_or_default();
+        let text = state::read(&path, state::MAX_BYTES, ports).unwrap_or_default();
         if !json::parse::<Prepared>(&text).is_ok_and(|prepared| prepared.at.saturating_add(DAY_MS) > now.0) {
             let _ = state::remove(&mark_of(&path), ports);
             let _ = state::remove(&path, ports);

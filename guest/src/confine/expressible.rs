@@ -2,14 +2,15 @@
 
 use super::grant::Grants;
 use super::repository;
-use crate::call::effect::{Effect, Extent, Footprint, Operation};
+use crate::effects::path::temporary_entry;
+use crate::effects::{Effect, Extent, Footprint, Operation};
 
 /// Why a command would stop half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hindrance {
     /// It runs git and something else.
     Git,
-    /// It makes or takes away a name in a folder that is not open.
+    /// It makes or removes a name in a folder that is not open.
     Name(String),
 }
 
@@ -18,11 +19,15 @@ impl Hindrance {
     pub fn reason(&self) -> String {
         match self {
             Self::Git => {
-                "commands run confined, and git's own folder is open only to git; run `git` in a call of its own".to_owned()
+                "commands run confined, and git's own folder is open only to git; run `git` in a separate call".to_owned()
             }
+            Self::Name(path) if temporary_entry(path).is_some() => format!(
+                "commands run confined, and folders for temporary files that everybody shares take no new names from programs; put `{path}` \
+                 into `$TMPDIR` instead, or make or remove it in a separate call, then run the rest"
+            ),
             Self::Name(path) => format!(
-                "commands run confined, and the folder of `{path}` takes no new names from programs, because control files lie below it; \
-                 make, move or remove `{path}` in a call of its own, then run the rest"
+                "commands run confined, and the folder of `{path}` accepts no new entries from programs, because control files lie below \
+                 it; create, move or remove `{path}` in a separate call, then run the rest"
             ),
         }
     }

@@ -77,11 +77,11 @@ pub struct Grants {
     pub notes: Vec<String>,
     /// The session's own folder for temporary files.
     pub temporary: Option<String>,
-    /// What became of the workspace's repository.
+    /// What happened to the workspace's repository.
     pub repository: Repository,
 }
 
-/// What became of the workspace's repository.
+/// What happened to the workspace's repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Repository {
     /// There is none.
@@ -100,7 +100,7 @@ impl Grants {
         self.list.iter().any(beside)
     }
 
-    /// Whether everything in a folder may be changed, and the folder itself is not a name that may be taken away.
+    /// Whether everything in a folder may be changed, and the folder itself is not a name that may be removed.
     pub fn opens_all(&self, folder: &str) -> bool {
         self.list.iter().any(|grant| grant.kind == Kind::Tree && grant.except.is_empty() && grant.reaches(folder))
     }

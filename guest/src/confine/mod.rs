@@ -1,4 +1,4 @@
-//! Confinement: what a command may change, for the kernel to hold it to.
+//! Confinement: what a command may change, for the kernel to enforce.
 //!
 //! Reading a command before it runs is never complete. So a host runs shell commands confined (`tollgate confine`): everything
 //! stays readable, and only what is granted here can be changed. This room says what that is; it opens nothing itself.
@@ -23,7 +23,7 @@
 //!
 //! Landlock grants a file, or a folder with everything in it. It cannot make exceptions, and a folder in which new names may
 //! be made lets everything in it be changed. So a scope is widened to the folder in which its files lie, and never to a folder with
-//! a control file in it: of that only what stands there already is granted, file by file and folder by folder. Where the system can
+//! a control file in it: of that only what is there already is granted, file by file and folder by folder. Where the system can
 //! make exceptions (Seatbelt), grants carry them instead ([`Grant::except`]).
 
 mod answer;
@@ -45,8 +45,8 @@ pub mod temporary;
 mod tests;
 pub mod wrapping;
 
-use crate::call::effect::Footprint;
 use crate::config::confine::{Capability, Confinement};
+use crate::effects::Footprint;
 use crate::intents::guarded::Guarded;
 use crate::intents::scope::Scope;
 use crate::ports::Ports;

@@ -17,12 +17,12 @@ use super::grant::{Grant, Grants, Kind, Repository};
 use super::pattern::{MAX_PATTERNS, Pattern, Shape, below, parent};
 use super::protected::Protected;
 use super::{Context, temporary};
-use crate::call::effect::{Deed, Footprint};
-use crate::call::path::{Location, below_home, temporary_entry};
 use crate::call::resolve;
+use crate::effects::path::{Location, below_home, temporary_entry};
+use crate::effects::{Access, Footprint};
 use crate::glob::Glob;
 use crate::intents::scope::Reach;
-use crate::ports::{self, Entry, Facts, Kind as Node, Ports, Question, Root};
+use crate::ports::{self, DirEntry, Facts, FileKind as Node, Ports, Question, Root};
 
 /// A kernel takes more rules, but nobody reads them, and each takes time.
 const MAX_GRANTS: usize = 1_000;
@@ -35,7 +35,7 @@ const MAX_ROUNDS: usize = 8;
 /// Folders that are large and that nobody writes in by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// Grants while they are being put together.
+/// Grants while they are being collected.
 pub(super) struct Opening<'a> {
     pub(super) ports: &'a Ports,
     protected: Protected<'a>,
@@ -209,17 +209,17 @@ impl<'a> Opening<'a> {
         }
     }
 
-    fn list(&mut self, folder: &str, depth: u32) -> Vec<Entry> {
+    fn list(&mut self, folder: &str, depth: u32) -> Vec<DirEntry> {
         if self.listings == MAX_LISTINGS {
             self.note(format!("only {MAX_LISTINGS} folders are looked into for what a scope means; `{folder}` is not"));
             return Vec::new();
         }
         self.listings += 1;
         let skip = if depth == 1 { Vec::new() } else { SKIPPED.map(str::to_owned).to_vec() };
-        let reach = ports::Reach { depth: depth.min(64), limit: MAX_ENTRIES, skip };
+        let reach = ports::ListingLimits { depth: depth.min(64), limit: MAX_ENTRIES, skip };
         let Ok(listing) = self.ports.workspace.list(Root::Project, folder, &reach) else { return Vec::new() };
         if listing.truncated {
-            self.note(format!("`{folder}` has more than {MAX_ENTRIES} names, and what lies behind them is not granted"));
+            self.note(format!("`{folder}` has more than {MAX_ENTRIES} entries, and what they contain is not granted"));
         }
         listing.entries
     }
@@ -228,7 +228,7 @@ impl<'a> Opening<'a> {
     /// takes no new names.
     pub(super) fn open_known_files(&mut self, context: &Context<'_>) {
         const MAX_FILES: usize = 50;
-        let writes = || context.footprint.touches.iter().filter(|touch| touch.deed == Deed::Write).take(MAX_FILES);
+        let writes = || context.footprint.touches.iter().filter(|touch| touch.access == Access::Write).take(MAX_FILES);
         let questions: Vec<Question> = writes().map(resolve::question_at_touch).collect();
         if questions.is_empty() {
             return;
@@ -326,7 +326,7 @@ impl<'a> Opening<'a> {
 
 /// Whether a command may leave anything different.
 fn may_change(footprint: &Footprint) -> bool {
-    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.deed.mutates())
+    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.access.mutates())
 }
 
 /// What to ask about the folders for temporary files.

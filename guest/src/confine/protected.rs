@@ -1,8 +1,8 @@
 //! What is never granted: control files, what is the user's own, the gate's state, repositories in the workspace.
 
 use super::grant::is_at_or_below;
-use crate::call::effect::Extent;
-use crate::call::path::{Location, WorkspacePath};
+use crate::effects::Extent;
+use crate::effects::path::{Location, WorkspacePath};
 use crate::intents::control::Control;
 use crate::intents::guarded::Guarded;
 use crate::ports::{Ports, Question, Root};

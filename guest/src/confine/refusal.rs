@@ -17,7 +17,7 @@ const WORDS: &[&str] = &[
     "erofs",
 ];
 
-/// How much of an output is looked at, from its end: what stopped a command stands there.
+/// How much of an output is looked at, from its end: what stopped a command is there.
 const MAX_BYTES: usize = 64 << 10;
 
 /// Whether an output tells that something was not permitted.
@@ -31,8 +31,8 @@ pub fn tells_of_refusal(output: &str) -> bool {
 /// What to tell a model whose command was kept from something.
 pub fn advice(tool: &str, intent: &str, scope: &str) -> String {
     format!(
-        "`{tool}` ran confined to the scope of {intent}, which owns: {scope}; if it was kept from a file, the kernel did that: keep to these \
-         files, put temporary files into `$TMPDIR`, make new names in the workspace's root with your file tools, run `git` in a call of its own, or \
+        "`{tool}` ran confined to the scope of {intent}, which owns: {scope}; if it was denied a file, the kernel did that: keep to these \
+         files, put temporary files in `$TMPDIR`, create files in the workspace's root with your file tools, run `git` in a separate call, or \
          select the intent that owns the file"
     )
 }

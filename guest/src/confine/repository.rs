@@ -3,15 +3,15 @@
 //! Git makes lock files directly in its folder, beside `hooks/` and `config`, which name programs that git runs for everybody. A
 //! kernel that makes no exceptions cannot tell them apart. So the folder is opened only for a command that runs nothing but git, whose
 //! every option is known: `git add`, `git commit`, `git push`. Any other command finds it closed. In a work tree of a repository that
-//! stands elsewhere these locks have a folder of their own, and git need not be alone.
+//! is elsewhere these locks have a folder of their own, and git need not be alone.
 
 use super::Context;
 use super::grant::{Grant, Kind, Repository};
 use super::opening::Opening;
-use crate::call::effect::Footprint;
-use crate::call::path::Location;
 use crate::config::confine::Capability;
-use crate::ports::{Kind as Node, Question, Root};
+use crate::effects::Footprint;
+use crate::effects::path::Location;
+use crate::ports::{FileKind as Node, Question, Root};
 
 const GIT: &str = ".git";
 const WHY: &str = "git commits";

@@ -1,15 +1,15 @@
 //! The session's own folder for temporary files, which a confined command finds in `TMPDIR`.
 //!
-//! The folders that everybody shares stay closed: what lies there already is somebody else's, and a folder in which names can be made
+//! The folders that everybody shares stay closed: what lies there already is someone else's, and a folder in which names can be made
 //! lets everything in it be changed. What the session made there by name earlier ([`Context::scratch`]) is granted one by one.
 
 use super::Context;
 use super::grant::{Grant, Kind};
 use super::opening::{Opening, temporary_questions};
 use crate::digest::Digest;
-use crate::ports::{Kind as Node, Question};
+use crate::ports::{FileKind as Node, Question};
 
-/// Where systems keep temporary files; the first that stands there counts.
+/// Where systems keep temporary files; the first that is there counts.
 pub(super) const FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// The name of a session's folder.

@@ -3,7 +3,6 @@ use std::rc::Rc;
 use super::*;
 use crate::call::shell;
 use crate::config::confine::Written;
-use crate::intents::guarded;
 use crate::ports::memory::{HOME, Memory};
 use serde_json::json;
 
@@ -24,7 +23,7 @@ fn show(grant: &Grant) -> String {
 fn all(world: &Rc<Memory>, scope: &[&str], command: &str, capability: Capability, settings: &serde_json::Value) -> Grants {
     let ports = world.ports();
     let mut guarded = Guarded::default();
-    guarded.refresh(&ports.workspace.inspect(&guarded::questions()), &ports);
+    guarded.look_up(&ports);
     let scope = Scope::compile(scope.iter().map(|&pattern| pattern.to_owned()).collect());
     let settings = Confinement::new(&Written::parse(settings).unwrap(), &Written::default());
     let footprint = shell::footprint(command, "", &*ports.workspace);
@@ -225,6 +224,43 @@ fn what_is_outside() {
     assert_eq!(all.notes.len(), 4, "{:#?}", all.notes);
     let all = self::all(&world, &["src/auth/**"], "cargo build", Capability::Trees, &json!({"caches": false}));
     assert!(!all.list.iter().any(|grant| grant.path.starts_with(HOME)));
+}
+
+/// An index of git, version 2, with these names.
+fn git_index(names: &[&str]) -> Vec<u8> {
+    let mut bytes = b"DIRC".to_vec();
+    bytes.extend(2_u32.to_be_bytes());
+    bytes.extend(u32::try_from(names.len()).unwrap().to_be_bytes());
+    for name in names {
+        let start = bytes.len();
+        bytes.extend([0; 62]);
+        bytes.extend(name.as_bytes());
+        let length = (bytes.len() - start + 8) & !7;
+        bytes.resize(start + length, 0);
+    }
+    bytes
+}
+
+#[test]
+fn a_folder_is_not_opened_by_naming_it_in_gitignore() {
+    let world = workspace();
+    world.write(".gitignore", "/src\n/src/billing\ndist/\nlogs/\ntarget/\n");
+    for path in ["dist/out.js", "logs/a.log", "target/x", "src/billing/pay.ts"] {
+        world.write(path, "x");
+    }
+    let opened = |index: Vec<u8>| {
+        world.write(".git/index", index);
+        let all = all(&world, &[".gitignore"], "make", Capability::Trees, &json!({}));
+        let trees = all.list.iter().filter(|grant| grant.why.contains("git ignores it"));
+        let mut trees: Vec<String> = trees.map(|grant| grant.path.clone()).collect();
+        trees.sort_unstable();
+        trees
+    };
+    assert_eq!(opened(git_index(&["README.md", "src/billing/pay.ts"])), ["dist", "logs", "target"]);
+    // What is tracked there is somebody's work, whatever the folder is called.
+    assert_eq!(opened(git_index(&["dist/out.js", "src/billing/pay.ts"])), ["logs", "target"]);
+    // Where nobody can tell, what tools are known to fill counts.
+    assert_eq!(opened(b"DIRC is not an index".to_vec()), ["dist", "target"]);
 }
 
 #[test]

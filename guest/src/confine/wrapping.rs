@@ -2,8 +2,7 @@
 //!
 //! An agent program's shell tool is given it instead of the command. It is made to be read: people see it in dialogues and logs.
 
-/// Characters that mean nothing to any shell.
-const PLAIN: &str = "%+,-./:=@_";
+pub use crate::call::shell::quote;
 
 /// How a command is run confined.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +91,57 @@ pub fn unwrap_words(words: &[String]) -> Option<(&str, &[String])> {
     (is_ours && is_form).then_some((session, command))
 }
 
+/// The words that start a program of Tollgate's own confined: `tollgate confine --workspace W --state D --run ID --`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launcher {
+    words: Vec<String>,
+}
+
+impl Launcher {
+    /// The words for a run that was prepared. `state` is the folder that the state of all workspaces is in.
+    pub fn new(program: &str, workspace: &str, state: Option<String>, run: &str) -> Self {
+        let mut words = [program, "confine", "--workspace", workspace].map(str::to_owned).to_vec();
+        words.extend(state.into_iter().flat_map(|folder| ["--state".to_owned(), folder]));
+        words.extend(["--run", run, "--"].map(str::to_owned));
+        Self { words }
+    }
+
+    /// What stands before the program.
+    pub fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// The words of a program with these before them.
+    pub fn launch(&self, program: &[String]) -> Vec<String> {
+        self.words.iter().chain(program).cloned().collect()
+    }
+}
+
+/// What a [`Launcher`] starts, for a host that restricts processes itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launched<'a> {
+    /// The workspace's absolute path.
+    pub workspace: &'a str,
+    /// The folder that the state of all workspaces is in; none where it is the usual one.
+    pub state: Option<&'a str>,
+    /// The run that was prepared.
+    pub run: &'a str,
+    /// The program and its arguments.
+    pub program: &'a [String],
+}
+
+/// What words start that a [`Launcher`] made; none where they are others.
+pub fn launched(argv: &[String]) -> Option<Launched<'_>> {
+    let words: Vec<&str> = argv.iter().map(String::as_str).take(9).collect();
+    let (workspace, state, run, length) = match words.as_slice() {
+        [_, "confine", "--workspace", workspace, "--state", state, "--run", run, "--"] => (*workspace, Some(*state), *run, 9),
+        [_, "confine", "--workspace", workspace, "--run", run, "--", ..] => (*workspace, None, *run, 7),
+        _ => return None,
+    };
+    let program = argv.get(length..).filter(|program| !program.is_empty())?;
+    Some(Launched { workspace, state, run, program })
+}
+
 /// Words that were joined by [`join`]; none where the text means more than words to a shell.
 fn split(text: &str) -> Option<Vec<String>> {
     let mut words = vec![String::new()];
@@ -125,16 +175,6 @@ fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// A word as a POSIX shell reads it back.
-pub fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
-    // What begins with `=` is looked up by zsh, and what has one in it may be an assignment where a command is expected.
-    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with(['=', '%']) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -162,6 +202,14 @@ mod tests {
         assert_eq!(wrapping.words(&wrapped), wrapped, "twice");
         assert_eq!(unwrap_words(&wrapped), Some(("s", &words[..])));
         assert_eq!(unwrap_words(&words), None);
+        for (state, length) in [(Some("/s".to_owned()), 9), (None, 7)] {
+            let launcher = Launcher::new("/opt/tollgate", "/w", state.clone(), "--");
+            let argv = launcher.launch(&words);
+            let found = Launched { workspace: "/w", state: state.as_deref(), run: "--", program: &words };
+            assert_eq!((launcher.words().len(), launched(&argv)), (length, Some(found)));
+        }
+        assert_eq!(launched(&words), None);
+        assert_eq!(launched(&wrapped), None);
         // Another session's wrapping is a command like any other, and so is what only begins like one.
         for command in [
             wrap("ls", "s2", "c1"),

@@ -1,24 +1,26 @@
-//! One exchange under way.
+//! One exchange in progress, from an agent program's event to its answer.
 
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::lifecycle::{self, Word};
+use super::lifecycle::{self, HooksReply};
 use super::restoring::Restoring;
 use super::wording;
 use crate::augment::{Directions, Finding, Lookup, Plan};
 use crate::call::ToolCall;
 use crate::config::confine::Capability;
-use crate::gate::{Gate, Outcome};
+use crate::gate::condition::Condition;
+use crate::gate::{CallOutcome, Gate};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
-use crate::programs::{self, Act, Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
+use crate::programs::{
+    self, Act, AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, ReportedCall, cut, derived_id,
+};
 use crate::ruling::{Ruling, Verdict};
-use crate::wiring::condition::Condition;
 
 /// What an exchange waits for.
-pub(super) enum Stage {
+pub(super) enum ExchangeStage {
     /// Earlier events of its session, which hooks have not heard yet.
     Queue,
     /// Changes that are taken back.
@@ -29,13 +31,13 @@ pub(super) enum Stage {
     Lookups { open: Vec<(Option<u64>, Lookup)>, found: Vec<Finding>, until: Option<u64> },
 }
 
-/// One event, and how far its answer is.
-pub(super) struct Asked {
+/// One event and the progress of its answer.
+pub(super) struct Exchange {
     pub(super) number: u64,
-    program: &'static Program,
-    pub(super) speech: &'static Speech,
-    pub(super) event: Event,
-    pub(super) stage: Stage,
+    program: &'static AgentProgram,
+    pub(super) speech: &'static HookProtocol,
+    pub(super) event: ProgramEvent,
+    pub(super) stage: ExchangeStage,
     /// The ruling on a call that may run, or on one that a person decides.
     ruling: Option<Ruling>,
     /// Entries whose change is to be taken back.
@@ -50,46 +52,49 @@ pub(super) struct Asked {
     pub(super) for_person: String,
     /// It follows from another event, and nobody waits for the answer.
     pub(super) is_implied: bool,
+    /// A hook has changed the call's arguments.
+    is_rewritten: bool,
 }
 
-impl Asked {
-    pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
+impl Exchange {
+    pub(super) fn new(program: &'static AgentProgram, speech: &'static HookProtocol, event: ProgramEvent, number: u64) -> Self {
         let (restore, told, kept, for_person) = (Vec::new(), Vec::new(), Vec::new(), String::new());
-        let (stage, ruling, is_implied, resumes) = (Stage::Queue, None, false, false);
-        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied, resumes }
+        let (stage, ruling, is_implied, resumes) = (ExchangeStage::Queue, None, false, false);
+        let is_rewritten = false;
+        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied, resumes, is_rewritten }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
     pub(super) fn waits_for(&self, earlier: &Self) -> bool {
         let is_same = self.event.session == earlier.event.session;
         match self.event.moment() {
-            Moment::BeforeAgent => is_same && earlier.event.moment() == Moment::SessionStart,
-            Moment::AfterAgent | Moment::SessionEnd => is_same,
-            Moment::ProgramEnd => true,
+            EventKind::BeforeAgent => is_same && earlier.event.moment() == EventKind::SessionStart,
+            EventKind::AfterAgent | EventKind::SessionEnd => is_same,
+            EventKind::ProgramEnd => true,
             _ => false,
         }
     }
 
     /// Does what can be done at once; gives the answer if that is all.
-    pub(super) fn begin(&mut self, gate: &mut Gate) -> Option<Answer> {
-        self.stage = Stage::Hooks;
+    pub(super) fn begin(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
+        self.stage = ExchangeStage::Hooks;
         self.inherit(gate);
         match self.event.moment() {
-            Moment::BeforeTool => {
+            EventKind::BeforeTool => {
                 if let Some(refused) = self.rule(gate) {
                     return Some(refused);
                 }
             }
-            Moment::AfterTool => {
+            EventKind::AfterTool => {
                 self.settle(gate);
                 if let Some(restoring) = Restoring::new(gate, std::mem::take(&mut self.restore)) {
-                    self.stage = Stage::Restore(restoring);
+                    self.stage = ExchangeStage::Restore(restoring);
                     return None;
                 }
             }
             _ => {}
         }
-        let begins = self.event.moment() == Moment::SessionStart || self.resumes;
+        let begins = self.event.moment() == EventKind::SessionStart || self.resumes;
         // A sub-agent's session is nobody's to watch, and where nothing is governed there is nothing to say.
         if begins && self.speech.person.is_some() && self.event.parent.is_none() && gate.is_governed() {
             let Condition { faults, notes, .. } = Condition::of(gate);
@@ -99,23 +104,23 @@ impl Asked {
     }
 
     /// Lets hooks hear of the event; gives the answer where none does and that is all.
-    pub(super) fn announce(&mut self, gate: &mut Gate) -> Option<Answer> {
-        self.stage = Stage::Hooks;
+    pub(super) fn announce(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
+        self.stage = ExchangeStage::Hooks;
         let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
         let session = Some(Rc::from(self.event.session.as_str()));
         self.told.extend(gate.hear(name, Some(&self.event.session)));
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
-        if gate.tell_hooks(event, self.number) { None } else { self.go_on_after(gate, Word::NONE) }
+        if gate.tell_hooks(event, self.number) { None } else { self.go_on_after(gate, HooksReply::NONE) }
     }
 
     /// Hooks have spoken.
-    pub(super) fn hooks_said(&mut self, gate: &mut Gate, answer: &Value) -> Option<Answer> {
-        self.go_on_after(gate, Word::read(answer))
+    pub(super) fn take_hooks_answer(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
+        self.go_on_after(gate, HooksReply::read(answer))
     }
 
     /// A sub-agent with a session of its own works for its parent's intent until it selects one.
     fn inherit(&self, gate: &mut Gate) {
-        let Event { session, parent, .. } = &self.event;
+        let ProgramEvent { session, parent, .. } = &self.event;
         let Some(parent) = parent.as_ref().filter(|parent| *parent != session) else { return };
         if gate.current(session).is_none()
             && let Err(fault) = gate.inherit(session, parent)
@@ -125,14 +130,14 @@ impl Asked {
     }
 
     /// Rules on the call; gives the answer where it does not run.
-    fn rule(&mut self, gate: &mut Gate) -> Option<Answer> {
+    fn rule(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         let call = self.tool_call()?;
         let runs_command = || programs::tools(Some(self.program.name()), &call.tool).iter().any(|tool| tool.act == Act::Shell);
         let confines = self.wraps(gate) || runs_command() && gate.has_shell_prefix(self.program);
         let ruling = gate.check_on(&call, if confines { Capability::Trees } else { Capability::None });
         let code = ruling.code.as_str();
         match ruling.verdict {
-            Verdict::Deny => return Some(Answer::Deny(wording::reason(&ruling.reason, code))),
+            Verdict::Deny => return Some(HookAnswer::Deny(wording::reason(&ruling.reason, code))),
             Verdict::Ask if !(self.speech.asks)(&self.event) => {
                 let reason = wording::reason(&wording::without_person(&ruling.reason), code);
                 return Some(withdraw(gate, &call, reason));
@@ -154,11 +159,11 @@ impl Asked {
     fn settle(&mut self, gate: &mut Gate) {
         let (Some(call), Some(told)) = (self.tool_call(), &self.event.call) else { return };
         let outcome = match &told.ending {
-            Ending::Done => Outcome::Done,
-            Ending::Failed(error) => Outcome::Failed(error.clone()),
-            Ending::Refused(why) => Outcome::Refused(why.clone()),
+            CallEnding::Done => CallOutcome::Done,
+            CallEnding::Failed(error) => CallOutcome::Failed(error.clone()),
+            CallEnding::Refused(why) => CallOutcome::Refused(why.clone()),
         };
-        let done = outcome == Outcome::Done;
+        let done = outcome == CallOutcome::Done;
         let output = told.result.as_ref().map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned));
         let settled = gate.settle_with(&call, &outcome, output.as_deref());
         self.told.extend(settled.notice);
@@ -175,17 +180,52 @@ impl Asked {
         self.told.extend(failed.map(|why| format!("Tollgate: {why}")));
     }
 
-    fn go_on_after(&mut self, gate: &mut Gate, word: Word) -> Option<Answer> {
+    /// Lets the call have the arguments that a hook wants, and rules on it anew; gives the answer where that cannot be.
+    fn rewrite(&mut self, gate: &mut Gate, word: &HooksReply) -> Option<HookAnswer> {
+        let call = self.tool_call()?;
+        let wanted = word.args.as_ref().filter(|args| **args != call.args);
+        let can_rewrite = (self.speech.rewrites)(&self.event);
+        if let Some(args) = word.wanted.as_ref().or(wanted.filter(|_| !can_rewrite)) {
+            let reason = wording::other_arguments(self.program.title, &gate.ports().secrets.redact(&args.to_string()));
+            return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
+        }
+        let args = wanted?.clone();
+        // What was ruled on does not run, and what runs instead has not been ruled on.
+        gate.settle(&call, &CallOutcome::Refused(wording::REWRITTEN.to_owned()));
+        let told = self.event.call.as_mut()?;
+        let is_derived = told.id == derived_id(&call.session, &told.tool, &told.args);
+        told.args = args;
+        if is_derived {
+            told.id = derived_id(&call.session, &told.tool, &told.args);
+        }
+        self.is_rewritten = true;
+        self.rule(gate)
+    }
+
+    fn go_on_after(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
         match self.event.moment() {
-            Moment::BeforeTool => {
+            EventKind::BeforeTool => {
                 let call = self.tool_call()?;
                 if !word.goes_on {
                     let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
                     return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
                 }
+                if let Some(refused) = self.rewrite(gate, &word) {
+                    return Some(refused);
+                }
+                let call = self.tool_call()?;
                 let ruling = self.ruling.as_ref()?;
                 if ruling.verdict == Verdict::Ask {
-                    return Some(Answer::Ask(wording::reason(&ruling.reason, ruling.code.as_str())));
+                    return Some(HookAnswer::Ask(wording::reason(&ruling.reason, ruling.code.as_str())));
+                }
+                if let Some(why) = &word.asks {
+                    let reason = wording::reason(why, "hook");
+                    let can_ask = (self.speech.asks)(&self.event);
+                    return Some(if can_ask {
+                        HookAnswer::Ask(reason)
+                    } else {
+                        withdraw(gate, &call, wording::without_person(&reason))
+                    });
                 }
                 self.told.extend(word.message);
                 // What is wrong though the call may run, a person and the model should know.
@@ -195,23 +235,23 @@ impl Asked {
                 }
                 self.look_up(gate, &call)
             }
-            Moment::AfterTool => {
+            EventKind::AfterTool => {
                 self.told.extend(word.message);
                 // Where nothing could be told before the tool ran, what is known is told now.
-                let tells_now = self.limit(Moment::BeforeTool).is_none() && self.limit(Moment::AfterTool).is_some();
+                let tells_now = self.limit(EventKind::BeforeTool).is_none() && self.limit(EventKind::AfterTool).is_some();
                 let call = self.tool_call().filter(|_| tells_now);
                 match call {
                     Some(call) => self.look_up(gate, &call),
                     None => Some(self.finish(gate, None)),
                 }
             }
-            Moment::BeforeAgent | Moment::BeforeModel if !word.goes_on => {
+            EventKind::BeforeAgent | EventKind::BeforeModel if !word.goes_on => {
                 let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
-                Some(Answer::Stop(wording::reason(&reason, "hook")))
+                Some(HookAnswer::Stop(wording::reason(&reason, "hook")))
             }
             moment => {
                 self.told.extend(word.message);
-                let tells = moment == Moment::BeforeAgent && (self.speech.limit)(moment).is_some();
+                let tells = moment == EventKind::BeforeAgent && (self.speech.limit)(moment).is_some();
                 match self.event.prompt.as_deref().filter(|_| tells) {
                     Some(prompt) => {
                         let plan = gate.plan_lookups_for_text(&self.event.session, prompt);
@@ -224,7 +264,7 @@ impl Asked {
     }
 
     /// Looks up what is known about the concepts that the call names; gives the answer where that takes no time.
-    fn look_up(&mut self, gate: &mut Gate, call: &ToolCall) -> Option<Answer> {
+    fn look_up(&mut self, gate: &mut Gate, call: &ToolCall) -> Option<HookAnswer> {
         // Where nothing is governed, a call is left as it is.
         if !gate.is_governed() {
             return Some(self.finish(gate, None));
@@ -233,7 +273,7 @@ impl Asked {
         self.carry_out(gate, plan)
     }
 
-    fn carry_out(&mut self, gate: &mut Gate, plan: Plan) -> Option<Answer> {
+    fn carry_out(&mut self, gate: &mut Gate, plan: Plan) -> Option<HookAnswer> {
         if plan.skipped.is_some() {
             return Some(self.finish(gate, None));
         }
@@ -241,12 +281,12 @@ impl Asked {
             return Some(self.finish(gate, Some(&[])));
         }
         let open = plan.lookups.into_iter().map(|lookup| (None, lookup)).collect();
-        self.stage = Stage::Lookups { open, found: Vec::new(), until: None };
+        self.stage = ExchangeStage::Lookups { open, found: Vec::new(), until: None };
         None
     }
 
     /// The answer, now that everything is known. `found` is what lookups brought, where the call names concepts.
-    pub(super) fn finish(&mut self, gate: &mut Gate, found: Option<&[Finding]>) -> Answer {
+    pub(super) fn finish(&mut self, gate: &mut Gate, found: Option<&[Finding]>) -> HookAnswer {
         let moment = self.event.moment();
         let directions = match (found, self.tool_call()) {
             (Some(found), Some(call)) => gate.augment(&call, found),
@@ -254,25 +294,28 @@ impl Asked {
         };
         let rewrites = directions.args.is_some() && (self.speech.rewrites)(&self.event);
         let known = directions.added.or(directions.text);
-        let is_confined = self.ruling.as_ref().is_some_and(|ruling| ruling.confined);
+        let needs_own_shell = || self.tool_call().is_some_and(|call| gate.needs_own_shell(&call));
+        let is_wrapped =
+            moment == EventKind::BeforeTool && (self.ruling.as_ref().is_some_and(|ruling| ruling.confined) || needs_own_shell());
         match moment {
-            Moment::BeforeTool if is_confined && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
-            Moment::BeforeTool if rewrites => Answer::Allow { args: directions.args, told: self.fit(gate) },
-            Moment::BeforeTool => {
+            EventKind::BeforeTool if is_wrapped && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
+            EventKind::BeforeTool if rewrites => HookAnswer::Allow { args: directions.args, told: self.fit(gate) },
+            EventKind::BeforeTool => {
                 // Where the program takes nothing now, it is told after the tool ran.
                 self.told.extend(known.filter(|_| self.limit(moment).is_some()));
-                Answer::Allow { args: None, told: self.fit(gate) }
+                let args = self.event.call.as_ref().filter(|_| self.is_rewritten).map(|call| call.args.clone());
+                HookAnswer::Allow { args, told: self.fit(gate) }
             }
-            Moment::AfterTool => {
+            EventKind::AfterTool => {
                 self.told.extend(known.filter(|_| !rewrites));
-                Answer::Tell(self.fit(gate))
+                HookAnswer::Tell(self.fit(gate))
             }
             _ => {
                 if let (Some(found), Some(prompt)) = (found, self.event.prompt.as_deref()) {
                     self.told.extend(gate.augment_text(&self.event.session, prompt, found));
                 }
                 self.tell_intent(gate);
-                Answer::Tell(self.fit(gate))
+                HookAnswer::Tell(self.fit(gate))
             }
         }
     }
@@ -283,11 +326,11 @@ impl Asked {
     }
 
     /// Lets the call run with its command confined. `args` are others than those that the program sent, where there are some.
-    fn confine(&mut self, gate: &mut Gate, args: Option<Value>) -> Answer {
-        let Some(mut call) = self.tool_call() else { return Answer::Deny(wording::NOT_CONFINED.to_owned()) };
+    fn confine(&mut self, gate: &mut Gate, args: Option<Value>) -> HookAnswer {
+        let Some(mut call) = self.tool_call() else { return HookAnswer::Deny(wording::NOT_CONFINED.to_owned()) };
         call.args = args.unwrap_or(call.args);
         match gate.confined_args(&call) {
-            Some(args) => Answer::Allow { args: Some(args), told: self.fit(gate) },
+            Some(args) => HookAnswer::Allow { args: Some(args), told: self.fit(gate) },
             None => withdraw(gate, &call, wording::NOT_CONFINED.to_owned()),
         }
     }
@@ -295,18 +338,19 @@ impl Asked {
     /// Tells what the session works for, in front of everything else, in the room that is left.
     fn tell_intent(&mut self, gate: &mut Gate) {
         let (session, moment) = (&self.event.session, self.event.moment());
-        let tells = matches!(moment, Moment::SessionStart | Moment::BeforeAgent | Moment::SubagentStart | Moment::Prompt);
+        let tells =
+            matches!(moment, EventKind::SessionStart | EventKind::BeforeAgent | EventKind::SubagentStart | EventKind::Prompt);
         let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
         let room = limit.max().saturating_sub(taken);
-        // A session is told once, and again where it may have forgotten: when it begins anew, and where it has to be told each time.
-        let again = matches!(moment, Moment::SessionStart | Moment::SubagentStart | Moment::Prompt);
+        // A session is told once, and again where it may have forgotten: when it begins again, and where it has to be told each time.
+        let again = matches!(moment, EventKind::SessionStart | EventKind::SubagentStart | EventKind::Prompt);
         let context = gate.context_if_new(session, room, again);
         self.told.insert(0, context);
     }
 
     /// How much the model can be told at a moment of this exchange.
-    fn limit(&self, moment: Moment) -> Option<Limit> {
+    fn limit(&self, moment: EventKind) -> Option<Limit> {
         (self.speech.limit)(moment).filter(|_| !self.event.unheard)
     }
 
@@ -316,14 +360,14 @@ impl Asked {
         let told: Vec<&str> = self.told.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
         let told = told.join("\n\n");
         let moment = self.event.moment();
-        let prompts = self.event.lasting && (self.speech.limit)(Moment::Prompt).is_some();
+        let prompts = self.event.lasting && (self.speech.limit)(EventKind::Prompt).is_some();
         match self.limit(moment) {
             None if prompts => {
                 self.kept.extend(Some(told).filter(|told| !told.is_empty()));
                 String::new()
             }
             Some(limit) => cut(&told, limit),
-            None if matches!(moment, Moment::AfterAgent | Moment::SessionEnd) => told,
+            None if matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd) => told,
             None => {
                 if !told.is_empty() {
                     gate.ports().warn(&told);
@@ -334,7 +378,7 @@ impl Asked {
     }
 
     fn own_call(&self) -> Option<OwnCall> {
-        let Call { tool, args, .. } = self.event.call.as_ref()?;
+        let ReportedCall { tool, args, .. } = self.event.call.as_ref()?;
         own_tools::call(tool, args)
     }
 
@@ -346,7 +390,7 @@ impl Asked {
 
     /// The call as the gate knows it.
     fn tool_call(&self) -> Option<ToolCall> {
-        let Event { session, agent, cwd, call, .. } = &self.event;
+        let ProgramEvent { session, agent, cwd, call, .. } = &self.event;
         let call = call.as_ref()?;
         Some(ToolCall {
             session: session.clone(),
@@ -362,7 +406,7 @@ impl Asked {
 }
 
 /// The call does not run after all: nobody waits for it, and nothing is entered as if it had.
-fn withdraw(gate: &mut Gate, call: &ToolCall, reason: String) -> Answer {
-    gate.settle(call, &Outcome::Refused(reason.clone()));
-    Answer::Deny(reason)
+fn withdraw(gate: &mut Gate, call: &ToolCall, reason: String) -> HookAnswer {
+    gate.settle(call, &CallOutcome::Refused(reason.clone()));
+    HookAnswer::Deny(reason)
 }

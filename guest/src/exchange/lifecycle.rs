@@ -1,29 +1,30 @@
-//! The events that hooks hear of a session, and what each carries: the same whatever the program.
+//! The session events that hooks receive, and the data of each, the same for every program.
 //!
 //! `docs/events.md` is the same table for hook authors. A field is left out where the program does not tell it.
 
 use serde_json::{Map, Value};
 
-use crate::programs::{Call, Ending, Event, Moment, Program};
+use crate::hooks::claude::answer;
+use crate::programs::{AgentProgram, CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// The event of a moment; none where hooks do not hear of it.
-pub(super) fn name(moment: Moment) -> Option<&'static str> {
+pub(super) fn name(moment: EventKind) -> Option<&'static str> {
     match moment {
-        Moment::SessionStart => Some("session_start"),
-        Moment::SessionEnd => Some("session_end"),
-        Moment::BeforeAgent => Some("before_agent"),
-        Moment::AfterAgent => Some("after_agent"),
-        Moment::BeforeModel => Some("before_model"),
-        Moment::AfterModel => Some("after_model"),
-        Moment::BeforeToolSelection => Some("before_tool_selection"),
-        Moment::BeforeTool => Some("before_tool"),
-        Moment::AfterTool => Some("after_tool"),
-        Moment::SubagentStart | Moment::Prompt | Moment::ProgramEnd | Moment::Other => None,
+        EventKind::SessionStart => Some("session_start"),
+        EventKind::SessionEnd => Some("session_end"),
+        EventKind::BeforeAgent => Some("before_agent"),
+        EventKind::AfterAgent => Some("after_agent"),
+        EventKind::BeforeModel => Some("before_model"),
+        EventKind::AfterModel => Some("after_model"),
+        EventKind::BeforeToolSelection => Some("before_tool_selection"),
+        EventKind::BeforeTool => Some("before_tool"),
+        EventKind::AfterTool => Some("after_tool"),
+        EventKind::SubagentStart | EventKind::Prompt | EventKind::ProgramEnd | EventKind::Other => None,
     }
 }
 
 /// What an event carries.
-pub(super) fn data(program: &Program, event: &Event) -> Value {
+pub(super) fn data(program: &AgentProgram, event: &ProgramEvent) -> Value {
     // What a program tells by our own names goes first, and cannot take the place of what is read from its payload.
     let mut data = match &event.data {
         Value::Object(fields) => fields.clone(),
@@ -40,22 +41,22 @@ pub(super) fn data(program: &Program, event: &Event) -> Value {
     put("agent", text(&event.agent));
     put("cwd", text(&event.cwd));
     match event.moment() {
-        Moment::BeforeAgent => put("prompt", text(&event.prompt)),
-        Moment::AfterAgent => put("response", text(&event.response)),
-        Moment::SessionStart => put("source", text(&event.source)),
-        Moment::SessionEnd => put("reason", text(&event.reason)),
+        EventKind::BeforeAgent => put("prompt", text(&event.prompt)),
+        EventKind::AfterAgent => put("response", text(&event.response)),
+        EventKind::SessionStart => put("source", text(&event.source)),
+        EventKind::SessionEnd => put("reason", text(&event.reason)),
         _ => {}
     }
     if let Some(call) = &event.call {
-        let Call { id, tool, args, ending, result, .. } = call;
+        let ReportedCall { id, tool, args, ending, result, .. } = call;
         put("tool_name", Some(tool.as_str().into()));
         put("call_id", Some(id.as_str().into()));
         put("args", Some(args.clone()));
-        if event.moment() == Moment::AfterTool {
+        if event.moment() == EventKind::AfterTool {
             let (status, error) = match ending {
-                Ending::Done => ("done", None),
-                Ending::Failed(error) => ("failed", Some(error)),
-                Ending::Refused(why) => ("refused", Some(why)),
+                CallEnding::Done => ("done", None),
+                CallEnding::Failed(error) => ("failed", Some(error)),
+                CallEnding::Refused(why) => ("refused", Some(why)),
             };
             put("status", Some(status.into()));
             put("success", Some((status == "done").into()));
@@ -66,25 +67,35 @@ pub(super) fn data(program: &Program, event: &Event) -> Value {
     Value::Object(data)
 }
 
-/// What hooks said about an event.
+/// The combined answer of hooks to an event.
 #[derive(Debug)]
-pub(super) struct Word {
+pub(super) struct HooksReply {
     /// Whether it goes on.
     pub(super) goes_on: bool,
     /// What the model or the person is told.
     pub(super) message: Option<String>,
+    /// Why a person should decide.
+    pub(super) asks: Option<String>,
+    /// The arguments that the call shall run with instead.
+    pub(super) args: Option<Value>,
+    /// Arguments that a hook wants and that cannot be told to the program.
+    pub(super) wanted: Option<Value>,
 }
 
-impl Word {
-    /// Nobody said anything.
-    pub(super) const NONE: Self = Self { goes_on: true, message: None };
+impl HooksReply {
+    /// No hook answered.
+    pub(super) const NONE: Self = Self { goes_on: true, message: None, asks: None, args: None, wanted: None };
 
     /// Reads what a chain of hooks answered.
     pub(super) fn read(answer: &Value) -> Self {
         let message = answer.get("system_message").and_then(Value::as_str);
+        let said = |key: &str| answer.get("data").and_then(|data| data.get(key)).filter(|said| !said.is_null());
         Self {
             goes_on: answer.get("continue") != Some(&Value::Bool(false)),
             message: message.filter(|message| !message.is_empty()).map(str::to_owned),
+            asks: said(answer::ASKS).and_then(Value::as_str).map(str::to_owned),
+            args: said(answer::UPDATED).filter(|args| args.is_object()).cloned(),
+            wanted: said(answer::WANTED).cloned(),
         }
     }
 }

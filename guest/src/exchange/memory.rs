@@ -1,12 +1,12 @@
-//! What a program told of its sessions, for as long as this instance lives.
+//! What a program has reported about its sessions, kept while this instance lives.
 //!
 //! A command that a program runs for each event forgets it, and loses nothing: such a program tells everything by itself. One
 //! whose plugin stays tells some things only once, or in pieces: which tools its agent called, what the agent said, which calls
-//! are under way. Everything here is bounded, and an instance that starts anew merely knows less.
+//! are under way. Everything here is bounded, and an instance that starts again merely knows less.
 
 use serde_json::{Map, Value};
 
-use crate::programs::{Call, Ending, Event, Moment, Speech, UNSAID};
+use crate::programs::{CallEnding, EventKind, HookProtocol, ProgramEvent, ReportedCall, UNSAID};
 
 /// Of more sessions the one that was told of first is forgotten.
 const MAX_SESSIONS: usize = 256;
@@ -19,7 +19,7 @@ const MAX_RESPONSE: usize = 1 << 20;
 
 /// What is known about the sessions, in the order in which they were first told of.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct SessionMemory {
     sessions: Vec<Session>,
 }
 
@@ -35,62 +35,62 @@ struct Session {
     /// The tools that it called in this turn.
     tools: Vec<String>,
     /// Calls under way, each with its sub-agent.
-    open: Vec<(Option<String>, Call)>,
+    open: Vec<(Option<String>, ReportedCall)>,
     /// Calls that have ended.
     ended: Vec<String>,
     /// What the model is told with the next prompt, and whether a prompt had it already.
     messages: Vec<(String, bool)>,
 }
 
-/// What becomes of an event.
+/// How an event is handled.
 pub(super) enum Course {
     /// It was told before, or is not true any more.
     Ignored,
     /// It is passed on once these have been.
-    After(Vec<Event>),
+    After(Vec<ProgramEvent>),
 }
 
-impl Memory {
+impl SessionMemory {
     /// Takes in an event and completes it. What follows from it without being told comes first.
-    pub(super) fn take(&mut self, event: &mut Event, speech: &Speech) -> Course {
+    pub(super) fn take(&mut self, event: &mut ProgramEvent, speech: &HookProtocol) -> Course {
         let mut before = Vec::new();
         match event.moment() {
-            Moment::SessionStart => drop(self.session(event)),
-            Moment::BeforeAgent => {
+            EventKind::SessionStart => drop(self.session(event)),
+            EventKind::BeforeAgent => {
                 // OpenCode does not tell that a session goes on.
                 if event.lasting && self.find(&event.session).is_none() {
                     let source = Some("resume".to_owned());
-                    before.push(Event { source, ..implied(event, speech, Moment::SessionStart) });
+                    before.push(ProgramEvent { source, ..implied_event(event, speech, EventKind::SessionStart) });
                 }
                 let session = self.session(event);
                 session.busy = true;
                 session.response = None;
                 session.tools.clear();
             }
-            Moment::BeforeTool => self.begin_call(event),
-            Moment::AfterTool if self.has_ended(event) => return Course::Ignored,
-            Moment::AfterTool => self.end_call(event),
-            Moment::AfterModel => {
+            EventKind::BeforeTool => self.begin_call(event),
+            EventKind::AfterTool if self.has_ended(event) => return Course::Ignored,
+            EventKind::AfterTool => self.end_call(event),
+            EventKind::AfterModel => {
                 if let Some(said) = event.response.clone() {
-                    self.session(event).response = Some(bounded(said));
+                    self.session(event).response = Some(truncate(said));
                 }
             }
-            Moment::AfterAgent => {
+            EventKind::AfterAgent => {
                 before = self.left_open(event, speech);
                 if let Some(session) = self.find(&event.session) {
                     if event.lasting && !session.busy {
-                        event.moment = Some(Moment::Other);
+                        event.moment = Some(EventKind::Other);
                     }
                     session.end_turn(event);
                 }
             }
-            Moment::SessionEnd => before = self.end_session(event, speech),
-            Moment::ProgramEnd => {
+            EventKind::SessionEnd => before = self.end_session(event, speech),
+            EventKind::ProgramEnd => {
                 let known: Vec<(String, Option<String>)> =
                     self.sessions.iter().map(|session| (session.id.clone(), session.cwd.clone())).collect();
                 for (session, cwd) in known {
-                    let of_session = Event { session, cwd, lasting: event.lasting, ..Event::default() };
-                    let end = implied(&of_session, speech, Moment::SessionEnd);
+                    let of_session = ProgramEvent { session, cwd, lasting: event.lasting, ..ProgramEvent::default() };
+                    let end = implied_event(&of_session, speech, EventKind::SessionEnd);
                     before.extend(self.end_session(&end, speech));
                     before.push(end);
                 }
@@ -130,7 +130,7 @@ impl Memory {
     }
 
     /// Whether a call is under way.
-    pub(super) fn is_open(&self, event: &Event) -> bool {
+    pub(super) fn is_open(&self, event: &ProgramEvent) -> bool {
         let Some(call) = &event.call else { return false };
         let session = self.sessions.iter().find(|known| known.id == event.session);
         session.is_some_and(|session| session.open.iter().any(|(_, open)| is_same(open, call)))
@@ -141,7 +141,7 @@ impl Memory {
     }
 
     /// The session of an event, from now on known.
-    fn session(&mut self, event: &Event) -> &mut Session {
+    fn session(&mut self, event: &ProgramEvent) -> &mut Session {
         let at = self.sessions.iter().position(|known| known.id == event.session).unwrap_or_else(|| {
             if self.sessions.len() >= MAX_SESSIONS {
                 self.sessions.remove(0);
@@ -153,7 +153,7 @@ impl Memory {
         &mut self.sessions[at]
     }
 
-    fn begin_call(&mut self, event: &Event) {
+    fn begin_call(&mut self, event: &ProgramEvent) {
         let Some(call) = &event.call else { return };
         let (agent, call, lasting) = (event.agent.clone(), call.clone(), event.lasting);
         let session = self.session(event);
@@ -167,13 +167,13 @@ impl Memory {
         }
     }
 
-    fn has_ended(&mut self, event: &Event) -> bool {
+    fn has_ended(&mut self, event: &ProgramEvent) -> bool {
         let Some(call) = event.call.as_ref().filter(|_| event.lasting) else { return false };
         self.find(&event.session).is_some_and(|session| session.ended.contains(&call.id))
     }
 
     /// The call of an event has ended. Where the program tells less of it now than before, what it told before counts.
-    fn end_call(&mut self, event: &mut Event) {
+    fn end_call(&mut self, event: &mut ProgramEvent) {
         let Some(session) = self.sessions.iter_mut().find(|known| known.id == event.session) else { return };
         let Some(call) = &mut event.call else { return };
         let Some(at) = session.open.iter().position(|(_, open)| is_same(open, call)) else { return };
@@ -187,25 +187,25 @@ impl Memory {
     }
 
     /// The ends of calls that nobody will tell: their session rests, so none of them is under way any more.
-    fn left_open(&mut self, event: &Event, speech: &Speech) -> Vec<Event> {
+    fn left_open(&mut self, event: &ProgramEvent, speech: &HookProtocol) -> Vec<ProgramEvent> {
         let Some(session) = self.find(&event.session).filter(|_| event.lasting) else { return Vec::new() };
         let open = std::mem::take(&mut session.open);
         session.ended.extend(open.iter().map(|(_, call)| call.id.clone()));
         trim(&mut session.ended);
-        let end = |(agent, call): (Option<String>, Call)| {
-            let call = Call { ending: Ending::Failed(UNSAID.to_owned()), ..call };
-            Event { agent, call: Some(call), ..implied(event, speech, Moment::AfterTool) }
+        let end = |(agent, call): (Option<String>, ReportedCall)| {
+            let call = ReportedCall { ending: CallEnding::Failed(UNSAID.to_owned()), ..call };
+            ProgramEvent { agent, call: Some(call), ..implied_event(event, speech, EventKind::AfterTool) }
         };
         open.into_iter().map(end).collect()
     }
 
     /// What a session's end brings with it. Then it is no longer known.
-    fn end_session(&mut self, event: &Event, speech: &Speech) -> Vec<Event> {
+    fn end_session(&mut self, event: &ProgramEvent, speech: &HookProtocol) -> Vec<ProgramEvent> {
         let mut before = self.left_open(event, speech);
         if let Some(at) = self.sessions.iter().position(|known| known.id == event.session) {
             let mut session = self.sessions.remove(at);
             if session.busy && event.lasting {
-                let mut end = implied(event, speech, Moment::AfterAgent);
+                let mut end = implied_event(event, speech, EventKind::AfterAgent);
                 session.end_turn(&mut end);
                 before.push(end);
             }
@@ -216,7 +216,7 @@ impl Memory {
 
 impl Session {
     /// The agent has done its work for now: what it said, and what it called, where the program does not tell.
-    fn end_turn(&mut self, event: &mut Event) {
+    fn end_turn(&mut self, event: &mut ProgramEvent) {
         self.busy = false;
         let (response, tools) = (self.response.take(), std::mem::take(&mut self.tools));
         event.response = event.response.take().or(response);
@@ -232,23 +232,23 @@ impl Session {
 }
 
 /// An event that nobody told of, because it follows from another.
-fn implied(event: &Event, speech: &Speech, moment: Moment) -> Event {
-    Event {
+fn implied_event(event: &ProgramEvent, speech: &HookProtocol, moment: EventKind) -> ProgramEvent {
+    ProgramEvent {
         name: speech.name_of(moment),
         moment: Some(moment),
         session: event.session.clone(),
         cwd: event.cwd.clone(),
         lasting: event.lasting,
         unheard: true,
-        ..Event::default()
+        ..ProgramEvent::default()
     }
 }
 
-fn is_same(open: &Call, told: &Call) -> bool {
+fn is_same(open: &ReportedCall, told: &ReportedCall) -> bool {
     open.id == told.id || told.other_id.as_ref() == Some(&open.id)
 }
 
-fn bounded(mut text: String) -> String {
+fn truncate(mut text: String) -> String {
     if text.len() > MAX_RESPONSE {
         text.truncate(text.floor_char_boundary(MAX_RESPONSE));
     }

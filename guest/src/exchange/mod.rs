@@ -1,6 +1,6 @@
 //! One event of an agent program, from its payload to the answer in the program's own words.
 //!
-//! The order of things around a call stands here and nowhere else:
+//! The order of things around a call is here and nowhere else:
 //!
 //! | moment | what happens, in this order |
 //! | --- | --- |
@@ -20,13 +20,13 @@ mod wording;
 
 use serde_json::{Map, Value};
 
-use self::asked::{Asked, Stage};
-use self::memory::{Course, Memory};
+use self::asked::{Exchange, ExchangeStage};
+use self::memory::{Course, SessionMemory};
 use crate::augment::{Answer as Found, Finding, TOTAL_MS};
 use crate::confine::wrapping;
 use crate::engine::{Command, Input, Order, Turn};
 use crate::gate::Gate;
-use crate::programs::{self, Answer, Event, Moment, Program, Speech, derived_id, salvage};
+use crate::programs::{self, AgentProgram, EventKind, HookAnswer, HookProtocol, ProgramEvent, derived_id, recover_event};
 
 /// A longer payload is not read.
 pub const MAX_PAYLOAD: usize = 48 << 20;
@@ -34,7 +34,7 @@ pub const MAX_PAYLOAD: usize = 48 << 20;
 /// At most this many exchanges wait at the same time; no program has more calls under way.
 const MAX_WAITING: usize = 1_024;
 
-/// An answer in a program's own words.
+/// An answer in a program's own format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
     /// What the host passes on; may be empty.
@@ -43,7 +43,7 @@ pub struct Reply {
     pub refused: Option<String>,
 }
 
-/// What comes of a payload.
+/// The result of a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// The answer.
@@ -55,8 +55,8 @@ pub enum Progress {
 /// The exchanges that wait for hooks or lookups, in the order in which they came, and what is known of their sessions.
 #[derive(Default)]
 pub struct Exchanges {
-    waiting: Vec<Asked>,
-    memory: Memory,
+    waiting: Vec<Exchange>,
+    memory: SessionMemory,
 }
 
 impl Exchanges {
@@ -64,18 +64,18 @@ impl Exchanges {
     pub fn respond(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
         let Some((program, speech)) = speaking(program) else { return Progress::Answered(unknown_program(program)) };
         let mut event = read(speech, named, payload);
-        if event.moment() == Moment::Other {
+        if event.moment() == EventKind::Other {
             return Progress::Answered(silence(speech));
         }
         if let Some(why) = &event.fault {
             gate.ports().fail(why);
-            let refused = (event.moment() == Moment::BeforeTool).then(|| Answer::Deny(wording::not_understood(why)));
-            return Progress::Answered(refused.map_or_else(|| silence(speech), |answer| worded(speech, &event, answer)));
+            let refused = (event.moment() == EventKind::BeforeTool).then(|| HookAnswer::Deny(wording::not_understood(why)));
+            return Progress::Answered(refused.map_or_else(|| silence(speech), |answer| encode_reply(speech, &event, answer)));
         }
         if self.waiting.len() >= MAX_WAITING {
             let why = format!("more than {MAX_WAITING} calls are waiting");
             gate.ports().fail(&why);
-            return Progress::Answered(faulty(speech, &event, &why, gate.lets_faults_pass()));
+            return Progress::Answered(reply_to_fault(speech, &event, &why, gate.lets_faults_pass()));
         }
         if event.repeats && !self.memory.is_open(&event) && !is_under_way(gate, &event) {
             return Progress::Answered(silence(speech));
@@ -84,23 +84,23 @@ impl Exchanges {
             Course::Ignored => return Progress::Answered(silence(speech)),
             Course::After(before) => before,
         };
-        let resumes = before.iter().any(|event| event.moment() == Moment::SessionStart);
+        let resumes = before.iter().any(|event| event.moment() == EventKind::SessionStart);
         for event in before {
-            let mut asked = Asked::new(program, speech, event, gate.next_number());
+            let mut asked = Exchange::new(program, speech, event, gate.next_number());
             asked.is_implied = true;
             self.begin(gate, asked);
         }
         // The memory may know that there is nothing to tell.
-        if event.moment() == Moment::Other {
+        if event.moment() == EventKind::Other {
             return Progress::Answered(silence(speech));
         }
-        let mut asked = Asked::new(program, speech, event, gate.next_number());
+        let mut asked = Exchange::new(program, speech, event, gate.next_number());
         asked.resumes = resumes;
         self.begin(gate, asked)
     }
 
     /// Begins an exchange, unless an earlier one has to end first.
-    fn begin(&mut self, gate: &mut Gate, mut asked: Asked) -> Progress {
+    fn begin(&mut self, gate: &mut Gate, mut asked: Exchange) -> Progress {
         if !self.waiting.iter().any(|earlier| asked.waits_for(earlier))
             && let Some(answer) = self.start(gate, &mut asked)
         {
@@ -111,23 +111,23 @@ impl Exchanges {
         Progress::Waiting(number)
     }
 
-    fn start(&mut self, gate: &mut Gate, asked: &mut Asked) -> Option<Answer> {
+    fn start(&mut self, gate: &mut Gate, asked: &mut Exchange) -> Option<HookAnswer> {
         let moment = asked.event.moment();
-        if moment == Moment::Prompt {
+        if moment == EventKind::Prompt {
             asked.told.extend(self.memory.messages(&asked.event.session));
         }
-        // A prompt that is put together may still go to another model, where the program tells when one is asked.
-        let asks_model = !asked.speech.name_of(Moment::BeforeModel).is_empty();
-        if moment == (if asks_model { Moment::BeforeModel } else { Moment::Prompt }) {
+        // A prompt that is being built may still go to another model, where the program tells when one is asked.
+        let asks_model = !asked.speech.name_of(EventKind::BeforeModel).is_empty();
+        if moment == (if asks_model { EventKind::BeforeModel } else { EventKind::Prompt }) {
             self.memory.mark_told(&asked.event.session);
         }
         asked.begin(gate)
     }
 
     /// The answer of an exchange, in the program's own words.
-    fn end(&mut self, mut asked: Asked, answer: Answer) -> Reply {
+    fn end(&mut self, mut asked: Exchange, answer: HookAnswer) -> Reply {
         let session = &asked.event.session;
-        if let (Answer::Deny(_), Some(call)) = (&answer, &asked.event.call) {
+        if let (HookAnswer::Deny(_), Some(call)) = (&answer, &asked.event.call) {
             self.memory.withdraw(session, &call.id);
         }
         self.memory.keep(session, std::mem::take(&mut asked.kept));
@@ -155,7 +155,7 @@ impl Exchanges {
             turn.commands.extend(more.commands);
             turn.next_deadline_ms = more.next_deadline_ms;
         }
-        let deadlines = self.waiting.iter().filter_map(Asked::deadline);
+        let deadlines = self.waiting.iter().filter_map(Exchange::deadline);
         turn.next_deadline_ms = deadlines.chain(turn.next_deadline_ms).min();
         turn
     }
@@ -167,16 +167,16 @@ impl Exchanges {
         let said = gate.take_hook_answers();
         let mut has_begun = false;
         for mut asked in std::mem::take(&mut self.waiting) {
-            let answer = if matches!(asked.stage, Stage::Queue) {
+            let answer = if matches!(asked.stage, ExchangeStage::Queue) {
                 if self.waiting.iter().any(|earlier| asked.waits_for(earlier)) {
                     None
                 } else {
                     has_begun = true;
                     self.start(gate, &mut asked)
                 }
-            } else if matches!(asked.stage, Stage::Restore(_)) {
+            } else if matches!(asked.stage, ExchangeStage::Restore(_)) {
                 let answer = asked.restore(gate, now_ms, commands);
-                has_begun |= !matches!(asked.stage, Stage::Restore(_));
+                has_begun |= !matches!(asked.stage, ExchangeStage::Restore(_));
                 answer
             } else {
                 let hooks = said.iter().find(|(number, _)| *number == asked.number).map(|(_, answer)| answer);
@@ -197,10 +197,10 @@ impl Exchanges {
     }
 }
 
-impl Asked {
+impl Exchange {
     /// Takes in the answer to a lookup of its own.
     fn take_found(&mut self, command: u64, answer: &Found) {
-        if let Stage::Lookups { open, found, .. } = &mut self.stage
+        if let ExchangeStage::Lookups { open, found, .. } = &mut self.stage
             && let Some(at) = open.iter().position(|(id, _)| *id == Some(command))
         {
             let (_, lookup) = open.remove(at);
@@ -210,31 +210,31 @@ impl Asked {
 
     /// Takes in how a command of its own ended.
     fn take_ended(&mut self, input: &Input) {
-        if let Stage::Restore(restoring) = &mut self.stage {
+        if let ExchangeStage::Restore(restoring) = &mut self.stage {
             restoring.take(input);
         }
     }
 
     /// Goes on with what is taken back, and then with the hooks.
-    fn restore(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> Option<Answer> {
-        let Stage::Restore(restoring) = &mut self.stage else { return None };
+    fn restore(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> Option<HookAnswer> {
+        let ExchangeStage::Restore(restoring) = &mut self.stage else { return None };
         if !restoring.go_on(gate, now_ms, commands) {
             return None;
         }
-        if let Stage::Restore(restoring) = std::mem::replace(&mut self.stage, Stage::Hooks) {
+        if let ExchangeStage::Restore(restoring) = std::mem::replace(&mut self.stage, ExchangeStage::Hooks) {
             self.told.extend(restoring.into_faults());
         }
         self.announce(gate)
     }
 
     /// Goes on as far as it can; gives the answer once there is one.
-    fn go_on(&mut self, gate: &mut Gate, now_ms: u64, hooks: Option<&Value>, commands: &mut Vec<Command>) -> Option<Answer> {
-        if let (Stage::Hooks, Some(said)) = (&self.stage, hooks)
-            && let Some(answer) = self.hooks_said(gate, said)
+    fn go_on(&mut self, gate: &mut Gate, now_ms: u64, hooks: Option<&Value>, commands: &mut Vec<Command>) -> Option<HookAnswer> {
+        if let (ExchangeStage::Hooks, Some(said)) = (&self.stage, hooks)
+            && let Some(answer) = self.take_hooks_answer(gate, said)
         {
             return Some(answer);
         }
-        let Stage::Lookups { open, found, until } = &mut self.stage else { return None };
+        let ExchangeStage::Lookups { open, found, until } = &mut self.stage else { return None };
         let due = *until.get_or_insert_with(|| now_ms.saturating_add(u64::from(TOTAL_MS)));
         for (id, lookup) in open.iter_mut().filter(|(id, _)| id.is_none()) {
             let command = gate.next_number();
@@ -258,46 +258,46 @@ impl Asked {
 
     fn deadline(&self) -> Option<u64> {
         match &self.stage {
-            Stage::Lookups { until, .. } => *until,
-            Stage::Restore(restoring) => restoring.deadline(),
-            Stage::Queue | Stage::Hooks => None,
+            ExchangeStage::Lookups { until, .. } => *until,
+            ExchangeStage::Restore(restoring) => restoring.deadline(),
+            ExchangeStage::Queue | ExchangeStage::Hooks => None,
         }
     }
 }
 
 /// Whether the gate remembers the call of an event as one that may be running.
-fn is_under_way(gate: &Gate, event: &Event) -> bool {
+fn is_under_way(gate: &Gate, event: &ProgramEvent) -> bool {
     event.call.as_ref().is_some_and(|call| gate.is_under_way(&event.session, &call.id))
 }
 
 /// The program of a name, if it speaks to hooks.
-fn speaking(name: &str) -> Option<(&'static Program, &'static Speech)> {
+fn speaking(name: &str) -> Option<(&'static AgentProgram, &'static HookProtocol)> {
     let program = programs::named(name)?;
     Some((program, program.speech.as_ref()?))
 }
 
 /// Reads a payload, also one that cannot be read.
-pub(crate) fn read(speech: &Speech, named: Option<&str>, payload: &[u8]) -> Event {
+pub(crate) fn read(speech: &HookProtocol, named: Option<&str>, payload: &[u8]) -> ProgramEvent {
     let mut event = match serde_json::from_slice(payload) {
         Ok(payload) => (speech.read)(payload, named),
-        Err(why) => salvage(speech, payload, named, &why),
+        Err(why) => recover_event(speech, payload, named, &why),
     };
     if payload.len() > MAX_PAYLOAD {
         event.fault = Some(format!("the payload is longer than {} MiB", MAX_PAYLOAD >> 20));
     }
-    if event.moment == Some(Moment::AfterTool) {
-        uncover(&mut event);
+    if event.moment == Some(EventKind::AfterTool) {
+        restore_command(&mut event);
     }
     // What does not even say what it is may be a call.
     if event.fault.is_some() && event.moment.is_none() {
-        (event.name, event.moment) = (speech.name_of(Moment::BeforeTool), Some(Moment::BeforeTool));
+        (event.name, event.moment) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
     }
     event
 }
 
 /// Puts the command back that was told before a call, where the program tells of the one that ran it confined.
-fn uncover(event: &mut Event) {
-    let Event { session, call: Some(call), .. } = event else { return };
+fn restore_command(event: &mut ProgramEvent) {
+    let ProgramEvent { session, call: Some(call), .. } = event else { return };
     let is_derived = call.id == derived_id(session, &call.tool, &call.args);
     let Some(fields) = call.args.as_object_mut() else { return };
     let mut is_changed = false;
@@ -335,43 +335,46 @@ pub fn silence_of(program: &str) -> &'static str {
 /// The answer where there is no gate to ask: for a host on which the component does not even start.
 pub fn fault_reply(program: &str, named: Option<&str>, payload: &[u8], why: &str, lets_pass: bool) -> Reply {
     let Some((_, speech)) = speaking(program) else { return unknown_program(program) };
-    faulty(speech, &read(speech, named, payload), why, lets_pass)
+    reply_to_fault(speech, &read(speech, named, payload), why, lets_pass)
 }
 
 /// What is answered where the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
-fn faulty(speech: &Speech, event: &Event, why: &str, lets_pass: bool) -> Reply {
-    if event.moment() != Moment::BeforeTool || lets_pass {
+fn reply_to_fault(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: bool) -> Reply {
+    if event.moment() != EventKind::BeforeTool || lets_pass {
         return silence(speech);
     }
-    let answer =
-        if (speech.asks)(event) { Answer::Ask(wording::fault(why)) } else { Answer::Deny(wording::fault_without_person(why)) };
-    worded(speech, event, answer)
+    let answer = if (speech.asks)(event) {
+        HookAnswer::Ask(wording::fault(why))
+    } else {
+        HookAnswer::Deny(wording::fault_without_person(why))
+    };
+    encode_reply(speech, event, answer)
 }
 
 /// Nobody would understand an answer, and whoever wired it wrongly should learn that no call passes.
 fn unknown_program(name: &str) -> Reply {
     let known: Vec<&str> = speaking_programs().collect();
-    let why = format!("`{name}` is not a program that Tollgate speaks to; use one of: {}", known.join(", "));
+    let why = format!("`{name}` is not a program that Tollgate supports; use one of: {}", known.join(", "));
     Reply { text: String::new(), refused: Some(why) }
 }
 
-fn silence(speech: &Speech) -> Reply {
+fn silence(speech: &HookProtocol) -> Reply {
     Reply { text: speech.silence.to_owned(), refused: None }
 }
 
 /// An answer in the program's own words.
-fn worded(speech: &Speech, event: &Event, answer: Answer) -> Reply {
+fn encode_reply(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer) -> Reply {
     let refused = match &answer {
-        Answer::Deny(reason) | Answer::Ask(reason) | Answer::Stop(reason) => Some(reason.clone()),
-        Answer::Allow { .. } | Answer::Tell(_) => None,
+        HookAnswer::Deny(reason) | HookAnswer::Ask(reason) | HookAnswer::Stop(reason) => Some(reason.clone()),
+        HookAnswer::Allow { .. } | HookAnswer::Tell(_) => None,
     };
     let text = (speech.answer)(event, answer).map_or_else(|| speech.silence.to_owned(), |answer| answer.to_string());
     Reply { text, refused }
 }
 
 /// An answer with what the person should know beside it, where the program shows it to them.
-fn worded_for_person(speech: &Speech, event: &Event, answer: Answer, known: &str) -> Reply {
-    let mut reply = worded(speech, event, answer);
+fn worded_for_person(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer, known: &str) -> Reply {
+    let mut reply = encode_reply(speech, event, answer);
     if let Some(field) = speech.person.filter(|_| !known.is_empty()) {
         let mut fields = match serde_json::from_str(&reply.text) {
             Ok(Value::Object(fields)) => fields,

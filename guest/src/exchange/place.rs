@@ -16,9 +16,9 @@ const STATE_DIGITS: usize = 32;
 /// No path has more folders.
 const MAX_DEPTH: usize = 512;
 
-/// Where the host stands.
+/// The environment of the host.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct HostEnvironment {
     /// The current folder, absolute.
     pub cwd: String,
     /// The folder that holds one folder of state for each workspace.
@@ -27,8 +27,8 @@ pub struct Surroundings {
     pub variables: Vec<(String, String)>,
 }
 
-/// A look at an absolute path: where it leads once every link is followed, if a folder stands there.
-pub type Look<'l> = dyn Fn(&str) -> Option<String> + 'l;
+/// Resolves an absolute path: where it leads once every link is followed, if a folder is there.
+pub type ResolveFolder<'l> = dyn Fn(&str) -> Option<String> + 'l;
 
 /// The variables in which a program tells where its project is.
 pub fn variables(program: &str) -> &'static [&'static str] {
@@ -41,8 +41,8 @@ pub fn locate(
     program: &str,
     event: Option<&str>,
     payload: &[u8],
-    surroundings: &Surroundings,
-    look: &Look<'_>,
+    surroundings: &HostEnvironment,
+    look: &ResolveFolder<'_>,
 ) -> Option<String> {
     let speech = programs::named(program)?.speech.as_ref()?;
     let told = super::read(speech, event, payload);
@@ -52,7 +52,7 @@ pub fn locate(
 }
 
 /// The workspace that governs work in the first of several folders that is governed.
-pub fn governing<'f>(starts: impl Iterator<Item = &'f str>, state: Option<&str>, look: &Look<'_>) -> Option<String> {
+pub fn governing<'f>(starts: impl Iterator<Item = &'f str>, state: Option<&str>, look: &ResolveFolder<'_>) -> Option<String> {
     let starts: Vec<String> = starts.map(|start| look(start).unwrap_or_else(|| start.to_owned())).collect();
     let nearest = |governs: &dyn Fn(&str) -> bool| {
         starts.iter().find_map(|start| ancestors(start).find(|folder| governs(folder)).map(str::to_owned))
@@ -95,14 +95,14 @@ fn is_absolute(folder: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn located(folders: &[&str], payload: &str, surroundings: &Surroundings) -> Option<String> {
+    fn located(folders: &[&str], payload: &str, surroundings: &HostEnvironment) -> Option<String> {
         let look = |path: &str| folders.contains(&path).then(|| path.to_owned());
         locate("claude-code", None, payload.as_bytes(), surroundings, &look)
     }
 
     #[test]
     fn the_nearest_governance_counts_whatever_lies_between() {
-        let at = |cwd: &str| Surroundings { cwd: cwd.to_owned(), ..Surroundings::default() };
+        let at = |cwd: &str| HostEnvironment { cwd: cwd.to_owned(), ..HostEnvironment::default() };
         let payload = |cwd: &str| format!(r#"{{"hook_event_name":"PreToolUse","session_id":"s","cwd":"{cwd}"}}"#);
         let folders = ["/w/.orchestration", "/w/sub/.git", "/w/sub/deep", "/w/inner/.orchestration"];
         let found = |cwd: &str| located(&folders, &payload(cwd), &at("/elsewhere"));
@@ -123,7 +123,7 @@ mod tests {
     fn what_was_governed_is_known() {
         let state = format!("/state/{}", state_name("/gone"));
         let surroundings =
-            Surroundings { cwd: "/gone/sub".to_owned(), state: Some("/state".to_owned()), ..Surroundings::default() };
+            HostEnvironment { cwd: "/gone/sub".to_owned(), state: Some("/state".to_owned()), ..HostEnvironment::default() };
         assert_eq!(located(&[&state], "{}", &surroundings).as_deref(), Some("/gone"));
         // The same as the hosts name it.
         assert_eq!(state_name("/work space/a"), "602e79202365cbd9b66a1fd2fd657617");

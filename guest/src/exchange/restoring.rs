@@ -1,10 +1,10 @@
-//! Changes beside a scope that are taken back once the confined command that made them has ended.
+//! Restores files that a confined command changed outside its scope, once the command has ended.
 //!
 //! The program that confined the command takes them back: `tollgate trace revert ENTRY --restoring`, one after the other, each with a
 //! [permit](permit) that stands for the person who is asked elsewhere. What could not be taken back is told; the ledger has it as FAIL.
 
 use crate::confine::{permit, wrapping};
-use crate::engine::{Command, Ending, Input, Order, Surroundings};
+use crate::engine::{Command, Input, Order, RunEnding, RunEnvironment};
 use crate::gate::Gate;
 
 /// How long it may take altogether.
@@ -52,11 +52,11 @@ impl Restoring {
         let Input::Ended { command, ending } = input else { return };
         let Some((_, entry)) = self.under_way.take_if(|(under_way, _)| under_way == command) else { return };
         let why = match ending {
-            Ending::Exited { code: Some(0), .. } => return,
-            Ending::Exited { stderr, .. } => stderr.lines().last().unwrap_or("it ended with an error").to_owned(),
-            Ending::Failed(why) => why.clone(),
-            Ending::Missing | Ending::Changed(_) => format!("`{}` is not there any more", self.program),
-            Ending::Canceled => "it was called off".to_owned(),
+            RunEnding::Exited { code: Some(0), .. } => return,
+            RunEnding::Exited { stderr, .. } => stderr.lines().last().unwrap_or("it ended with an error").to_owned(),
+            RunEnding::Failed(why) => why.clone(),
+            RunEnding::Missing | RunEnding::Changed(_) => format!("`{}` no longer exists", self.program),
+            RunEnding::Canceled => "it was canceled".to_owned(),
         };
         self.faults.push(fault(&entry, &why));
     }
@@ -98,11 +98,11 @@ impl Restoring {
     fn order(&self, entry: &str) -> Order {
         let argv = [self.program.as_str(), "trace", "revert", entry, "--restoring"].map(str::to_owned).to_vec();
         let inherit = VARIABLES.map(str::to_owned).to_vec();
-        let surroundings = Surroundings { inherit, output_bytes: MAX_OUTPUT, ..Surroundings::default() };
-        Order::Run { argv, stdin: String::new(), copy: None, surroundings }
+        let surroundings = RunEnvironment { inherit, output_bytes: MAX_OUTPUT, ..RunEnvironment::default() };
+        Order::Run { argv, stdin: String::new(), copy: None, surroundings, confine: None }
     }
 }
 
 fn fault(entry: &str, why: &str) -> String {
-    format!("Tollgate: the change of entry {entry} was not taken back: {why}; have a person run `tollgate trace revert {entry}`")
+    format!("Tollgate: the change of entry {entry} was not reverted: {why}; have a person run `tollgate trace revert {entry}`")
 }

@@ -1,4 +1,4 @@
-//! Refusals as a model and a person read them, between the words of others.
+//! The wording of refusals for models and people.
 
 /// A reason and its code.
 pub(super) fn reason(reason: &str, code: &str) -> String {
@@ -7,7 +7,7 @@ pub(super) fn reason(reason: &str, code: &str) -> String {
 
 /// A reason to ask a person, where nobody can be asked.
 pub(super) fn without_person(why: &str) -> String {
-    format!("{why}; nobody can be asked here, so it does not run: let a person run it")
+    format!("{why}; there is nobody to ask here, so it does not run; let a person run it")
 }
 
 /// A payload that cannot be understood.
@@ -26,8 +26,18 @@ pub(super) fn fault_without_person(why: &str) -> String {
 }
 
 /// A hook that stopped something without saying why.
-pub(super) const HOOK_STOPPED: &str = "a hook stopped it and did not say why";
+pub(super) const HOOK_STOPPED: &str = "a hook stopped it without giving a reason";
 
 /// A command that was to run confined, and whose call has no place for that.
 pub(super) const NOT_CONFINED: &str =
-    "Tollgate: the command has to run confined, and the call has no place to say so; run it as a plain command (gate_fault)";
+    "Tollgate: the command has to run confined, and the call has no way to request that; run it as a plain command (gate_fault)";
+
+/// A hook that wants other arguments, which a program cannot be given.
+pub(super) fn other_arguments(program: &str, wanted: &str) -> String {
+    format!(
+        "a hook changes the arguments of this call to {wanted}, and {program} cannot be given others; make the call with these"
+    )
+}
+
+/// Why a call does not run that a hook has changed: another one runs instead.
+pub(super) const REWRITTEN: &str = "a hook changed its arguments";

@@ -1,4 +1,4 @@
-//! Sessions that have not selected an intent: they take the workspace's default, or the only one that is open.
+//! Sessions that have not selected an intent take the workspace's default, or the only open one.
 
 use std::rc::Rc;
 
@@ -7,25 +7,19 @@ use crate::config::{Config, Select};
 use crate::intents::file::Intents;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, By, Selection};
-use crate::ports::{Facts, FileFault, Kind};
+use crate::ports::{Facts, FileFault, FileKind};
 
 impl Gate {
-    /// The intent that a session works for, given what the host saw of its selection and of the default. A session that has none
-    /// takes one, if there is one to take, and keeps it.
-    pub(super) fn intent_of(
-        &mut self,
-        session: &str,
-        (own, default): (&Facts, &Facts),
-        intents: &Intents,
-        config: &Config,
-    ) -> Option<IntentId> {
+    /// The intent that a session works for, given what the host saw of its selection. A session that has none takes one, if there is
+    /// one to take, and keeps it.
+    pub(super) fn intent_of(&mut self, session: &str, own: &Facts, intents: &Intents, config: &Config) -> Option<IntentId> {
         let current = self.selections.current(session, own.stamp, &self.ports);
-        let has_default = default.kind != Kind::Missing;
-        if !has_default && config.select != Select::Single {
-            return current;
-        }
         let is_open = |id: &IntentId| intents.find(id).is_some_and(|intent| intent.status.is_open());
         if current.as_ref().is_some_and(is_open) {
+            return current;
+        }
+        let has_default = self.has_default();
+        if !has_default && config.select != Select::Single {
             return current;
         }
         let root = selection::root(session, &self.ports);
@@ -39,15 +33,19 @@ impl Gate {
         let since = Some(self.ports.clock.now().to_string());
         let selection = Selection { session: root, intent: Some(intent.clone()), parent: None, by: Some(by), since };
         if let Err(fault) = selection::keep(&selection, &self.ports) {
-            self.ports.warn(&format!("the intent `{intent}` cannot be kept for the session: {fault}"));
+            self.ports.warn(&format!("the intent `{intent}` cannot be saved for the session: {fault}"));
         }
         Some(intent)
     }
 
     /// Whether a session without a selection would take an intent by itself.
     pub(super) fn would_adopt(&mut self) -> bool {
-        let default = self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != Kind::Missing);
-        default || self.settings().select == Select::Single
+        self.has_default() || self.settings().select == Select::Single
+    }
+
+    /// Whether the workspace has a default, which need not be one that can be used.
+    fn has_default(&self) -> bool {
+        self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != FileKind::Missing)
     }
 
     /// Sets the intent that new sessions work for; none takes it away.
@@ -73,9 +71,8 @@ impl Gate {
 
     pub(super) fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {
         let config = self.settings();
-        let facts = self.look(&[selection::question(session), selection::default_question()]);
-        let [own, default] = facts.as_slice() else { return None };
-        let id = self.intent_of(session, (own, default), intents, &config)?;
+        let own = self.look(&[selection::question(session)]).pop()?;
+        let id = self.intent_of(session, &own, intents, &config)?;
         intents.find(&id).cloned()
     }
 }

@@ -1,35 +1,34 @@
-//! After a confined command: what is taken back, and what a model is told that was kept from something.
+//! After a confined command: which changes are reverted, and what the model is told if the kernel denied something.
 
 use super::Gate;
 use super::confined::evidence_key;
-use super::settle::{Outcome, Work, claimed};
+use super::settle::{CallOutcome, Work};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
-use crate::confine::evidence::{self, Evidence};
+use crate::confine::evidence::{self, Evidence, Key};
 use crate::confine::permit;
 use crate::confine::refusal::{advice, tells_of_refusal};
+use crate::inflight::pending::Pending;
 use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
-use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::Pending;
 use crate::programs;
 
 impl Gate {
     fn evidence(&self, call: &ToolCall) -> Option<Evidence> {
-        evidence::of(&call.session, &self.key_of(call), &self.ports)
+        evidence::of(&self.evidence_key(call), &self.ports)
     }
 
-    fn key_of(&self, call: &ToolCall) -> String {
+    fn evidence_key(&self, call: &ToolCall) -> Key {
         evidence_key(call, call::shell_command(call, &self.config.last()).as_ref())
     }
 
     /// Forgets that a call ran confined.
     pub(super) fn forget_evidence(&self, call: &ToolCall) {
-        evidence::forget(&call.session, &self.key_of(call), &self.ports);
+        evidence::forget(&self.evidence_key(call), &self.ports);
     }
 
     /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than
-    /// the scope goes. Elsewhere the command could change nothing, so what changed there is somebody else's. No person is needed for them.
+    /// the scope goes. Elsewhere the command could change nothing, so what changed there is someone else's. No person is needed for them.
     pub(super) fn changes_to_restore(&mut self, work: &Work<'_>, entries: &[Entry]) -> Vec<String> {
         let Some(evidence) = work.pending.confined.then(|| self.evidence(work.call)).flatten() else { return Vec::new() };
         let config = self.config.last();
@@ -48,7 +47,10 @@ impl Gate {
         let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
         let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
         let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
-        if !is_meant || matches!(work.outcome, Outcome::Refused(_) | Outcome::Unknown) || self.evidence(work.call).is_some() {
+        if !is_meant
+            || matches!(work.outcome, CallOutcome::Refused(_) | CallOutcome::Unknown)
+            || self.evidence(work.call).is_some()
+        {
             return None;
         }
         let why = format!(
@@ -56,29 +58,22 @@ impl Gate {
             work.call.tool
         );
         self.ports.warn(&why);
-        let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
-        let entry = Entry {
-            scope_validation: ScopeValidation::Fail,
-            success: work.outcome.is_success(),
-            error: Some(why.clone()),
-            ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
-        };
-        Some((entry, why))
+        Some((self.failure_entry(work, &why), why))
     }
 
     /// What to tell a model whose confined command seems to have been kept from something.
     pub(super) fn kernel_refusal(
         &mut self,
         call: &ToolCall,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
         output: Option<&str>,
         pending: Option<&Pending>,
         ground: &Ground,
     ) -> Option<String> {
         let said = match outcome {
-            Outcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
-            Outcome::Done => output.is_some_and(tells_of_refusal),
-            Outcome::Running | Outcome::Refused(_) | Outcome::Unknown => false,
+            CallOutcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
+            CallOutcome::Done => output.is_some_and(tells_of_refusal),
+            CallOutcome::Running | CallOutcome::Refused(_) | CallOutcome::Unknown => false,
         };
         if !said || !self.evidence(call)?.held {
             return None;
@@ -89,7 +84,7 @@ impl Gate {
             None => self.selected(&call.session, intents),
         };
         Some(match intent {
-            Some(intent) => advice(&call.tool, &intent.to_string(), &file::few(intent.owned_scope.patterns())),
+            Some(intent) => advice(&call.tool, &intent.to_string(), &file::join_first(intent.owned_scope.patterns())),
             None => format!(
                 "`{}` ran confined, and no intent is active, so it could change nothing of the workspace; call select_active_intent first, with one of: {}",
                 call.tool,

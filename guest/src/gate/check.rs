@@ -1,32 +1,33 @@
-//! Before a tool runs: may it?
+//! Rules on a call before the tool runs.
 
 use super::confined::Hold;
 use super::guard::is_open_ended;
-use super::late::Moment;
+use super::late::ComparisonTime;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
 use super::settle::{Remembered, join};
 use super::unrecorded::{may_change, named};
-use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Effect, Extent, Footprint, Operation, Persistence};
-use crate::call::path::{Location, WorkspacePath};
+use super::{Gate, governance_questions, ledger_questions};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
 use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
+use crate::effects::path::{Location, WorkspacePath};
+use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
+use crate::extensions::{self, store};
+use crate::inflight::late;
+use crate::inflight::rulings::{self, Past};
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
-use crate::ledger::late;
-use crate::ledger::rulings::{self, Past};
 use crate::ports::{Ports, Question};
 use crate::ruling::{Code, Ruling, Verdict};
 use crate::servers::Standing;
 
 /// A ruling reports no more effects than this; all of them are judged.
-const MOST_REPORTED: usize = 1_000;
+const MAX_REPORTED: usize = 1_000;
 
 impl Gate {
     /// Rules on one call. What it allows to change is remembered until the call is settled.
@@ -36,49 +37,50 @@ impl Gate {
 
     /// The same where a host can hold a command to its scope.
     pub fn check_on(&mut self, call: &ToolCall, capability: Capability) -> Ruling {
-        self.enter_again();
-        let mut questions: Vec<Question> = bearings().into();
+        self.retry_ledger();
+        let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
-        questions.extend(guarded::questions());
-        let whose = questions.len();
-        questions.extend([late::question(), selection::question(&call.session), selection::default_question()]);
+        questions.extend([late::question(), selection::question(&call.session)]);
+        let extensions = questions.len();
+        questions.extend(extensions::questions());
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
         let mut config = self.config.last();
         let mut footprint = self.governed.then(|| self.footprint(call, &config));
-        questions.extend(about(footprint.as_ref()));
+        questions.extend(questions_about(footprint.as_ref(), capability));
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
         let is_governed = !matches!(governance, Governance::None);
-        let notice = self.watch_ledger(is_governed, facts.get(3..5).unwrap_or_default());
+        let notice = self.recorder.watch(is_governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         if !is_governed {
-            return told(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
+            return with_notice(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
+        self.refresh_extensions(facts.get(extensions..own).unwrap_or_default(), &self.config.last());
         if anew || footprint.is_none() {
             config = self.config.last();
             footprint = Some(self.footprint(call, &config));
             facts.truncate(own);
-            let questions = about(footprint.as_ref());
+            let questions = questions_about(footprint.as_ref(), capability);
             if !questions.is_empty() {
                 facts.extend(self.look(&questions));
             }
         }
-        if facts.get(whose).is_some_and(late::is_open) {
-            self.compare_late(Moment::Call);
+        if facts.get(5).is_some_and(late::is_open) {
+            self.compare_late(ComparisonTime::Call);
         }
-        let may_change = footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change));
-        if may_change || capability != Capability::None {
-            self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
-        }
-        let selected = match (&governance, facts.get(whose + 1..own)) {
-            (Governance::By(intents), Some([selection, default])) => {
-                self.intent_of(&call.session, (selection, default), intents, &config)
-            }
-            (_, Some([selection, _])) => self.selections.current(&call.session, selection.stamp, &self.ports),
+        let selected = match (&governance, facts.get(6)) {
+            (Governance::By(intents), Some(selection)) => self.intent_of(&call.session, selection, intents, &config),
+            (_, Some(selection)) => self.selections.current(&call.session, selection.stamp, &self.ports),
             _ => None,
         };
-        let facts = facts.get(own..).unwrap_or_default();
+        let mut facts = facts.get(own..).unwrap_or_default();
+        if needs_guarded(footprint.as_ref(), capability)
+            && let Some((home, others)) = facts.split_first()
+        {
+            self.guarded.refresh(home, &self.ports);
+            facts = others;
+        }
         let footprint = footprint.unwrap_or_else(|| Ok(Footprint::default()));
         let scope = match (&governance, selected.as_ref()) {
             (Governance::By(intents), Some(selected)) => intents.find(selected).map(|intent| &intent.owned_scope),
@@ -104,6 +106,11 @@ impl Gate {
             (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
                 persons_command(command, effects)
             }
+            (_, Ok(effects)) if effects.known.iter().any(|effect| store::is_at(effect.location.as_str())) => {
+                let reason =
+                    "the file holds secrets that a person keeps for extensions; no agent may look at it. Go on without it";
+                Ruling::deny(Code::ControlFile, reason, effects.known)
+            }
             (Governance::By(intents), Ok(effects)) => {
                 let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
                 self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config, hold.as_ref())
@@ -114,7 +121,7 @@ impl Gate {
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
         if let Some(hold) = hold.as_ref().filter(|_| ruling.verdict != Verdict::Deny) {
-            self.prepare(call, owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
+            self.prepare(owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
         }
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);
@@ -127,8 +134,8 @@ impl Gate {
         } else if changes && !is_ruled {
             rulings::note(named(call), Past::Passed, self.ports.clock.now(), &self.ports);
         }
-        ruling.effects.truncate(MOST_REPORTED);
-        told(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
+        ruling.effects.truncate(MAX_REPORTED);
+        with_notice(ruling, notice.into_iter().chain(self.notices.take()).reduce(join))
     }
 
     /// What a call does. A tool of an MCP server that nobody knows is looked up in the user's own settings: few calls are of such a
@@ -139,7 +146,9 @@ impl Gate {
         if !found.unfamiliar {
             return Ok(found);
         }
-        match Standing::of(call, &self.ports) {
+        let asked = call::server_tool(call);
+        let standing = asked.map_or(Standing::Unknown, |asked| Standing::of(&asked, call.host.as_deref(), &self.ports));
+        match standing {
             Standing::Unknown => Ok(found),
             standing => call::footprint(call, standing, config, workspace),
         }
@@ -167,7 +176,7 @@ impl Gate {
         };
         scratch.keep(&call.session, &self.ports);
         let now = self.ports.clock.now();
-        let mut fault = self.own_fault(config);
+        let mut fault = self.recorder.strict_fault(config);
         // A person may take longer to decide than a lease lasts.
         if ruling.verdict == Verdict::Allow
             && fault.is_none()
@@ -185,7 +194,7 @@ impl Gate {
         let open_ended = is_open_ended(&ruling.effects, unknown);
         let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
-            fault = Some(format!("the call cannot be remembered until it is done: {why}"));
+            fault = Some(format!("the call cannot be recorded until it is done: {why}"));
         }
         match fault {
             Some(why) if config.strict || self.asks_on_fault() => {
@@ -214,16 +223,23 @@ impl Gate {
 }
 
 /// A ruling with something to say beside it.
-fn told(ruling: Ruling, notice: Option<String>) -> Ruling {
+fn with_notice(ruling: Ruling, notice: Option<String>) -> Ruling {
     let Some(notice) = notice else { return ruling };
     let reason = if ruling.reason.is_empty() { notice } else { format!("{}; besides, {notice}", ruling.reason) };
     Ruling { reason, ..ruling }
 }
 
-/// What to ask about a call's own paths.
-fn about(footprint: Option<&Result<Footprint, CallFault>>) -> Vec<Question> {
+/// What to ask about a call's own paths, and first about what is guarded, where that counts.
+fn questions_about(footprint: Option<&Result<Footprint, CallFault>>, capability: Capability) -> Vec<Question> {
     let touches = footprint.and_then(|footprint| footprint.as_ref().ok()).map_or(&[][..], |footprint| &footprint.touches);
-    touches.iter().map(resolve::question).collect()
+    let guarded = needs_guarded(footprint, capability).then(guarded::question);
+    guarded.into_iter().chain(touches.iter().map(resolve::question)).collect()
+}
+
+/// Whether a call has to know what governs the gate: one that only reads does not.
+fn needs_guarded(footprint: Option<&Result<Footprint, CallFault>>, capability: Capability) -> bool {
+    let may_change = |footprint: &Result<Footprint, CallFault>| footprint.as_ref().is_ok_and(may_change);
+    footprint.is_some_and(|footprint| capability != Capability::None || may_change(footprint))
 }
 
 /// What cannot be understood is denied.
@@ -240,8 +256,8 @@ fn refusal(fault: &CallFault) -> Ruling {
 /// intents can be read or not. The reason is read by an agent, and must not sound as if it should run the command.
 fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling {
     let reason = format!(
-        "`{command}` changes what governs this session, which is for a person to do and not for an agent; it was not run, and \
-         there is no way around that. Go on without it; if the work cannot go on, say so to the person you work for"
+        "`{command}` changes what governs this session, which only a person may do; it was not run, and there is no way around \
+         that. Continue without it; if you cannot continue, tell the person you work for"
     );
     Ruling::deny(Code::ControlFile, reason, effects.map(|effects| effects.known).unwrap_or_default())
 }
@@ -250,7 +266,7 @@ fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling
 fn ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
     let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
     if config.strict && !harmless {
-        let reason = format!("{why}; the settings are strict, so nothing changes until a person has put it right");
+        let reason = format!("{why}; the settings are strict, so nothing may change until a person has fixed it");
         return Ruling::deny(Code::IntentsUnreadable, reason, effects.map(|effects| effects.known).unwrap_or_default());
     }
     let reason = format!("governance is off: {why}");
@@ -301,7 +317,7 @@ fn judge(
         return Ruling::deny(Code::IntentClosed, reason, effects);
     }
     if let Some((code, reason)) =
-        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect, beside))
+        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| scope_violation(intent, effect, beside))
     {
         return Ruling::deny(code, reason, effects);
     }
@@ -333,8 +349,8 @@ fn judge(
 }
 
 /// Why an effect is none of the intent's business.
-fn stray(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
-    // A program is nobody's file; what it changed is seen afterwards.
+fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
+    // A program is not a file in scope; what it changed is detected afterwards.
     if effect.operation == Operation::Execute {
         return None;
     }
@@ -345,7 +361,7 @@ fn stray(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code,
         (None, Extent::Tree) => format!("anything in `{path}` may change, and it"),
         (None, _) => format!("`{path}`"),
     };
-    let scope = || file::few(intent.owned_scope.patterns());
+    let scope = || file::join_first(intent.owned_scope.patterns());
     let reach = match &effect.location {
         location if beside.guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
@@ -363,7 +379,7 @@ fn stray(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code,
         }
         Reach::Control if effect.extent == Extent::Tree => {
             let reason = format!(
-                "anything in `{path}` may change, also what governs the gate itself, which is no agent's to change; name the files, or let a person do it"
+                "anything in `{path}` may change, including what governs the gate itself, which an agent may not change; name the files, or let a person do it"
             );
             Some((Code::ControlFile, reason))
         }
@@ -372,7 +388,7 @@ fn stray(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code,
                 Location::Inside(_) => "a person can change it, or an intent whose scope names it literally",
                 Location::Outside(_) => "a person can change it",
             };
-            let reason = format!("`{path}` governs the gate itself and is no agent's to {}; {who}", effect.operation);
+            let reason = format!("`{path}` governs the gate itself, and an agent may not {} it; {who}", effect.operation);
             Some((Code::ControlFile, reason))
         }
     }

@@ -1,27 +1,28 @@
-//! Commands that run confined: what the kernel's hold means for a ruling, and what it is told to hold a command to.
+//! Commands that run confined: how confinement changes a ruling, and the grants given to the kernel.
 
 use std::cell::OnceCell;
 
 use super::check::Beside;
 use super::scratch::Scratch;
-use super::{Gate, bearings};
-use crate::call::effect::{Effect, Footprint, Operation, Unconfinable};
+use super::{Gate, governance_questions};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
+use crate::confine::evidence::{self, Key};
 use crate::confine::wrapping::{self, Wrapping};
-use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is_reached};
+use crate::confine::{self, Answer, Context, Grants, Run, hindrance, is_reached};
+use crate::effects::{Effect, Footprint, Operation, Unconfinable};
+use crate::inflight::pending;
 use crate::intents::file::Governance;
-use crate::intents::guarded::{self, Guarded};
+use crate::intents::guarded::Guarded;
 use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
-use crate::ledger::pending;
+use crate::json::document::Document;
 use crate::ports::{Expectation, Ports, Root};
-use crate::programs::wiring::{Holds, Place};
-use crate::programs::{self, Program};
+use crate::programs::wiring::{Holds, SettingsPlace};
+use crate::programs::{self, AgentProgram, Wiring};
 use crate::ruling::{Code, Ruling};
 use crate::state;
-use crate::wiring::document::Document;
 use serde_json::Value;
 
 /// How the kernel would hold a command.
@@ -33,13 +34,34 @@ pub(super) struct Hold<'a> {
     scratch: Vec<String>,
     /// How the words of the command end.
     words: Vec<String>,
-    /// The name under which whoever runs the command finds what it may change.
-    key: String,
-    /// What it may change, once somebody wants to know.
+    /// What whoever runs the command finds by what it may change.
+    key: Key,
+    /// Whether every command goes through the program that confines, also one that runs as it is.
+    runs_all: bool,
+    /// The grants, computed on demand.
     grants: OnceCell<Grants>,
 }
 
-impl Hold<'_> {
+impl<'a> Hold<'a> {
+    /// How a command of a session would be held.
+    pub(super) fn new(
+        session: &'a str,
+        footprint: &'a Footprint,
+        settings: Confinement,
+        capability: Capability,
+        key: Key,
+    ) -> Self {
+        let (scratch, words) = (Vec::new(), Vec::new());
+        Self { session, capability, settings, footprint, scratch, words, key, runs_all: false, grants: OnceCell::new() }
+    }
+
+    /// What is answered about a command that runs confined.
+    pub(super) fn answer(&self, intent: Option<&Intent>, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> Answer {
+        let Confinement { mode, network, .. } = self.settings;
+        let grants = self.grants(scope, guarded, ports).clone();
+        Answer { run: Run::Confined, mode, network, intent: intent.cloned(), grants, say: None }
+    }
+
     /// What the command may change, given what its intent owns.
     fn grants(&self, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> &Grants {
         self.grants.get_or_init(|| {
@@ -61,7 +83,7 @@ impl Hold<'_> {
         self.settings.mode == Mode::Always
     }
 
-    /// Why the kernel cannot hold the command: somebody else does its work.
+    /// Why the kernel cannot confine the command: something else does its work.
     pub(super) fn done_elsewhere(&self) -> Option<&String> {
         self.footprint.unconfinable.iter().find_map(|why| match why {
             Unconfinable::Elsewhere(why) => Some(why),
@@ -114,14 +136,36 @@ impl Hold<'_> {
     }
 }
 
-/// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known there.
-pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> String {
-    let has_prefix =
-        call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref()?.shell_prefix.as_ref());
-    match (has_prefix, command) {
-        (Some(_), Some(ShellCommand::Text { command, .. })) => evidence::key_of_command(command),
-        _ => call.call.clone(),
+/// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known
+/// there.
+pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> Key {
+    let has_prefix = wiring_of(call).is_some_and(|wiring| wiring.shell_prefix.is_some());
+    match command {
+        Some(ShellCommand::Text { command, .. }) if has_prefix => Key::of_call(&call.session, &evidence::key_of_command(command)),
+        _ => Key::of_call(&call.session, &call.call),
     }
+}
+
+/// How the program of a call is wired.
+fn wiring_of(call: &ToolCall) -> Option<&'static Wiring> {
+    call.host.as_deref().and_then(programs::named)?.wiring.as_ref()
+}
+
+/// A command that a host is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct HostCommand<'a> {
+    /// The session that it runs for.
+    pub session: &'a str,
+    /// The call that the gate has ruled on.
+    pub call: Option<&'a str>,
+    /// The program and its arguments.
+    pub words: &'a [String],
+    /// Where it runs.
+    pub cwd: &'a str,
+    /// What the system can hold it to.
+    pub capability: Capability,
+    /// Why the system cannot hold it, where it cannot.
+    pub why: Option<&'a str>,
 }
 
 impl Gate {
@@ -138,30 +182,43 @@ impl Gate {
         if settings.mode == Mode::Off {
             return None;
         }
-        let scratch = Scratch::of(&call.session, &self.ports);
         let key = evidence_key(call, Some(&command));
+        let runs_all = wiring_of(call).is_some_and(|wiring| wiring.shell_prefix.is_some() || wiring.keeps_shell);
         let words = match command {
             ShellCommand::Text { command, .. } => vec!["-c".to_owned(), command],
             ShellCommand::Words(words) => words,
         };
-        Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, key, grants: OnceCell::new() })
+        let scratch = Scratch::of(&call.session, &self.ports);
+        let hold = Hold::new(&call.session, footprint, settings, capability, key);
+        Some(Hold { scratch, words, runs_all, ..hold })
     }
 
-    /// Keeps what a command may change that is to run confined, for whoever runs it. Whoever runs every command is also told which one
+    /// Saves the grants of a command that is to run confined, for the program that runs it. A program that runs every command is also told which one
     /// runs as it is.
-    pub(super) fn prepare(&self, call: &ToolCall, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
-        if !confined && hold.key == call.call {
-            return;
-        }
-        let (run, grants) = if confined {
+    pub(super) fn prepare(&self, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
+        if confined {
             let scope = intent.map(|intent| &intent.owned_scope);
-            (Run::Confined, hold.grants(scope, &self.guarded, &self.ports).clone())
-        } else {
-            (Run::Plain, Grants::default())
-        };
-        let settings = &hold.settings;
-        let answer = Answer { run, mode: settings.mode, network: settings.network, intent: intent.cloned(), grants, say: None };
-        evidence::prepare(&call.session, &hold.key, hold.words.clone(), &answer, self.ports.clock.now(), &self.ports);
+            self.keep_answer(hold, &hold.answer(intent, scope, &self.guarded, &self.ports));
+        } else if hold.runs_all {
+            let Confinement { mode, network, .. } = hold.settings;
+            let (intent, grants) = (intent.cloned(), Grants::default());
+            self.keep_answer(hold, &Answer { run: Run::Plain, mode, network, intent, grants, say: None });
+        }
+    }
+
+    /// Whether a command that does not run confined goes through the program that confines all the same, so that it runs in a shell of
+    /// its own: in one that goes on after the call, the next command would be in another folder than the gate takes it to be.
+    pub(crate) fn needs_own_shell(&self, call: &ToolCall) -> bool {
+        let keeps_shell = wiring_of(call).is_some_and(|wiring| wiring.keeps_shell);
+        let key = || evidence_key(call, call::shell_command(call, &self.config.last()).as_ref());
+        keeps_shell && evidence::is_prepared(&key(), &self.ports)
+    }
+
+    fn keep_answer(&self, hold: &Hold<'_>, answer: &Answer) {
+        let words = hold.words.iter().cloned().map(Some).collect();
+        // Where that is not possible, the host asks again. A command that runs in a confined one finds the state closed, and the outer one
+        // has told of the call.
+        let _ = evidence::prepare(&hold.key, words, answer, self.ports.clock.now(), &self.ports);
     }
 
     /// The program that runs commands confined; none where this host cannot, or the program is not there.
@@ -170,16 +227,17 @@ impl Gate {
     }
 
     /// Whether a program's settings have it give its commands to the program that runs them confined. A file that says otherwise counts.
-    pub(crate) fn has_shell_prefix(&self, program: &Program) -> bool {
+    pub(crate) fn has_shell_prefix(&self, program: &AgentProgram) -> bool {
         const MAX_BYTES: u64 = 1 << 20;
         let Some(wiring) = &program.wiring else { return false };
-        let Some(prefix) = &wiring.shell_prefix else { return false };
+        // Where nothing confines, settings need not be read.
+        let Some(prefix) = wiring.shell_prefix.as_ref().filter(|_| self.confiner.can()) else { return false };
         let pointer = format!("/env/{}", prefix.variable);
         let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
             let (root, path) = match settings.place {
-                Place::Workspace(path) => (Root::Project, path),
-                Place::Home(path) => (Root::Home, path),
-                Place::Own { .. } => return None,
+                SettingsPlace::Workspace(path) => (Root::Project, path),
+                SettingsPlace::Home(path) => (Root::Home, path),
+                SettingsPlace::Own { .. } => return None,
             };
             let text = self.ports.workspace.read(root, path, MAX_BYTES).ok()?;
             // What cannot be read may say otherwise.
@@ -192,7 +250,12 @@ impl Gate {
 
     /// The arguments of a call whose command runs confined; none where there is nothing that could run it so.
     pub(crate) fn confined_args(&self, call: &ToolCall) -> Option<Value> {
-        let wrapping = Wrapping { program: self.confiner()?, shell: wrapping::SHELL, session: &call.session, call: &call.call };
+        let path = self.confiner()?;
+        let program = match wiring_of(call) {
+            Some(wiring) if wiring.checks_paths => self.confiner.name(&self.ports).unwrap_or(path),
+            _ => path,
+        };
+        let wrapping = Wrapping { program, shell: wrapping::SHELL, session: &call.session, call: &call.call };
         call::with_command(call, &self.config.last(), |command| match command {
             ShellCommand::Text { command, shell } => {
                 Wrapping { shell: shell.as_deref().unwrap_or(wrapping::SHELL), ..wrapping }.text(&command).into()
@@ -210,17 +273,15 @@ impl Gate {
         Confinement::new(&user, &config.confine)
     }
 
-    /// What a command may change that a host is about to run. `why` says why the system cannot hold it, where it cannot.
-    pub fn confine(
-        &mut self,
-        session: &str,
-        call: Option<&str>,
-        command: &[String],
-        cwd: &str,
-        capability: Capability,
-        why: Option<&str>,
-    ) -> Answer {
-        let facts = self.look(&bearings());
+    /// Whether the user has turned confinement off.
+    pub(crate) fn is_confinement_off(&mut self) -> bool {
+        self.confinement(&Config::default()).mode == Mode::Off
+    }
+
+    /// What a command may change that a host is about to run.
+    pub fn confine(&mut self, command: &HostCommand<'_>) -> Answer {
+        let HostCommand { session, call, words, cwd, capability, why } = *command;
+        let facts = self.look(&governance_questions());
         let governance = self.governance_by(&facts);
         if let Some(file) = facts.get(2) {
             self.config.refresh(file, &self.ports);
@@ -244,7 +305,7 @@ impl Gate {
             return plain(None, None);
         }
         // The intent that the call was ruled under, whatever has been selected since.
-        let pending = call.and_then(|call| self.recall(&pending::key(session, call)));
+        let pending = call.and_then(|call| self.recorder.recall(&pending::key(session, call), &self.ports));
         let is_held = pending.as_ref().is_some_and(|pending| pending.confined && pending.open_ended.is_some());
         let intent = match (&intents, pending) {
             (Some(intents), Some(pending)) => intents.find(&pending.intent).cloned(),
@@ -254,7 +315,7 @@ impl Gate {
         let intent = intent.filter(|intent| intent.status.is_open());
         if capability == Capability::None {
             if let Some(call) = call {
-                evidence::mark(session, call, Run::Plain, &self.ports);
+                evidence::mark(&Key::of_call(session, call), Run::Plain, &self.ports);
             }
             let why = why.unwrap_or("this system cannot confine commands");
             if is_held {
@@ -268,22 +329,19 @@ impl Gate {
             let say = self.is_first(session).then(|| format!("commands run unconfined: {why}"));
             return plain(say, intent);
         }
-        self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
-        let footprint = shell::footprint_of_words(command, cwd, &*self.ports.workspace);
-        let grants = confine::grants(&Context {
-            session,
-            scope: intent.as_ref().map(|intent| &intent.owned_scope),
-            settings: &settings,
-            guarded: &self.guarded,
-            scratch: &Scratch::of(session, &self.ports),
-            footprint: &footprint,
-            capability,
-            ports: &self.ports,
-        });
-        let answer = Answer { run: Run::Confined, mode: settings.mode, network: settings.network, intent, grants, say: None };
-        if let Some(call) = call {
-            evidence::prepare(session, call, command.to_vec(), &answer, self.ports.clock.now(), &self.ports);
-            evidence::mark(session, call, Run::Confined, &self.ports);
+        self.guarded.look_up(&self.ports);
+        let footprint = shell::footprint_of_words(words, cwd, &*self.ports.workspace);
+        let key = Key::of_call(session, call.unwrap_or_default());
+        let hold = Hold {
+            scratch: Scratch::of(session, &self.ports),
+            words: words.to_vec(),
+            ..Hold::new(session, &footprint, settings, capability, key)
+        };
+        let scope = intent.as_ref().map(|intent| &intent.owned_scope);
+        let answer = hold.answer(intent.as_ref(), scope, &self.guarded, &self.ports);
+        if call.is_some() {
+            self.keep_answer(&hold, &answer);
+            evidence::mark(&hold.key, Run::Confined, &self.ports);
         }
         answer
     }

@@ -1,4 +1,4 @@
-//! The gate's own part at events: turns and sessions that begin and end.
+//! What the gate itself does when turns and sessions begin and end.
 //!
 //! | event | what the gate does |
 //! | --- | --- |
@@ -8,32 +8,19 @@
 //! | `session_start` | the same as after a turn; what programs kept running for sessions that are over is compared one last time |
 //! | each of them | compares what calls changed that go on |
 
-use serde_json::Value;
-
-use super::late::Moment;
-use super::settle::join;
-use super::{Gate, bearings};
-use crate::call::effect::Persistence;
+use super::late::ComparisonTime;
+use super::{Gate, governance_questions};
 use crate::confine::Confiner;
-use crate::engine::{Input, Order, Turn};
+use crate::effects::Persistence;
+use crate::engine::{Input, Turn};
+use crate::inflight::late;
+use crate::inflight::pending::{self, Over};
 use crate::intents::file::Governance;
-use crate::ledger::late;
-use crate::ledger::pending::{self, Over};
-
-/// What the gate itself has to say about an event, until the answer to it goes out.
-pub(super) struct Owed {
-    /// The number of the question, as the answer bears it.
-    number: u64,
-    notice: String,
-}
-
-/// No more is owed at once: whoever does not fetch an answer does not miss it either.
-const MAX_OWED: usize = 64;
 
 impl Gate {
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
     pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Turn {
-        self.enter_again();
+        self.retry_ledger();
         for input in inputs {
             if let Input::Machine(machine) = input {
                 self.confiner = Confiner::new(machine);
@@ -49,9 +36,20 @@ impl Gate {
         if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
             self.hooks();
         }
+        self.forget_ended(inputs);
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
-        turn.commands.iter_mut().for_each(|command| self.pay(&mut command.order));
-        let again = self.due_in().map(|due| now_ms.saturating_add(due));
+        loop {
+            let refused = self.confine_runs(&mut turn.commands);
+            if refused.is_empty() {
+                break;
+            }
+            // What comes behind them goes on.
+            let more = self.hooks.step(now_ms, &refused, &self.ports);
+            turn.commands.extend(more.commands);
+            turn.next_deadline_ms = more.next_deadline_ms;
+        }
+        turn.commands.iter_mut().for_each(|command| self.notices.add_to(&mut command.order));
+        let again = self.retry_due_in().map(|due| now_ms.saturating_add(due));
         turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();
         turn
     }
@@ -60,16 +58,16 @@ impl Gate {
     pub fn hear(&mut self, event: &str, session: Option<&str>) -> Option<String> {
         let session = session?;
         let moment = match event {
-            "before_agent" => Moment::Call,
-            "after_agent" | "session_start" | "session_end" => Moment::Turn,
+            "before_agent" => ComparisonTime::Call,
+            "after_agent" | "session_start" | "session_end" => ComparisonTime::Turn,
             _ => return None,
         };
-        let mut questions = bearings().to_vec();
+        let mut questions = governance_questions().to_vec();
         questions.push(late::question());
         let facts = self.look(&questions);
         let is_watching = facts.get(3).is_some_and(late::is_open);
         let is_governed = !matches!(self.governance_by(&facts), Governance::None);
-        let is_any_under_way = pending::is_any_under_way(&self.ports) || !self.here.is_empty();
+        let is_any_under_way = pending::is_any_under_way(&self.ports) || self.recorder.unsaved_calls().next().is_some();
         if !is_governed || !is_watching && !is_any_under_way {
             return None;
         }
@@ -83,7 +81,7 @@ impl Gate {
             self.compare_late(moment);
             self.end_watches(event, session);
         }
-        std::mem::take(&mut self.remarks).into_iter().reduce(join)
+        self.notices.take()
     }
 
     /// What an agent program kept running for a session ends with it, and has been compared once more when the next one begins.
@@ -100,24 +98,7 @@ impl Gate {
     }
 
     /// Keeps what the gate has to say about an event until hooks have answered it.
-    pub(crate) fn owe(&mut self, number: u64, notice: Option<String>) {
-        let Some(notice) = notice else { return };
-        if self.owed.len() == MAX_OWED {
-            self.owed.remove(0);
-        }
-        self.owed.push(Owed { number, notice });
-    }
-
-    /// Puts what is owed into an answer, before what hooks say.
-    fn pay(&mut self, order: &mut Order) {
-        let Order::Reply { number, answer, .. } = order else { return };
-        let Some(at) = self.owed.iter().position(|owed| owed.number == *number) else { return };
-        let notice = self.owed.remove(at).notice;
-        let Ok(mut said) = serde_json::from_slice::<Value>(answer) else { return };
-        if let Some(message) = said.get_mut("system_message") {
-            let before = message.as_str().map(str::to_owned);
-            *message = before.into_iter().fold(notice, join).into();
-            *answer = said.to_string().into_bytes();
-        }
+    pub(crate) fn keep_notice(&mut self, number: u64, notice: Option<String>) {
+        self.notices.keep(number, notice);
     }
 }

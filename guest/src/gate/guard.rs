@@ -1,34 +1,34 @@
-//! Two sessions, one file: nobody overwrites what they have not seen, and nobody writes where another is writing.
+//! Prevents lost updates between sessions: stale writes and concurrent writes to one file.
 
 use serde_json::Value;
 
 use super::Gate;
-use super::settle::{hashed, short};
+use super::settle::{digest_question, truncate};
 use crate::call::ToolCall;
-use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
-use crate::call::path::Location;
 use crate::digest::Digest;
-use crate::intents::lease::{Denial, Lease};
-use crate::intents::{lease, seen};
+use crate::effects::path::Location;
+use crate::effects::{Access, Effect, Extent, Footprint, Operation};
+use crate::inflight::lease::{Lease, LeaseDenial};
+use crate::inflight::{lease, seen};
 use crate::ledger::entry::Entry;
 use crate::ledger::reading;
-use crate::ports::{Facts, FileFault, Kind, Question, Timestamp};
+use crate::ports::{Facts, FileFault, FileKind, Question, Timestamp};
 use crate::ruling::{Code, Ruling};
 
 /// Arguments in which a call says what it expects the file to be.
 const EXPECTATIONS: &[&str] = &["expected_hash", "expectedHash", "expected_sha256", "expectedSha256", "pre_hash", "preHash"];
 
 /// Larger files are not remembered when they are only read: nobody rewrites them from memory.
-const MOST_SEEN_BYTES: u64 = 16 << 20;
+const MAX_SEEN_BYTES: u64 = 16 << 20;
 
-/// And no more than so many in one call.
-const MOST_SEEN: usize = 64;
+/// At most this many per call.
+const MAX_SEEN: usize = 64;
 
 /// What a session saw of this many files is looked for one by one; for more it is put in order first.
 const FEW: usize = 8;
 
-/// A call that changes more files, a folder that goes with everything in it, holds only so many.
-pub(super) const MOST_LEASES: usize = 64;
+/// A call that changes more files, such as one that removes a folder with everything in it, holds only this many.
+pub(super) const MAX_LEASES: usize = 64;
 
 impl Gate {
     /// Why the call would overwrite what its session has not seen.
@@ -48,7 +48,7 @@ impl Gate {
             let now = match (effect.operation, effect.pre_hash) {
                 (Operation::Create, _) => None,
                 (_, Some(now)) => Some(now),
-                // There is something, but it could not be hashed, or it is about to go and never was looked at.
+                // There is something, but it could not be digest_question, or it is about to go and never was looked at.
                 (_, None) => return None,
             };
             // Its own call that has not been settled yet may have changed it.
@@ -63,7 +63,7 @@ impl Gate {
     }
 
     fn staleness(&self, session: &str, path: &str, seen: Option<Digest>, now: Option<Digest>) -> String {
-        let was = seen.map_or_else(|| "it was not there".to_owned(), |seen| format!("it was {}", seen.brief()));
+        let was = seen.map_or_else(|| "it did not exist".to_owned(), |seen| format!("it was {}", seen.brief()));
         let who = self.who_changed(session, path, now);
         format!("`{path}` has changed since this session last saw it: {was}, {}; {who}; {}", state_of(now), remedy(now))
     }
@@ -74,8 +74,8 @@ impl Gate {
             Some(entry) if entry.file.as_ref().is_some_and(|file| file.post_hash == now) => {
                 format!("changed by {}", author(&entry, session))
             }
-            Some(entry) => format!("changed by somebody outside the gate, after {}", author(&entry, session)),
-            None => "changed by somebody outside the gate, as no call in the ledger tells of it".to_owned(),
+            Some(entry) => format!("changed by something outside the gate, after {}", author(&entry, session)),
+            None => "changed by something outside the gate, as no call in the ledger accounts for it".to_owned(),
         }
     }
 
@@ -85,21 +85,19 @@ impl Gate {
         // In one order for everybody, so that of two calls with the same files one gets them all.
         paths.sort_unstable();
         paths.dedup();
-        paths.truncate(MOST_LEASES);
+        paths.truncate(MAX_LEASES);
         for (taken, path) in paths.iter().enumerate() {
             if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
                 self.give_back(call, paths.iter().take(taken).copied());
                 return Err(match denial {
-                    Denial::Held(held) => Denied::Held(held_back(&held, now)),
-                    Denial::Fault(fault) => Denied::Fault(fault),
+                    LeaseDenial::Held(held) => Denied::Held(lease_reason(&held, now)),
+                    LeaseDenial::Fault(fault) => Denied::Fault(fault),
                 });
             }
         }
         self.changed_meanwhile(effects).map_or(Ok(()), |path| {
             self.give_back(call, paths.iter().copied());
-            Err(Denied::Stale(format!(
-                "`{path}` changed at this very moment; read it again, then make your change to what stands there"
-            )))
+            Err(Denied::Stale(format!("`{path}` changed just now; read it again, then make your change to its current content")))
         })
     }
 
@@ -108,7 +106,7 @@ impl Gate {
         paths.for_each(|path| lease::give_back(path, &call.session, &call.call, &self.ports));
     }
 
-    /// A file that somebody changed between the look and the lease. From the lease on, nobody who asks does.
+    /// A file that changed between the check and the lease. From the lease on, no governed session changes it.
     fn changed_meanwhile<'a>(&self, effects: &'a [Effect]) -> Option<&'a str> {
         let changed: Vec<&Effect> =
             effects.iter().filter(|effect| effect.changed_file().is_some() && effect.stamp != 0).collect();
@@ -118,14 +116,14 @@ impl Gate {
         let question = |effect: &&Effect| Question::project(effect.location.as_str());
         let facts = self.look(&changed.iter().map(question).collect::<Vec<_>>());
         let differs = |(effect, facts): (&&'a Effect, &Facts)| {
-            let same = facts.stamp == effect.stamp || effect.pre_hash.is_none() || facts.kind != Kind::File;
+            let same = facts.stamp == effect.stamp || effect.pre_hash.is_none() || facts.kind != FileKind::File;
             (!same && self.digest_of(effect.location.as_str()) != effect.pre_hash).then(|| effect.location.as_str())
         };
         changed.iter().zip(&facts).find_map(differs)
     }
 
     fn digest_of(&self, path: &str) -> Option<Digest> {
-        self.look(&[hashed(path)]).first().and_then(|facts| facts.digest)
+        self.look(&[digest_question(path)]).first().and_then(|facts| facts.digest)
     }
 
     /// Remembers what a call reads, so that a later write can be told from a stale one.
@@ -134,11 +132,11 @@ impl Gate {
         let mut seen = Vec::new();
         for (touch, facts) in footprint.touches.iter().zip(facts) {
             let inside = facts.real_path.as_deref().map(Location::reported);
-            let (Deed::Read, Some(Location::Inside(path))) = (touch.deed, inside) else { continue };
+            let (Access::Read, Some(Location::Inside(path))) = (touch.access, inside) else { continue };
             match facts.kind {
-                _ if questions.len() + seen.len() == MOST_SEEN => break,
-                Kind::Missing => seen.push((path.as_str().to_owned(), None)),
-                Kind::File if facts.size <= MOST_SEEN_BYTES => questions.push(hashed(path.as_str())),
+                _ if questions.len() + seen.len() == MAX_SEEN => break,
+                FileKind::Missing => seen.push((path.as_str().to_owned(), None)),
+                FileKind::File if facts.size <= MAX_SEEN_BYTES => questions.push(digest_question(path.as_str())),
                 _ => {}
             }
         }
@@ -158,12 +156,12 @@ fn state_of(now: Option<Digest>) -> String {
 
 /// Who made an entry, and with what.
 fn author(entry: &Entry, session: &str) -> String {
-    let itself = if entry.session_id == short(session) { "this session itself, " } else { "" };
+    let itself = if entry.session_id == truncate(session) { "this session itself, " } else { "" };
     let agent = entry.agent.as_ref().map(|agent| format!("agent `{agent}`"));
     let program: Vec<String> = entry.host.clone().into_iter().chain(agent).collect();
     let program = if program.is_empty() { String::new() } else { format!(" ({})", program.join(", ")) };
     let intent = entry.intent_id.as_ref().map_or_else(String::new, |intent| format!(" under {intent}"));
-    let late = if entry.late.is_some() { ", in a command that goes on" } else { "" };
+    let late = if entry.late.is_some() { ", in a command that is still running" } else { "" };
     let (name, tool, at) = (&entry.session_id, &entry.tool_name, &entry.timestamp);
     format!("{itself}session `{name}`{program} with `{tool}` at {at}{intent}{late}")
 }
@@ -171,8 +169,8 @@ fn author(entry: &Entry, session: &str) -> String {
 /// A look will do, also one that finds nothing.
 fn remedy(now: Option<Digest>) -> &'static str {
     match now {
-        Some(_) => "read it again, then make your change to what stands there",
-        None => "read it again to see that it is gone, then make it anew if it should be",
+        Some(_) => "read it again, then make your change to its current content",
+        None => "read it again to see that it is gone, then create it again if it should exist",
     }
 }
 
@@ -180,7 +178,7 @@ fn remedy(now: Option<Digest>) -> &'static str {
 pub(super) enum Denied {
     /// Another session writes there.
     Held(String),
-    /// Somebody wrote there between the look and the lease.
+    /// Someone wrote there between the look and the lease.
     Stale(String),
     /// A fault of our own.
     Fault(FileFault),
@@ -197,10 +195,10 @@ impl Denied {
     }
 }
 
-fn held_back(held: &Lease, now: Timestamp) -> String {
+fn lease_reason(held: &Lease, now: Timestamp) -> String {
     let seconds = held.until.saturating_sub(now.0).div_ceil(1000);
     format!(
-        "session `{}` is writing to `{}` with `{}` at this moment; wait until it is done, {seconds} s at most, then read the file again",
+        "session `{}` is writing to `{}` with `{}` right now; wait until it is done, {seconds} s at most, then read the file again",
         held.session, held.path, held.tool
     )
 }

@@ -1,4 +1,4 @@
-//! What calls change after they have ended, because they go on: in the background, detached, in a shell that was left open.
+//! Changes made after a call has ended, by what it left running: in the background, detached, or in an open shell.
 //!
 //! Such a call is watched from when it is allowed. At every later call of any session, at the end of a turn and of a session and when
 //! one begins, the workspace is compared with what it was at the last comparison. What changed and no other call explains is entered
@@ -9,17 +9,16 @@ use std::collections::BTreeSet;
 
 use super::Gate;
 use super::reconcile::{is_in_scope, operation_between};
-use super::settle::{Outcome, Work, short};
-use crate::call::effect::{Extent, Persistence};
-use crate::call::path::Location;
+use super::settle::{CallOutcome, Work, truncate};
 use crate::call::{ToolCall, leaves_end_untold};
-use crate::intents::guarded;
+use crate::effects::path::Location;
+use crate::effects::{Extent, Persistence};
+use crate::inflight::late::{self, Ongoing, Watch};
+use crate::inflight::pending::{self, CallOrigin, Pending, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFault, SnapshotFile};
 use crate::intents::scope::Scope;
 use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
-use crate::ledger::late::{self, Ongoing, Watch};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Caller, Pending, snapshot_of};
-use crate::ledger::snapshot::{Ignored, Look, Snapshot, SnapshotFault};
 use crate::ports::Timestamp;
 
 /// One comparison enters no more than this.
@@ -31,12 +30,12 @@ const MAX_NAMED: usize = 10;
 /// A program that has been under way for longer no longer keeps others from being compared.
 const MAX_UNDER_WAY_MS: u64 = 3_600_000;
 
-/// An entry bears the time at which its call was settled, and stands in the ledger a moment later.
+/// An entry bears the time at which its call was settled, and is in the ledger a moment later.
 const MARGIN_MS: u64 = 60_000;
 
 /// When a comparison is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum ComparisonTime {
     /// At a call. A file that a call goes on changing, such as a log, is entered once until the turn ends.
     Call,
     /// When a turn or a session ends, or a session begins.
@@ -54,7 +53,7 @@ struct Comparison<'w> {
 impl Comparison<'_> {
     /// The call that may have changed a file, and how many others may have: the one that says so, else the latest whose intent owns
     /// the file, else the latest.
-    fn culprit(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
+    fn likely_cause(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
         let may: Vec<(usize, &Ongoing)> = self.watch.calls.iter().enumerate().filter(|(_, call)| call.may_change(path)).collect();
         let owns = |(nth, _): &&(usize, &Ongoing)| self.scopes.get(*nth).is_some_and(|scope| is_in_scope(scope, path));
         let declares = |(_, call): &&(usize, &Ongoing)| call.declares(path);
@@ -105,16 +104,16 @@ impl Gate {
     pub(super) fn watch_ended(&mut self, work: &Work<'_>, key: &str, after: Option<Snapshot>, is_heard: bool) -> bool {
         let Pending { caller, persistence, certain, .. } = work.pending;
         match work.outcome {
-            Outcome::Running => self.watch(work.pending, Persistence::Session.max(*persistence), key, after),
+            CallOutcome::Running => self.watch(work.pending, Persistence::Session.max(*persistence), key, after),
             // A shell command of which nobody told that it ended, by a program that tells once it has.
-            Outcome::Unknown if *persistence == Persistence::Ends => {
+            CallOutcome::Unknown if *persistence == Persistence::Ends => {
                 let is_left_open = !certain && caller.host.is_some() && leaves_end_untold(caller.host.as_deref());
                 if !is_left_open {
                     return false;
                 }
                 self.watch(work.pending, Persistence::Interactive, key, after);
             }
-            Outcome::Unknown if !is_heard && !leaves_end_untold(caller.host.as_deref()) => {
+            CallOutcome::Unknown if !is_heard && !leaves_end_untold(caller.host.as_deref()) => {
                 self.unwatch(&caller.session, &caller.call);
                 return false;
             }
@@ -124,12 +123,12 @@ impl Gate {
     }
 
     /// Compares after a call has ended, and watches it no longer where that means that nothing of it goes on.
-    pub(super) fn compare_ended(&mut self, call: &ToolCall, outcome: &Outcome) {
-        if matches!(outcome, Outcome::Refused(_)) {
+    pub(super) fn compare_ended(&mut self, call: &ToolCall, outcome: &CallOutcome) {
+        if matches!(outcome, CallOutcome::Refused(_)) {
             self.unwatch(&call.session, &call.call);
         }
-        self.compare_late(Moment::Call);
-        if matches!(outcome, Outcome::Done | Outcome::Failed(_)) {
+        self.compare_late(ComparisonTime::Call);
+        if matches!(outcome, CallOutcome::Done | CallOutcome::Failed(_)) {
             let has_ended =
                 |ongoing: &Ongoing| ongoing.persistence == Persistence::Interactive && ongoing.is(&call.session, &call.call);
             if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
@@ -143,25 +142,25 @@ impl Gate {
         let why = fault.to_string();
         if late::is_news(&why, &self.ports) {
             self.ports.warn(&why);
-            self.remarks.push(why);
+            self.notices.add([why]);
         }
     }
 
     /// Enters what calls changed that go on. Whoever finds another at it leaves it to them.
-    pub(super) fn compare_late(&mut self, moment: Moment) {
+    pub(super) fn compare_late(&mut self, moment: ComparisonTime) {
         let now = self.ports.clock.now();
         if !late::claim(now, &self.ports) {
             return;
         }
         if let Some(watch) = late::read(&self.ports) {
-            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+            self.guarded.look_up(&self.ports);
             let scopes = watch.calls.iter().map(|call| Scope::compile(call.scope.clone())).collect();
             self.compare(&Comparison { watch: &watch, scopes, now }, moment);
         }
         late::unclaim(&self.ports);
     }
 
-    fn compare(&mut self, comparison: &Comparison<'_>, moment: Moment) {
+    fn compare(&mut self, comparison: &Comparison<'_>, moment: ComparisonTime) {
         let Comparison { watch, now, .. } = comparison;
         let mut after = match Snapshot::look(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
             Ok(after) => after,
@@ -173,7 +172,7 @@ impl Gate {
         };
         let suspects = after.suspects(&watch.files);
         let waits = |path: &String| {
-            moment == Moment::Call && comparison.culprit(path).is_some_and(|(_, call, _)| was_entered(call, path))
+            moment == ComparisonTime::Call && comparison.likely_cause(path).is_some_and(|(_, call, _)| was_entered(call, path))
         };
         let (mut held, asked): (Vec<String>, Vec<String>) = suspects.into_iter().partition(waits);
         let anew = after.hash(Some(&asked), &self.ports);
@@ -181,7 +180,7 @@ impl Gate {
             after.keep_latest(&self.ports);
             self.copy(&anew, &watch.files, &after);
         }
-        let is_changed = |path: &String| comparison.culprit(path).is_some() && differs(watch.files.at(path), after.at(path));
+        let is_changed = |path: &String| comparison.likely_cause(path).is_some() && differs(watch.files.at(path), after.at(path));
         let changed = asked.into_iter().filter(is_changed).collect();
         let unexplained = self.unexplained(comparison, &after, changed, &mut held);
         // The rest is for the next comparison.
@@ -190,15 +189,15 @@ impl Gate {
             unexplained.iter().take(MAX_ENTRIES).filter_map(|found| self.late_entry(comparison, found, &after)).collect();
         if !found.is_empty() {
             let entries = found.iter().map(|(_, entry)| entry.clone()).collect();
-            match self.enter(None, entries) {
-                Ok(entered) => self.remarks.extend(entered.notice),
+            match self.recorder.enter(None, entries, &self.ports) {
+                Ok(entered) => self.notices.add(entered.notice),
                 // The next comparison finds the same again, unless they have been entered by then.
-                Err(unentered) => return self.remarks.push(unentered.why),
+                Err(unentered) => return self.notices.add([unentered.why]),
             }
         }
         self.tell_late(comparison, &found);
         held.iter().for_each(|path| after.take_over(path, &watch.files));
-        let is_stale = |call: &Ongoing| call.is_expired(*now) || moment == Moment::Turn && !call.entered.is_empty();
+        let is_stale = |call: &Ongoing| call.is_expired(*now) || moment == ComparisonTime::Turn && !call.entered.is_empty();
         if after != watch.files || watch.calls.iter().any(is_stale) {
             self.keep_comparison(comparison, moment, &found, &after);
         }
@@ -217,8 +216,8 @@ impl Gate {
             return Vec::new();
         }
         // First who is under way, then what has been entered: whoever ends in between is in the ledger.
-        let mut under_way = pending::under_way(&self.ports);
-        under_way.extend(self.here.iter().map(|(_, pending)| pending.clone()));
+        let mut under_way = pending::calls_under_way(&self.ports);
+        under_way.extend(self.recorder.unsaved_calls().cloned());
         under_way.retain(|pending| {
             let is_watched = watch.calls.iter().any(|call| call.is(&pending.caller.session, &pending.caller.call));
             !is_watched && !pending.is_presumed_refused && pending.since.saturating_add(MAX_UNDER_WAY_MS) > now.0
@@ -256,7 +255,7 @@ impl Gate {
         (path, last): &(String, Option<Entry>),
         after: &Snapshot,
     ) -> Option<(usize, Entry)> {
-        let (nth, call, others) = comparison.culprit(path)?;
+        let (nth, call, others) = comparison.likely_cause(path)?;
         let (was, is) = (comparison.watch.files.at(path), after.at(path));
         let before = last.as_ref().and_then(|entry| entry.file.as_ref()).map(|file| file.post_hash);
         let file = FileChange {
@@ -269,7 +268,7 @@ impl Gate {
         let scope = comparison.scopes.get(nth)?;
         let is_guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
         let passes = call.declares(path) || !is_guarded && is_in_scope(scope, path);
-        let late = Late { call_id: short(&call.caller.call), began: Timestamp(call.began).to_string(), others };
+        let late = Late { call_id: truncate(&call.caller.call), began: Timestamp(call.began).to_string(), others };
         let entry = self.entry(&call.caller.call(), Some(&call.intent), comparison.now, Some(file), class);
         let scope_validation = if passes { ScopeValidation::Pass } else { ScopeValidation::Fail };
         Some((nth, Entry { scope_validation, late: Some(late), ..entry }))
@@ -291,24 +290,24 @@ impl Gate {
                 names.push(format!("and {} more", strays.len() - MAX_NAMED));
             }
             let (intent, names, began) = (&call.intent, names.join(", "), Timestamp(call.began));
-            let Caller { session, tool, .. } = &call.caller;
+            let CallOrigin { session, tool, .. } = &call.caller;
             let said = format!(
-                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still run and have changed them, so they are entered with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and change nothing back unasked"
+                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still be running and may have changed them, so they are recorded with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and do not revert anything unless asked"
             );
             self.ports.warn(&said);
-            self.remarks.push(said);
+            self.notices.add([said]);
         }
     }
 
     /// Remembers what has been compared, and lets go of calls that have been watched for as long as calls are.
-    fn keep_comparison(&self, comparison: &Comparison<'_>, moment: Moment, found: &[(usize, Entry)], after: &Snapshot) {
+    fn keep_comparison(&self, comparison: &Comparison<'_>, moment: ComparisonTime, found: &[(usize, Entry)], after: &Snapshot) {
         let Comparison { watch, now, .. } = comparison;
         late::change(&self.ports, |kept| {
             kept.files = after.clone();
             kept.since = now.0;
             kept.calls.retain(|call| !call.is_expired(*now));
             for call in &mut kept.calls {
-                if moment == Moment::Turn {
+                if moment == ComparisonTime::Turn {
                     call.entered.clear();
                     continue;
                 }
@@ -326,6 +325,6 @@ fn was_entered(call: &Ongoing, path: &str) -> bool {
 }
 
 /// Whether a file is another one than it was, as far as that was looked at.
-pub(super) fn differs(was: Option<&Look>, is: Option<&Look>) -> bool {
+pub(super) fn differs(was: Option<&SnapshotFile>, is: Option<&SnapshotFile>) -> bool {
     !matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest)
 }

@@ -1,21 +1,21 @@
-//! Calls whose end nobody will tell: the gate failed when it was told, the host died, a person said no, or the session is over.
+//! Calls whose end is never reported: the gate failed, the host died, a person refused, or the session is over.
 //!
-//! What is remembered about such a call still stands, so that what it changed is entered all the same: when the next call has ended,
+//! What is remembered about such a call still stands, so that what it changed is still entered: when the next call has ended,
 //! when its turn or its session ends, at the latest after a day. How the call ended is not known, and the entry says so. Files that
-//! are as they were, or as somebody else's entry left them, are not entered; where there are no others, the call is over, and so is
+//! are as they were, or as someone else's entry left them, are not entered; where there are no others, the call is over, and so is
 //! its lease.
 
 use super::Gate;
 use super::late::differs;
-use super::settle::{Outcome, Settlement, hashed, leased};
-use crate::call::effect::Persistence;
+use super::settle::{CallOutcome, Settlement, digest_question, leased_files};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
+use crate::effects::Persistence;
+use crate::inflight::pending::{self, Over, Pending, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Over, Pending, snapshot_of};
-use crate::ledger::snapshot::{Ignored, Snapshot};
-use crate::ports::{Kind, Question, Timestamp};
+use crate::ports::{FileKind, Question, Timestamp};
 
 /// What an entry says about a call of which nobody told how it ended.
 pub(super) const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
@@ -34,16 +34,16 @@ impl Gate {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
                 self.note_unheard(&call, &pending);
-                self.forget(&key);
+                self.recorder.forget(&key, &self.ports);
             } else {
-                let settled = self.settle(&call, &Outcome::Unknown);
-                self.remarks.extend(settled.notice);
+                let settled = self.settle(&call, &CallOutcome::Unknown);
+                self.notices.add(settled.notice);
             }
         }
     }
 
     /// Takes calls that were allowed and left no trace for refused by a person, now that the session is given something new to do, and
-    /// gives back what they hold. One that is under way all the same ends as usual.
+    /// gives back what they hold. One that is still under way ends as usual.
     pub(super) fn presume_refused(&mut self, session: &str, now: Timestamp) {
         let left = pending::left_behind(Over::Turn(session), now, &self.ports);
         for (key, mut pending) in left.into_iter().take(MAX_AT_ONCE) {
@@ -58,14 +58,14 @@ impl Gate {
                 continue;
             }
             let call = pending.caller.call();
-            self.give_back(&call, leased(&pending));
+            self.give_back(&call, leased_files(&pending));
             if pending.persistence != Persistence::Ends && !leaves_end_untold(call.host.as_deref()) {
                 self.unwatch(&call.session, &call.call);
             }
         }
     }
 
-    /// Whether everything is as it was before a call, or as somebody else left it.
+    /// Whether everything is as it was before a call, or as someone else left it.
     fn is_without_trace(&self, key: &str, pending: &Pending) -> bool {
         let entered = self.entered_since(pending.since);
         if let Some(open) = &pending.open_ended {
@@ -78,25 +78,25 @@ impl Gate {
                 .iter()
                 .all(|path| !differs(before.at(path), after.at(path)) || explains(&entered, path, digest(path)));
         }
-        let questions: Vec<Question> = pending.changes.iter().map(|change| hashed(&change.path)).collect();
+        let questions: Vec<Question> = pending.changes.iter().map(|change| digest_question(&change.path)).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
         pending.changes.iter().zip(&facts).all(|(change, facts)| {
             let is_same = match facts.kind {
-                Kind::Missing => change.pre_hash.is_none(),
+                FileKind::Missing => change.pre_hash.is_none(),
                 _ => facts.digest.is_some() && facts.digest == change.pre_hash,
             };
             is_same || explains(&entered, &change.path, facts.digest)
         })
     }
 
-    /// Enters of a call only that it cannot be looked at: the gate failed on it again and again, and would fail on every call after it.
+    /// Enters of a call only that it cannot be inspected: the gate failed on it again and again, and would fail on every call after it.
     pub(super) fn give_up(&mut self, call: &ToolCall, key: String, pending: &Pending, now: Timestamp) -> Settlement {
         let why =
-            format!("what `{}` changed is not known: the gate failed {} times when it looked", call.tool, pending::MAX_ATTEMPTS);
+            format!("what `{}` changed is not known: the gate failed {} times while comparing", call.tool, pending::MAX_ATTEMPTS);
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
-        let lines = match self.enter(Some(key), vec![entry]) {
+        let lines = match self.recorder.enter(Some(key), vec![entry], &self.ports) {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };

@@ -1,16 +1,16 @@
-//! What becomes of a call when the gate itself fails before the tool runs: `on_fault` in the user's `~/.tollgate/config.json`.
+//! What happens to a call when the gate itself fails before the tool runs: `on_fault` in the user's `~/.tollgate/config.json`.
 //!
 //! `"ask"`, which is also what counts where nothing is said: a person decides, and where nobody can be asked the call does not run.
 //! `"allow"`: the call runs. It is a person's choice for all of their workspaces, so a workspace cannot make it: neither its own
-//! settings count nor a file of the user's that stands in the workspace, where a repository can ship it.
+//! settings count nor a file of the user's that is in the workspace, where a repository can ship it.
 //!
 //! A host that cannot start the gate at all asks [`OnFault::read`] itself. See `docs/hosts.md`.
 
 use serde_json::Value;
 
 use crate::home;
+use crate::json::document;
 use crate::ports::Ports;
-use crate::wiring::document;
 
 /// The user's own settings, below the home folder.
 pub const PATH: &str = home::SETTINGS;
@@ -18,7 +18,7 @@ pub const PATH: &str = home::SETTINGS;
 /// A larger file is a mistake.
 pub const MAX_BYTES: u64 = home::MAX_BYTES;
 
-/// What becomes of a call when the gate itself fails.
+/// What happens to a call when the gate itself fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFault {
     /// A person decides.

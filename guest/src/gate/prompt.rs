@@ -1,10 +1,11 @@
-//! What goes with a prompt: the intent, where it is news to the session, and what is known about the concepts that the prompt names.
+//! The context added to a prompt: the intent, if it is new to the session, and knowledge about the concepts that the prompt
+//! names.
 
 use serde_json::Value;
 
 use super::Gate;
 use crate::augment::{Finding, Plan};
-use crate::call::{Reader, ToolCall};
+use crate::call::{TextReader, ToolCall};
 use crate::intents::context;
 use crate::json::object;
 use crate::ports::{Expectation, FileFault};
@@ -28,15 +29,15 @@ impl Gate {
             return String::new();
         };
         let digest = context::digest(&intent).to_string();
-        let was_told = || state::read(&at, state::MOST_BYTES, &self.ports).is_ok_and(|told| told == digest.as_bytes());
+        let was_told = || state::read(&at, state::MAX_BYTES, &self.ports).is_ok_and(|told| told == digest.as_bytes());
         if !again && was_told() {
             return String::new();
         }
-        let text = self.told_of(&intent, limit_chars);
+        let text = self.prompt_context(&intent, limit_chars);
         if !text.is_empty()
             && let Err(fault) = state::replace(&at, digest.as_bytes(), Expectation::Anything, &self.ports)
         {
-            self.ports.warn(&format!("`{at}` in the state folder cannot be written, so the intent is told again: {fault}"));
+            self.ports.warn(&format!("`{at}` in the state folder cannot be written, so the intent is sent again: {fault}"));
         }
         text
     }
@@ -51,7 +52,7 @@ impl Gate {
         let call = prompt(session, text);
         let named = self.knowledge.named(&call, &self.ports).ok()?;
         let config = self.settings();
-        self.knowledge.apply(&call, named, Reader::default(), found, &config.augment, &self.ports).text
+        self.knowledge.apply(&call, named, TextReader::default(), found, &config.augment, &self.ports).text
     }
 }
 

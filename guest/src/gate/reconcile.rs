@@ -1,33 +1,33 @@
-//! What a program changed that nobody could see into beforehand.
+//! Detects what a program changed whose effects were not known beforehand.
 //!
 //! Before it runs, every file of the workspace is looked at; afterwards again. What differs is its doing, unless the ledger
-//! tells of somebody else's. What lies in the intent's scope is entered like any change; what does not is entered as FAIL,
+//! tells of someone else's. What lies in the intent's scope is entered like any change; what does not is recorded as FAIL,
 //! told to the agent and the user, and can be put back.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::Gate;
-use super::settle::{Work, claimed, short};
-use crate::call::effect::{Extent, Operation};
-use crate::call::path::Location;
+use super::settle::{Work, claimed_class, truncate};
 use crate::digest::Digest;
+use crate::effects::path::Location;
+use crate::effects::{Extent, Operation};
+use crate::inflight::git_index::GitIndex;
+use crate::inflight::lease;
+use crate::inflight::pending::{OpenEnded, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFile};
 use crate::intents::intent::Intent;
-use crate::intents::lease;
 use crate::intents::scope::{Reach, Scope};
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
-use crate::ledger::git_index::GitIndex;
 use crate::ledger::images;
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{OpenEnded, snapshot_of};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::snapshot::{Ignored, Look, Snapshot};
 
 /// One program enters no more than this.
-const MOST_ENTRIES: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 /// Paths that a notice names.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// What a program changed.
 #[derive(Default)]
@@ -62,13 +62,13 @@ impl Gate {
         match snapshot.keep(&snapshot_of(key), &self.ports) {
             Ok(()) => Some(OpenEnded { scope: intent.owned_scope.patterns().to_vec(), ignored }),
             Err(fault) => {
-                self.ports.warn(&format!("what the program changes is not seen: the snapshot cannot be kept: {fault}"));
+                self.ports.warn(&format!("what the program changes is not detected: the snapshot cannot be saved: {fault}"));
                 None
             }
         }
     }
 
-    /// Copies what was looked at anew, for the next program, unless git has it.
+    /// Copies files that were read again, for the next program, unless git has them.
     pub(super) fn copy(&self, anew: &[String], before: &Snapshot, now: &Snapshot) {
         let index = GitIndex::read(&self.ports);
         let mut wanted: Vec<(&str, Digest, u64)> = Vec::new();
@@ -81,12 +81,13 @@ impl Gate {
         }
         // Rarely asked, and then for every copy there is.
         let needed = OnceCell::new();
-        let is_needed = |digest: &Digest| needed.get_or_init(|| self.wanted_back(now)).binary_search(&digest.short()).is_ok();
+        let is_needed =
+            |digest: &Digest| needed.get_or_init(|| self.contents_to_keep(now)).binary_search(&digest.short()).is_ok();
         images::keep(&wanted, is_needed, &self.ports);
     }
 
     /// The contents that may still be wanted back: those that stand there, and those that were changed out of scope.
-    fn wanted_back(&self, now: &Snapshot) -> Vec<[u8; 16]> {
+    fn contents_to_keep(&self, now: &Snapshot) -> Vec<[u8; 16]> {
         let page = reading::newest(&Filter::default(), usize::MAX, None, 1 << 20, &self.ports).unwrap_or_default();
         let failed = page.entries.into_iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail);
         let before = failed.filter_map(|entry| entry.file?.pre_hash);
@@ -104,15 +105,9 @@ impl Gate {
         };
         let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
             let tool = &work.call.tool;
-            let why = format!("what changed while `{tool}` ran is not seen: the snapshot from before is gone");
-            let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
-            let entry = Entry {
-                scope_validation: ScopeValidation::Fail,
-                success: work.outcome.is_success(),
-                error: Some(why.clone()),
-                ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
-            };
-            let seen = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
+            let why = format!("what changed while `{tool}` ran is not known: the snapshot taken before it is gone");
+            let entry = self.failure_entry(work, &why);
+            let seen = unseen(format!("{why}; it is recorded as FAIL; check the workspace yourself"));
             return Reconciled { entries: vec![entry], ..seen };
         };
         let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
@@ -133,9 +128,9 @@ impl Gate {
             let touched_only = matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest);
             let ruled = changes.contains(path.as_str());
             let digest = is.and_then(|look| look.digest);
-            // Another call's change: entered with what stands there now, or still under way.
+            // Another call's change: entered with what is there now, or still under way.
             let explains = |entry: &Entry| {
-                let foreign = entry.session_id != short(&work.call.session);
+                let foreign = entry.session_id != truncate(&work.call.session);
                 entry.file.as_ref().is_some_and(|file| file.relative_path == path && (foreign || file.post_hash == digest))
             };
             let explained = || {
@@ -145,17 +140,17 @@ impl Gate {
             if touched_only || ruled || explained() {
                 continue;
             }
-            if entries.len() == MOST_ENTRIES {
+            if entries.len() == MAX_ENTRIES {
                 more += 1;
                 continue;
             }
-            entries.push(self.strange_change(work, &scope, &path, was, is));
+            entries.push(self.unattributed_change(work, &scope, &path, was, is));
         }
         if more > 0 {
             self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
         }
         let restore = self.changes_to_restore(work, &entries);
-        let notices = [notice(work, &entries, &restore, more), restored(work, &entries, &restore)];
+        let notices = [notice(work, &entries, &restore, more), restored_notice(work, &entries, &restore)];
         let notice = notices.into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
         if let Some(notice) = &notice {
             self.ports.warn(notice);
@@ -163,12 +158,19 @@ impl Gate {
         Reconciled { entries, notice, after: Some(after), restore }
     }
 
-    fn strange_change(&self, work: &Work<'_>, scope: &Scope, path: &str, was: Option<&Look>, is: Option<&Look>) -> Entry {
+    fn unattributed_change(
+        &self,
+        work: &Work<'_>,
+        scope: &Scope,
+        path: &str,
+        was: Option<&SnapshotFile>,
+        is: Option<&SnapshotFile>,
+    ) -> Entry {
         let operation = operation_between(was, is);
-        let digest = |look: Option<&Look>| look.and_then(|look| look.digest);
+        let digest = |look: Option<&SnapshotFile>| look.and_then(|look| look.digest);
         let file =
             FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
-        let class = MutationClass::of(operation, path, claimed(work.call));
+        let class = MutationClass::of(operation, path, claimed_class(work.call));
         let guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
         let passes = !guarded && is_in_scope(scope, path);
         Entry {
@@ -179,8 +181,8 @@ impl Gate {
     }
 }
 
-/// What became of a file from one look to the next.
-pub(super) fn operation_between(was: Option<&Look>, is: Option<&Look>) -> Operation {
+/// What happened to a file from one look to the next.
+pub(super) fn operation_between(was: Option<&SnapshotFile>, is: Option<&SnapshotFile>) -> Operation {
     match (was, is) {
         (None, _) => Operation::Create,
         (_, None) => Operation::Delete,
@@ -201,20 +203,20 @@ fn notice(work: &Work<'_>, entries: &[Entry], restore: &[String], unentered: usi
     let first = strays.first()?;
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(
-        "files outside the scope of {intent} changed while `{tool}` ran: {}; they are entered as FAIL, and a person can take them back with `tollgate trace revert {}`",
+        "files outside the scope of {intent} changed while `{tool}` ran: {}; they are recorded as FAIL, and a person can revert them with `tollgate trace revert {}`",
         names(&strays, unentered),
         first.id
     ))
 }
 
 /// What to say about changes that are taken back.
-fn restored(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<String> {
+fn restored_notice(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<String> {
     let changes: Vec<&Entry> = entries.iter().filter(|entry| restore.contains(&entry.id)).collect();
     let first = changes.first()?;
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(
-        "`{tool}` changed files beside those that {intent} owns: {}; they are entered as FAIL and put back as they were; a person can have the \
-         change again with `tollgate trace`, see entry {}",
+        "`{tool}` changed files outside those that {intent} owns: {}; they are recorded as FAIL and were restored; a person can apply the change \
+         again with `tollgate trace`, see entry {}",
         names(&changes, 0),
         first.id
     ))
@@ -222,8 +224,8 @@ fn restored(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<St
 
 fn names(entries: &[&Entry], unentered: usize) -> String {
     let mut names: Vec<String> =
-        entries.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
-    let more = entries.len().saturating_sub(MOST_NAMED) + unentered;
+        entries.iter().take(MAX_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
+    let more = entries.len().saturating_sub(MAX_NAMED) + unentered;
     if more > 0 {
         names.push(format!("and {more} more"));
     }

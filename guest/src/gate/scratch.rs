@@ -1,13 +1,13 @@
 //! Scratch space: what a session itself makes directly in a temporary folder of the system, it may go on changing.
 //!
-//! So does its own folder there, which confined commands find in `TMPDIR`. Nothing else there is the session's: a file that stands already, or a folder that somebody else made, is out of scope like
+//! So does its own folder there, which confined commands find in `TMPDIR`. Nothing else there is the session's: a file that is already, or a folder that someone else made, is out of scope like
 //! everything outside. What lies in a temporary folder and is run is unknown ([`resolve`](crate::call::resolve)).
 
 use std::collections::BTreeSet;
 
-use crate::call::effect::{Effect, Extent, Operation};
-use crate::call::path::{Location, temporary_entry};
 use crate::confine::temporary;
+use crate::effects::path::{Location, temporary_entry};
+use crate::effects::{Effect, Extent, Operation};
 use crate::ports::{Expectation, Ports};
 use crate::state;
 
@@ -30,7 +30,7 @@ impl Scratch {
         if made.peek().is_none() {
             return Self::default();
         }
-        let mut entries = kept(session, ports);
+        let mut entries = load_scratch(session, ports);
         for (effect, (entry, is_direct)) in made {
             let is_new = effect.operation == Operation::Create && matches!(effect.extent, Extent::Itself | Extent::Folder);
             if is_direct && is_new && entries.len() < MAX_ENTRIES {
@@ -48,7 +48,7 @@ impl Scratch {
 
     /// What the session has made.
     pub(super) fn of(session: &str, ports: &Ports) -> Vec<String> {
-        kept(session, ports).into_iter().collect()
+        load_scratch(session, ports).into_iter().collect()
     }
 
     /// Remembers what the session makes.
@@ -58,13 +58,13 @@ impl Scratch {
         }
         let text: String = self.entries.iter().map(|entry| format!("{entry}\n")).collect();
         if let Err(fault) = state::replace(&path(session), text.as_bytes(), Expectation::Anything, ports) {
-            ports.warn(&format!("what the session makes in temporary folders cannot be remembered: {fault}"));
+            ports.warn(&format!("what the session creates in temporary folders cannot be recorded: {fault}"));
         }
     }
 }
 
-fn kept(session: &str, ports: &Ports) -> BTreeSet<String> {
-    let kept = state::read(&path(session), state::MOST_BYTES, ports).unwrap_or_default();
+fn load_scratch(session: &str, ports: &Ports) -> BTreeSet<String> {
+    let kept = state::read(&path(session), state::MAX_BYTES, ports).unwrap_or_default();
     String::from_utf8_lossy(&kept).lines().map(str::to_owned).collect()
 }
 

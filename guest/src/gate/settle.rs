@@ -1,49 +1,51 @@
-//! After a tool ran: what is there to enter in the ledger?
+//! Settles a call after its tool ran: finds what changed and records it in the ledger.
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+
 use super::Gate;
-use super::entering::{Entered, Unentered};
-use super::guard::MOST_LEASES;
+use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
 use super::reconcile::Reconciled;
+use super::recorder::{Entered, Unentered};
 use crate::call::ToolCall;
-use crate::call::effect::{Effect, Operation, Persistence};
 use crate::config;
 use crate::digest::Digest;
-use crate::intents::guarded;
+use crate::effects::{Effect, Operation, Persistence};
+use crate::extensions;
+use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
+use crate::inflight::rulings::{self, Past};
+use crate::inflight::seen;
 use crate::intents::intent::{Intent, IntentId};
-use crate::intents::seen;
-use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
+use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Caller, Change, Over, Pending};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::rulings::{self, Past};
-use crate::ports::{Facts, FileFault, Kind, Ports, Question, Root, Timestamp};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
 
 /// Text from outside is no longer than this in an entry.
-const MOST_CHARS: usize = 2_000;
+const MAX_CHARS: usize = 2_000;
 
 /// Content before a change is kept up to this size, to tell which lines changed.
-const MOST_BEFORE_BYTES: u64 = 64 << 10;
+const MAX_BEFORE_BYTES: u64 = 64 << 10;
 
-/// And of so many files of a call.
-const MOST_BEFORE_FILES: usize = 8;
+/// At most this many files per call.
+const MAX_BEFORE_FILES: usize = 8;
 
 /// Content after a change is read up to this size.
-const MOST_AFTER_BYTES: u64 = 1 << 20;
+const MAX_AFTER_BYTES: u64 = 1 << 20;
 
 /// Entries for one rejected call.
-pub(super) const MOST_REJECTED: usize = 50;
+pub(super) const MAX_REJECTED: usize = 50;
 
 /// So far back others' entries are looked for.
 const RECENTLY_BYTES: u64 = 256 << 10;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// It ran.
     Done,
     /// It ran and failed; the tool's own words.
@@ -56,14 +58,14 @@ pub enum Outcome {
     Unknown,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// Whether the tool did what it was to do, or is at it.
     pub(super) fn is_success(&self) -> bool {
         matches!(self, Self::Done | Self::Running)
     }
 }
 
-/// What came of a call.
+/// The result of settling a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settlement {
     /// The lines, as they were entered.
@@ -95,44 +97,44 @@ impl Gate {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
         let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
-        for change in changes.iter_mut().take(MOST_BEFORE_FILES) {
+        for change in changes.iter_mut().take(MAX_BEFORE_FILES) {
             if change.operation == Operation::Modify && change.pre_hash.is_some() {
-                let content = self.ports.workspace.read(Root::Project, &change.path, MOST_BEFORE_BYTES).ok();
+                let content = self.ports.workspace.read(Root::Project, &change.path, MAX_BEFORE_BYTES).ok();
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
         let Remembered { since, certain, persistence, confined, .. } = how;
-        let (caller, intent) = (Caller::of(call), intent.id.clone());
+        let (caller, intent) = (CallOrigin::of(call), intent.id.clone());
         let pending =
             Pending { caller, intent, since, changes, certain, persistence, is_presumed_refused: false, open_ended, confined };
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
         }
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
-            // A person may let it run all the same, and this process at least remembers.
+            // A person may still let it run, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
-            self.remember_here(key, pending);
+            self.recorder.keep_unsaved(key, pending);
         })
     }
 
-    pub(super) fn changes(&self, effects: &[Effect]) -> Vec<Change> {
+    pub(super) fn changes(&self, effects: &[Effect]) -> Vec<AllowedChange> {
         let change = |effect: &Effect| {
             let path = effect.changed_file()?.as_str().to_owned();
-            Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
+            Some(AllowedChange { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
-        // A file that is taken away and made again changes once.
+        // A file that is removed and made again changes once.
         let mut known = BTreeSet::new();
-        let mut changes: Vec<Change> = Vec::new();
+        let mut changes: Vec<AllowedChange> = Vec::new();
         for change in effects.iter().filter_map(change) {
             if known.insert(change.path.clone()) {
                 changes.push(change);
             }
         }
         // Files that go with their folder were listed, not looked at.
-        let unknown = |change: &&mut Change| change.operation == Operation::Delete && change.pre_hash.is_none();
-        let mut listed: Vec<&mut Change> = changes.iter_mut().filter(unknown).collect();
+        let unknown = |change: &&mut AllowedChange| change.operation == Operation::Delete && change.pre_hash.is_none();
+        let mut listed: Vec<&mut AllowedChange> = changes.iter_mut().filter(unknown).collect();
         if !listed.is_empty() {
-            let questions: Vec<_> = listed.iter().map(|change| hashed(&change.path)).collect();
+            let questions: Vec<_> = listed.iter().map(|change| digest_question(&change.path)).collect();
             for (change, facts) in listed.iter_mut().zip(self.look(&questions)) {
                 change.pre_hash = facts.digest;
             }
@@ -141,62 +143,66 @@ impl Gate {
     }
 
     /// Enters what a call changed, whether it was allowed to or not.
-    pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Settlement {
+    pub fn settle(&mut self, call: &ToolCall, outcome: &CallOutcome) -> Settlement {
         self.settle_with(call, outcome, None)
     }
 
     /// The same with what the tool said, which may tell that the kernel kept it from something.
-    pub fn settle_with(&mut self, call: &ToolCall, outcome: &Outcome, output: Option<&str>) -> Settlement {
-        self.enter_again();
+    pub fn settle_with(&mut self, call: &ToolCall, outcome: &CallOutcome, output: Option<&str>) -> Settlement {
+        self.retry_ledger();
         let key = pending::key(&call.session, &call.call);
-        if let Some(notice) = self.is_waiting(&key) {
+        if let Some(notice) = self.recorder.waiting_notice(&key) {
             return Settlement { notice: Some(notice), ..Settlement::default() };
         }
         let ground = self.ground();
-        let pending = self.recall(&key);
+        let pending = self.recorder.recall(&key, &self.ports);
         let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
         let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
             None => self.settle_unrecorded(call, outcome, &ground),
         };
         // A command that goes on is still held.
-        if *outcome != Outcome::Running {
+        if *outcome != CallOutcome::Running {
             self.forget_evidence(call);
         }
         // What was never told to have ended is compared by whoever concludes that it has.
-        if *outcome != Outcome::Unknown {
+        if *outcome != CallOutcome::Unknown {
             if ground.is_watching {
                 self.compare_ended(call, outcome);
             }
-            settlement.notice = settlement.notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join);
+            settlement.notice = settlement.notice.into_iter().chain(self.notices.take()).reduce(join);
         }
         settlement.notice = ground.notice.into_iter().chain(settlement.notice).chain(refusal).reduce(join);
         settlement
     }
 
     /// Enters what a call changed that is remembered.
-    fn settle_recorded(&mut self, call: &ToolCall, outcome: &Outcome, key: String, pending: &Pending) -> Settlement {
+    fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, key: String, pending: &Pending) -> Settlement {
         let now = self.ports.clock.now();
         let Some(attempts) = pending::claim(&key, pending, now, &self.ports) else { return Settlement::default() };
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, key, pending, now);
         }
         // Whoever had it before may have been done in this moment.
-        let Some(pending) = self.recall(&key) else {
+        let Some(pending) = self.recorder.recall(&key, &self.ports) else {
             pending::unclaim(&key, &self.ports);
             return Settlement::default();
         };
         let mut questions = vec![Question::project(config::PATH)];
-        questions.extend(pending.changes.iter().map(|change| hashed(&change.path)));
+        questions.extend(extensions::questions());
+        let own = questions.len();
+        questions.extend(pending.changes.iter().map(|change| digest_question(&change.path)));
         let facts = self.look(&questions);
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
+        // Their secrets must not be entered.
+        self.refresh_extensions(facts.get(1..own).unwrap_or_default(), &self.config.last());
         let work = Work { call, pending: &pending, outcome, now };
-        let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
+        let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
         let mut seen = Reconciled::default();
-        if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
-            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+        if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
+            self.guarded.look_up(&self.ports);
             seen = self.reconcile(&work, &key, open);
             entries.append(&mut seen.entries);
         }
@@ -210,11 +216,11 @@ impl Gate {
         let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
         // Before it is forgotten, so that it is always one or the other.
         match outcome {
-            Outcome::Refused(_) => self.note_refusal(call, &pending),
-            Outcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
+            CallOutcome::Refused(_) => self.note_refusal(call, &pending),
+            CallOutcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
             _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
         }
-        let lines = match self.enter(Some(key), entries) {
+        let lines = match self.recorder.enter(Some(key), entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 lines
@@ -224,8 +230,8 @@ impl Gate {
                 lines
             }
         };
-        self.give_back(call, leased(&pending));
-        if *outcome != Outcome::Unknown {
+        self.give_back(call, leased_files(&pending));
+        if *outcome != CallOutcome::Unknown {
             self.settle_left_behind(Over::Nothing, now);
         }
         Settlement { lines, notice, restore: seen.restore }
@@ -237,40 +243,40 @@ impl Gate {
         let error = format!("{}: {}", ruling.code.as_str(), ruling.reason);
         let entry = |file: Option<FileChange>, class: MutationClass| Entry {
             success: false,
-            error: Some(told(&error, &self.ports)),
+            error: Some(redacted(&error, &self.ports)),
             scope_validation: ScopeValidation::Fail,
             content_hash: file.as_ref().and_then(|file| file.post_hash),
             ..self.entry(call, intent, now, file, class)
         };
         let mut entries: Vec<Entry> = Vec::new();
-        for effect in ruling.effects.iter().filter(|effect| effect.mutates()).take(MOST_REJECTED) {
+        for effect in ruling.effects.iter().filter(|effect| effect.mutates()).take(MAX_REJECTED) {
             let path = effect.location.as_str().to_owned();
-            let class = MutationClass::of(effect.operation, &path, claimed(call));
+            let class = MutationClass::of(effect.operation, &path, claimed_class(call));
             let (pre_hash, post_hash) = (effect.pre_hash, effect.pre_hash);
             entries.push(entry(Some(FileChange { relative_path: path, pre_hash, post_hash, line_ranges: Vec::new() }), class));
         }
         if entries.is_empty() {
-            entries.push(entry(None, claimed(call).unwrap_or(MutationClass::IntentEvolution)));
+            entries.push(entry(None, claimed_class(call).unwrap_or(MutationClass::IntentEvolution)));
         }
-        let _ = self.enter(None, entries);
+        let _ = self.recorder.enter(None, entries, &self.ports);
     }
 
     fn entries(&self, work: &Work<'_>, facts: &[Facts]) -> Vec<Entry> {
         let Work { call, pending, outcome, now } = *work;
         let config = self.config.last();
         let (success, error) = match outcome {
-            Outcome::Done | Outcome::Running => (true, None),
-            Outcome::Failed(error) => (false, Some(told(error, &self.ports))),
-            Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
-            Outcome::Refused(why) => (false, Some(told(why, &self.ports))),
-            Outcome::Unknown => (false, Some(UNKNOWN.to_owned())),
+            CallOutcome::Done | CallOutcome::Running => (true, None),
+            CallOutcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
+            CallOutcome::Refused(_) if !config.record_rejected => return Vec::new(),
+            CallOutcome::Refused(why) => (false, Some(redacted(why, &self.ports))),
+            CallOutcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
         let others = self.others(call, pending);
-        let doubtful = *outcome == Outcome::Unknown;
+        let doubtful = *outcome == CallOutcome::Unknown;
         let entered = if doubtful { self.entered_since(pending.since) } else { Vec::new() };
         let mut entries = Vec::new();
         for (change, facts) in pending.changes.iter().zip(facts) {
-            let gone = facts.kind == Kind::Missing;
+            let gone = facts.kind == FileKind::Missing;
             let unchanged =
                 if gone { change.pre_hash.is_none() } else { facts.digest.is_some() && facts.digest == change.pre_hash };
             if unchanged && (doubtful || !pending.certain || !success && !config.record_failed) {
@@ -292,7 +298,7 @@ impl Gate {
                 post_hash: facts.digest,
                 line_ranges: if unchanged || gone { Vec::new() } else { self.line_ranges(change, facts) },
             };
-            let class = MutationClass::of(operation, &change.path, claimed(call));
+            let class = MutationClass::of(operation, &change.path, claimed_class(call));
             let entry = self.entry(call, Some(&pending.intent), now, Some(file), class);
             let concurrent = others.iter().rfind(|other| other.path() == Some(&*change.path));
             let concurrent =
@@ -304,7 +310,7 @@ impl Gate {
 
     /// What others entered while the call was under way.
     fn others(&self, call: &ToolCall, pending: &Pending) -> Vec<Entry> {
-        let own = short(&call.session);
+        let own = truncate(&call.session);
         self.entered_since(pending.since).into_iter().filter(|entry| entry.session_id != own).collect()
     }
 
@@ -317,25 +323,25 @@ impl Gate {
         page.entries.into_iter().filter(|entry| entry.success || changed(entry)).collect()
     }
 
-    fn line_ranges(&self, change: &Change, facts: &Facts) -> Vec<LineRange> {
+    fn line_ranges(&self, change: &AllowedChange, facts: &Facts) -> Vec<LineRange> {
         let before = match (&change.before, change.operation) {
             (Some(before), _) => before.as_bytes(),
             (None, Operation::Create) => &[],
             (None, _) => return Vec::new(),
         };
-        if facts.size > MOST_AFTER_BYTES {
+        if facts.size > MAX_AFTER_BYTES {
             return Vec::new();
         }
-        let after = self.ports.workspace.read(Root::Project, &change.path, MOST_AFTER_BYTES).unwrap_or_default();
+        let after = self.ports.workspace.read(Root::Project, &change.path, MAX_AFTER_BYTES).unwrap_or_default();
         line_ranges::changed(before, &after)
     }
 
-    /// What a session wrote it has seen, unless somebody else wrote there at the same time.
+    /// What a session wrote it has seen, unless someone else wrote there at the same time.
     fn note_writes(&self, work: &Work<'_>, entries: &[Entry]) {
         let own = |entry: &&Entry| entry.concurrent.is_none();
         let seen = entries.iter().filter(own).filter_map(|entry| entry.file.as_ref());
         let seen: Vec<(String, Option<Digest>)> = seen.map(|file| (file.relative_path.clone(), file.post_hash)).collect();
-        if !matches!(work.outcome, Outcome::Refused(_)) {
+        if !matches!(work.outcome, CallOutcome::Refused(_)) {
             seen::note(&work.call.session, &seen, &self.ports);
         }
     }
@@ -350,25 +356,23 @@ impl Gate {
         mutation_class: MutationClass,
     ) -> Entry {
         Entry {
-            id: entry::new_id(&self.ports),
-            timestamp: now.to_string(),
             intent_id: intent.cloned(),
-            session_id: short(&call.session),
-            agent: call.agent.as_deref().map(short),
-            host: call.host.as_deref().map(short),
-            tool_name: short(&call.tool),
-            mutation_class,
+            agent: call.agent.as_deref().map(truncate),
+            host: call.host.as_deref().map(truncate),
             content_hash: file.as_ref().and_then(|file| file.post_hash),
             file,
-            scope_validation: ScopeValidation::Pass,
-            success: true,
-            error: None,
-            concurrent: None,
-            late: None,
-            reverts: None,
-            person: None,
-            saw: None,
-            follows: None,
+            ..Entry::new(&truncate(&call.session), &truncate(&call.tool), mutation_class, now, &self.ports)
+        }
+    }
+
+    /// The entry of a call about which something is wrong that concerns no file.
+    pub(super) fn failure_entry(&self, work: &Work<'_>, why: &str) -> Entry {
+        let class = claimed_class(work.call).unwrap_or(MutationClass::IntentEvolution);
+        Entry {
+            scope_validation: ScopeValidation::Fail,
+            success: work.outcome.is_success(),
+            error: Some(why.to_owned()),
+            ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
         }
     }
 }
@@ -378,34 +382,34 @@ impl Gate {
 pub(super) struct Work<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) pending: &'a Pending,
-    pub(super) outcome: &'a Outcome,
+    pub(super) outcome: &'a CallOutcome,
     pub(super) now: Timestamp,
 }
 
 /// The files that a call may hold.
-pub(super) fn leased(pending: &Pending) -> impl Iterator<Item = &str> {
+pub(super) fn leased_files(pending: &Pending) -> impl Iterator<Item = &str> {
     let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
     paths.sort_unstable();
-    paths.into_iter().take(MOST_LEASES)
+    paths.into_iter().take(MAX_LEASES)
 }
 
 /// A question about a file's content.
-pub(super) fn hashed(path: &str) -> Question {
+pub(super) fn digest_question(path: &str) -> Question {
     Question { root: Root::Project, path: path.to_owned(), digest: true }
 }
 
 /// What the agent says its change is, where it says something we know.
-pub(super) fn claimed(call: &ToolCall) -> Option<MutationClass> {
-    MutationClass::named(call.args.get("mutation_class")?.as_str()?)
+pub(super) fn claimed_class(call: &ToolCall) -> Option<MutationClass> {
+    MutationClass::deserialize(call.args.get("mutation_class")?).ok()
 }
 
 /// Text from outside, without secrets.
-pub(super) fn told(text: &str, ports: &Ports) -> String {
-    ports.secrets.redact(text).chars().take(MOST_CHARS).collect()
+pub(super) fn redacted(text: &str, ports: &Ports) -> String {
+    ports.secrets.redact(text).chars().take(MAX_CHARS).collect()
 }
 
-pub(super) fn short(text: &str) -> String {
-    text.chars().take(MOST_CHARS / 4).collect()
+pub(super) fn truncate(text: &str) -> String {
+    text.chars().take(MAX_CHARS / 4).collect()
 }
 
 /// Two notices as one.

@@ -1,22 +1,22 @@
-//! A call that ended and that nobody remembers: it was denied and ran all the same, or its record is gone.
+//! Calls that ended without a pending record: they were denied and ran anyway, or their record is gone.
 //!
-//! Either is entered as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
+//! Either is recorded as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
 //! and that is as it should be.
 
-use super::entering::{Entered, Unentered};
-use super::settle::{Outcome, Settlement, claimed, hashed, join, told as redacted};
-use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
-use crate::call::path::WorkspacePath;
+use super::recorder::{Entered, Unentered};
+use super::settle::{CallOutcome, Settlement, claimed_class, digest_question, join, redacted};
+use super::{Gate, governance_questions, ledger_questions};
 use crate::call::{CallFault, ToolCall, resolve};
+use crate::effects::path::WorkspacePath;
+use crate::effects::{Access, Effect, Extent, Footprint, Operation};
+use crate::inflight::late;
+use crate::inflight::pending::{AllowedChange, Pending};
+use crate::inflight::rulings::{self, CallKey, DeniedCall, Past, Unheard};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
-use crate::ledger::late;
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{Change, Pending};
-use crate::ledger::rulings::{self, Denial, Named, Past, Unheard};
-use crate::ports::{Facts, Kind, Question};
+use crate::ports::{Facts, FileKind, Question};
 
 /// Entries for one call.
 const MAX_ENTRIES: usize = 50;
@@ -24,7 +24,7 @@ const MAX_ENTRIES: usize = 50;
 /// Paths that a notice names.
 const MAX_NAMED: usize = 10;
 
-/// What a call stood on when it ended.
+/// What a call was on when it ended.
 pub(super) struct Ground {
     pub(super) governance: Governance,
     /// Whether a call was ruled on here before, so that one without a record is strange.
@@ -38,7 +38,7 @@ pub(super) struct Ground {
 impl Gate {
     /// Looks at what governs, and at the ledger.
     pub(super) fn ground(&mut self) -> Ground {
-        let mut questions: Vec<Question> = bearings().into();
+        let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.push(late::question());
         let facts = self.look(&questions);
@@ -47,11 +47,11 @@ impl Gate {
             self.config.refresh(file, &self.ports);
         }
         // Whoever rules on a call keeps a checkpoint first, and a ledger that has lines is older than this call.
-        let is_known = self.compared.is_some()
-            || facts.get(3).is_some_and(|kept| kept.kind != Kind::Missing)
+        let is_known = self.recorder.has_compared()
+            || facts.get(3).is_some_and(|kept| kept.kind != FileKind::Missing)
             || facts.get(4).is_some_and(|ledger| ledger.size > 0);
         let governed = !matches!(governance, Governance::None);
-        let notice = self.watch_ledger(governed, facts.get(3..5).unwrap_or_default());
+        let notice = self.recorder.watch(governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         let is_watching = governed && facts.get(5).is_some_and(late::is_open);
         Ground { governance, is_known, notice, is_watching }
     }
@@ -59,21 +59,21 @@ impl Gate {
     /// Remembers a call that is not to run, in case it does.
     pub(super) fn note_denial(&self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
         let effects: Vec<Effect> = effects.iter().filter(|effect| effect.mutates()).take(MAX_ENTRIES).cloned().collect();
-        let denial = Denial { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
+        let denial = DeniedCall { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
         rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
-    /// The same for a call that was allowed, or asked about, and that somebody else kept from running.
+    /// The same for a call that was allowed, or asked about, and that someone else kept from running.
     pub(super) fn note_refusal(&self, call: &ToolCall, pending: &Pending) {
-        let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
+        let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
-        let denial = Denial { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
+        let denial = DeniedCall { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
         rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
     /// Remembers a call that was allowed and of which nothing was heard, in case it ends after all.
     pub(super) fn note_unheard(&self, call: &ToolCall, pending: &Pending) {
-        let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
+        let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let (intent, open_ended) = (pending.intent.clone(), pending.open_ended.is_some());
         let past = Past::Unheard(Unheard { intent, changes, open_ended });
@@ -81,9 +81,9 @@ impl Gate {
     }
 
     /// Enters a call that nobody remembers, where it should not have run.
-    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &Outcome, ground: &Ground) -> Settlement {
+    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &CallOutcome, ground: &Ground) -> Settlement {
         let (Governance::By(intents), true, false) =
-            (&ground.governance, ground.is_known, matches!(outcome, Outcome::Refused(_)))
+            (&ground.governance, ground.is_known, matches!(outcome, CallOutcome::Refused(_)))
         else {
             return Settlement::default();
         };
@@ -96,7 +96,7 @@ impl Gate {
             Some(Past::Settled | Past::Passed) => return Settlement::default(),
             Some(Past::Unheard(unheard)) => return self.settle_unheard(call, outcome, &unheard),
             Some(Past::Denied(denial)) => {
-                let why = format!("it was denied ({}) and ran all the same", denial.code);
+                let why = format!("it was denied ({}) and ran anyway", denial.code);
                 let changed = self.changed_since(&denial.changes);
                 // A host may tell of a call that it kept from running as one that failed.
                 if changed.is_empty() && !outcome.is_success() {
@@ -119,7 +119,7 @@ impl Gate {
         rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let notice = notice(&call.tool, &why, &entries);
         self.ports.warn(&notice);
-        match self.enter(None, entries) {
+        match self.recorder.enter(None, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = about_ledger.map_or(notice.clone(), |about_ledger| format!("{about_ledger}\n{notice}"));
                 Settlement { lines, notice: Some(notice), ..Settlement::default() }
@@ -131,29 +131,29 @@ impl Gate {
     }
 
     /// Enters a call that had been taken for refused.
-    fn settle_unheard(&mut self, call: &ToolCall, outcome: &Outcome, unheard: &Unheard) -> Settlement {
+    fn settle_unheard(&mut self, call: &ToolCall, outcome: &CallOutcome, unheard: &Unheard) -> Settlement {
         let now = self.ports.clock.now();
         rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let mut notice = None;
         let changed = self.changed_since(&unheard.changes);
         let (success, error) = match outcome {
-            Outcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
+            CallOutcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
             outcome => (outcome.is_success(), None),
         };
         let mut entries: Vec<Entry> = Vec::new();
         for (operation, file) in changed {
-            let class = MutationClass::of(operation, &file.relative_path, claimed(call));
+            let class = MutationClass::of(operation, &file.relative_path, claimed_class(call));
             let entry = self.entry(call, Some(&unheard.intent), now, Some(file), class);
             entries.push(Entry { success, error: error.clone(), ..entry });
         }
         if unheard.open_ended {
-            let why = format!("what changed while `{}` ran is not seen: its turn had ended before it did", call.tool);
-            let class = claimed(call).unwrap_or(MutationClass::IntentEvolution);
+            let why = format!("what changed while `{}` ran is not known: its turn had ended before it did", call.tool);
+            let class = claimed_class(call).unwrap_or(MutationClass::IntentEvolution);
             let entry = self.entry(call, Some(&unheard.intent), now, None, class);
             entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
-            notice = Some(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
+            notice = Some(format!("{why}; it is recorded as FAIL; check the workspace yourself"));
         }
-        match self.enter(None, entries) {
+        match self.recorder.enter(None, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 Settlement { lines, notice, ..Settlement::default() }
@@ -166,13 +166,13 @@ impl Gate {
     }
 
     /// The files of a denied call that are not what they were when it was denied.
-    fn changed_since(&self, changes: &[Change]) -> Vec<(Operation, FileChange)> {
-        let questions: Vec<Question> = changes.iter().map(|change| hashed(&change.path)).collect();
+    fn changed_since(&self, changes: &[AllowedChange]) -> Vec<(Operation, FileChange)> {
+        let questions: Vec<Question> = changes.iter().map(|change| digest_question(&change.path)).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
-        let differs = |(change, facts): (&Change, &Facts)| {
+        let differs = |(change, facts): (&AllowedChange, &Facts)| {
             let stood = change.operation != Operation::Create;
-            let differs = stood != (facts.kind != Kind::Missing) || change.pre_hash != facts.digest;
-            let operation = if facts.kind == Kind::Missing { Operation::Delete } else { change.operation };
+            let differs = stood != (facts.kind != FileKind::Missing) || change.pre_hash != facts.digest;
+            let operation = if facts.kind == FileKind::Missing { Operation::Delete } else { change.operation };
             let (relative_path, pre_hash, post_hash) = (change.path.clone(), change.pre_hash, facts.digest);
             differs.then(|| (operation, FileChange { relative_path, pre_hash, post_hash, line_ranges: Vec::new() }))
         };
@@ -190,7 +190,7 @@ impl Gate {
         let Ok(effects) = effects else { return Vec::new() };
         let file = |effect: &Effect| {
             let relative_path = effect.changed_file()?.as_str().to_owned();
-            // What stood there before, if anything did, nobody knows.
+            // What was there before, if anything did, nobody knows.
             let operation = if effect.operation == Operation::Delete { Operation::Delete } else { Operation::Modify };
             Some((operation, FileChange { relative_path, pre_hash: None, post_hash: effect.pre_hash, line_ranges: Vec::new() }))
         };
@@ -200,7 +200,7 @@ impl Gate {
     fn unrecorded_entries(
         &self,
         call: &ToolCall,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
         intent: Option<&IntentId>,
         changed: Vec<(Operation, FileChange)>,
         why: &str,
@@ -213,10 +213,10 @@ impl Gate {
             ..self.entry(call, intent, now, file, class)
         };
         if changed.is_empty() {
-            return vec![entry(None, claimed(call).unwrap_or(MutationClass::IntentEvolution))];
+            return vec![entry(None, claimed_class(call).unwrap_or(MutationClass::IntentEvolution))];
         }
         let of_file = |(operation, file): (Operation, FileChange)| {
-            let class = MutationClass::of(operation, &file.relative_path, claimed(call));
+            let class = MutationClass::of(operation, &file.relative_path, claimed_class(call));
             entry(Some(file), class)
         };
         changed.into_iter().map(of_file).collect()
@@ -224,18 +224,18 @@ impl Gate {
 }
 
 /// A call, as the journal of rulings names it.
-pub(super) fn named(call: &ToolCall) -> Named<'_> {
-    Named { session: &call.session, call: &call.call, program: call.host.as_deref(), tool: &call.tool }
+pub(super) fn named(call: &ToolCall) -> CallKey<'_> {
+    CallKey { session: &call.session, call: &call.call, program: call.host.as_deref(), tool: &call.tool }
 }
 
 /// Whether a call may leave anything different, as its arguments say.
 pub(super) fn may_change(footprint: &Footprint) -> bool {
-    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.deed.mutates())
+    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.access.mutates())
 }
 
 fn only_makes_folders(footprint: &Footprint) -> bool {
-    let folder = |deed: Deed| matches!(deed, Deed::Read | Deed::MakeFolder);
-    footprint.unknowns.is_empty() && footprint.touches.iter().all(|touch| folder(touch.deed))
+    let folder = |access: Access| matches!(access, Access::Read | Access::MakeFolder);
+    footprint.unknowns.is_empty() && footprint.touches.iter().all(|touch| folder(touch.access))
 }
 
 fn notice(tool: &str, why: &str, entries: &[Entry]) -> String {
@@ -244,5 +244,5 @@ fn notice(tool: &str, why: &str, entries: &[Entry]) -> String {
         names.push(format!("and {} more", entries.len() - MAX_NAMED));
     }
     let files = if names.is_empty() { String::new() } else { format!(", with {}", names.join(", ")) };
-    format!("`{tool}` ended, and {why}; it is entered as FAIL{files}; tell the person you work for")
+    format!("`{tool}` ended, and {why}; it is recorded as FAIL{files}; tell the person you work for")
 }

@@ -1,6 +1,6 @@
 //! What a pattern says about whole folders.
 
-use super::{Glob, MAX_PATH_BYTES, Name, Piece, Steps, leads_to, matches_pieces};
+use super::{CharPattern, Glob, MAX_PATH_BYTES, NamePattern, Steps, leads_to, matches_pieces};
 
 impl Glob {
     /// Whether the pattern matches everything there is or could be below a folder, at any depth.
@@ -13,11 +13,11 @@ impl Glob {
         let (folder, steps) = (names(folder), Steps::new());
         self.alternatives.iter().any(|pattern| {
             let pattern = match pattern.as_slice() {
-                [.., Name::AnyNames] => pattern,
-                [pattern @ .., Name::One(any)] if matches!(any.as_slice(), [Piece::AnyChars]) => pattern,
+                [.., NamePattern::AnyNames] => pattern,
+                [pattern @ .., NamePattern::One(any)] if matches!(any.as_slice(), [CharPattern::AnyChars]) => pattern,
                 _ => return false,
             };
-            matches!(pattern, [.., Name::AnyNames]) && leads_to(pattern, &folder, &steps)
+            matches!(pattern, [.., NamePattern::AnyNames]) && leads_to(pattern, &folder, &steps)
         })
     }
 
@@ -27,10 +27,10 @@ impl Glob {
         self.alternatives.iter().any(|pattern| {
             // The last name is a file's, or stands for them.
             let folders = pattern.get(..pattern.len().saturating_sub(1)).unwrap_or_default();
-            let literal = |name: &Name, expected: &str| match name {
-                Name::AnyNames => false,
-                Name::One(pieces) => {
-                    pieces.iter().all(|piece| matches!(piece, Piece::Char(_))) && matches_pieces(pieces, expected, &steps)
+            let literal = |name: &NamePattern, expected: &str| match name {
+                NamePattern::AnyNames => false,
+                NamePattern::One(pieces) => {
+                    pieces.iter().all(|piece| matches!(piece, CharPattern::Char(_))) && matches_pieces(pieces, expected, &steps)
                 }
             };
             folder.len() <= folders.len() && folders.iter().zip(&folder).all(|(name, expected)| literal(name, expected))

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::digest::Digest;
 use crate::glob::Glob;
-use crate::ports::{Entry, Facts, Kind, Listing, Ports, Question, Reach, Root};
+use crate::ports::{DirEntry, Facts, FileKind, Listing, ListingLimits, Ports, Question, Root};
 
 /// At most this many files are copied for a run.
 pub const MAX_FILES: usize = 256;
@@ -26,7 +26,7 @@ const MAX_SEARCHED: u32 = 10_000;
 /// And this deep.
 const MAX_SEARCH_DEPTH: u32 = 32;
 
-/// What interpreters keep beside their scripts and write anew where it is missing.
+/// What interpreters keep beside their scripts and rewrite where it is missing.
 const CACHES: &[&str] = &["__pycache__"];
 
 /// A script in one of these folders shares it with files that change all the time, so it is taken alone.
@@ -88,6 +88,43 @@ pub fn named(patterns: &[Pattern], ports: &Ports) -> Result<Vec<Checked>, String
     checked(matching(patterns, ports)?, None, ports)
 }
 
+/// At most this many files of an extension are checked.
+pub const MAX_TREE_FILES: usize = 2_000;
+
+/// At most this many bytes, all of them together.
+const MAX_TREE_BYTES: u64 = 64 << 20;
+
+/// All files of an extension's folder, sorted by path.
+pub fn tree(folder: &str, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
+    let limit = u32::try_from(MAX_TREE_FILES).unwrap_or(u32::MAX).saturating_mul(4);
+    let listing = list(folder, &ListingLimits { depth: MAX_SEARCH_DEPTH + 1, limit, skip: names_of(CACHES) }, ports)?;
+    if let Some(unseen) = &listing.unseen {
+        return Err(format!("`{folder}/{unseen}` cannot be read"));
+    }
+    let mut files = Vec::new();
+    for DirEntry { path, kind, .. } in &listing.entries {
+        let whole = format!("{folder}/{path}");
+        match kind {
+            _ if path.split('/').count() > MAX_SEARCH_DEPTH as usize => {
+                return Err(format!("`{whole}` lies more than {MAX_SEARCH_DEPTH} folders deep"));
+            }
+            FileKind::Directory => {}
+            FileKind::File => files.push(whole),
+            _ => return Err(format!("`{whole}` is a link, or not a file; replace it by a file")),
+        }
+    }
+    if listing.truncated || files.len() > MAX_TREE_FILES {
+        return Err(format!("it has more than {MAX_TREE_FILES} files"));
+    }
+    measured(files, MAX_TREE_BYTES, Some(known), ports)
+}
+
+/// One digest for files and what is in them.
+pub fn digest(files: &[Checked]) -> Digest {
+    let lines: String = files.iter().map(|(path, digest)| format!("{digest} {path}\n")).collect();
+    Digest::of(lines.as_bytes())
+}
+
 /// The files in a script's own folder.
 fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
     let folder = script.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -95,16 +132,16 @@ fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
         return Ok(Vec::new());
     }
     let limit = u32::try_from(MAX_FILES).unwrap_or(u32::MAX).saturating_mul(4);
-    let listing = list(folder, &Reach { depth: MAX_DEPTH + 2, limit, skip: names_of(CACHES) }, ports)?;
+    let listing = list(folder, &ListingLimits { depth: MAX_DEPTH + 2, limit, skip: names_of(CACHES) }, ports)?;
     let mut files = Vec::new();
-    for Entry { path, kind, .. } in &listing.entries {
+    for DirEntry { path, kind, .. } in &listing.entries {
         let whole = format!("{folder}/{path}");
         if path.split('/').count() > MAX_DEPTH as usize + 1 {
             return Err(format!("`{whole}` lies more than {MAX_DEPTH} folders below the script; {REMEDY}"));
         }
         match kind {
-            Kind::Directory => {}
-            Kind::File => files.push(whole),
+            FileKind::Directory => {}
+            FileKind::File => files.push(whole),
             _ => return Err(not_a_file(&whole)),
         }
     }
@@ -125,7 +162,7 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
         if is_pattern {
             let skip = names_of(&[CACHES, &[".git"]].concat());
             let from = if folder.is_empty() { "." } else { &folder };
-            let listing = list(from, &Reach { depth: MAX_SEARCH_DEPTH, limit: left, skip }, ports)?;
+            let listing = list(from, &ListingLimits { depth: MAX_SEARCH_DEPTH, limit: left, skip }, ports)?;
             left = left.saturating_sub(u32::try_from(listing.entries.len()).unwrap_or(u32::MAX));
             if listing.truncated {
                 return Err(format!(
@@ -133,12 +170,12 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
                 ));
             }
             let mut matched = false;
-            for Entry { path, kind, .. } in &listing.entries {
+            for DirEntry { path, kind, .. } in &listing.entries {
                 let whole = if folder.is_empty() { path.clone() } else { format!("{folder}/{path}") };
-                if *kind == Kind::Directory || !pattern.glob.matches(&whole) {
+                if *kind == FileKind::Directory || !pattern.glob.matches(&whole) {
                     continue;
                 }
-                if *kind != Kind::File {
+                if *kind != FileKind::File {
                     return Err(not_a_file(&whole));
                 }
                 matched = true;
@@ -149,10 +186,10 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
             }
         } else {
             match look(written, ports) {
-                Some(facts) if facts.kind == Kind::Directory => {
+                Some(facts) if facts.kind == FileKind::Directory => {
                     return Err(format!("`files` names the folder `{written}`; write `{written}/**` for the files in it"));
                 }
-                Some(facts) if facts.kind == Kind::File => files.push(written.clone()),
+                Some(facts) if facts.kind == FileKind::File => files.push(written.clone()),
                 _ => return Err(format!("`files` names `{written}`, which is not a file of the workspace")),
             }
         }
@@ -166,15 +203,19 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
 }
 
 /// The files with their digests, if they are few and small enough and each is what its path says.
-fn checked(mut files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
+fn checked(files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     if files.len() > MAX_FILES {
         return Err(format!("it needs more than {MAX_FILES} files; {REMEDY}"));
     }
+    measured(files, MAX_BYTES, known, ports)
+}
+
+fn measured(mut files: Vec<String>, limit: u64, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     files.sort_unstable();
     let looked_at = inspected(&files, false, ports)?;
     // A large file is not hashed only to be refused.
-    if looked_at.iter().try_fold(0u64, |sum, facts| sum.checked_add(facts.size)).is_none_or(|sum| sum > MAX_BYTES) {
-        return Err(format!("its files are larger than {} MiB together; {REMEDY}", MAX_BYTES >> 20));
+    if looked_at.iter().try_fold(0u64, |sum, facts| sum.checked_add(facts.size)).is_none_or(|sum| sum > limit) {
+        return Err(format!("its files are larger than {} MiB together; {REMEDY}", limit >> 20));
     }
     let find = |(path, facts): (&String, &Facts)| known.and_then(|known| known.find(path, facts));
     let mut digests: Vec<Option<Digest>> = files.iter().zip(&looked_at).map(find).collect();
@@ -197,7 +238,7 @@ fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>
     let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());
     for (path, facts) in files.iter().zip(&facts) {
         // A link that took the file's place, or one of its folders', leads to another path.
-        if facts.kind != Kind::File || [&facts.real_path, &facts.entry_path].iter().any(|at| at.as_ref() != Some(path)) {
+        if facts.kind != FileKind::File || [&facts.real_path, &facts.entry_path].iter().any(|at| at.as_ref() != Some(path)) {
             return Err(not_a_file(path));
         }
     }
@@ -237,7 +278,7 @@ fn not_a_file(path: &str) -> String {
     )
 }
 
-fn list(folder: &str, reach: &Reach, ports: &Ports) -> Result<Listing, String> {
+fn list(folder: &str, reach: &ListingLimits, ports: &Ports) -> Result<Listing, String> {
     ports.workspace.list(Root::Project, folder, reach).map_err(|fault| format!("the folder `{folder}` cannot be read: {fault}"))
 }
 

@@ -1,21 +1,27 @@
-//! What a hook is declared to be, one entry of `hooks.json`.
+//! Hook declarations: one entry of `hooks.json`.
+
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
 use super::bundle;
+use super::claude::call::Call;
+use super::claude::matcher::Matcher;
+use super::claude::{self, Declared};
 use super::event;
-use super::settings::{LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, patterns};
+use super::owner::Owner;
+use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
-use crate::json::place::Step;
+use crate::json::place::PathStep;
 use crate::redact::Pattern;
 
 /// The only version of the format so far.
 const SCHEMA_VERSION: u64 = 1;
 
 /// Longer files and ids are mistakes.
-const MOST_HOOKS: usize = 10_000;
+const MAX_HOOKS: usize = 10_000;
 const LONGEST_ID: usize = 128;
-const MOST_FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 /// More patterns of files for one hook are a mistake.
 const MAX_FILE_PATTERNS: usize = 32;
 /// The braces of all file patterns of a file together stand for no more than this.
@@ -50,6 +56,12 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
     pub files: Option<Vec<bundle::Pattern>>,
+    /// Whether the kernel holds its program to what the session's intent owns.
+    pub confine: bool,
+    /// What makes it a hook in Claude Code's format.
+    pub claude: Option<Declared>,
+    /// The extension that it comes with.
+    pub owner: Option<Rc<Owner>>,
     /// The declaration as it was written.
     pub written: Value,
 }
@@ -100,11 +112,11 @@ impl Retry {
         let mut wait = self.backoff_ms;
         for _ in 1..attempts.min(64) {
             wait = wait.saturating_mul(self.factor_thousandths) / 1_000;
-            if wait >= MOST_TIMEOUT_MS {
+            if wait >= MAX_TIMEOUT_MS {
                 break;
             }
         }
-        let wait = wait.min(MOST_TIMEOUT_MS);
+        let wait = wait.min(MAX_TIMEOUT_MS);
         if self.jitter { wait - chance % (wait / 2 + 1) } else { wait }
     }
 }
@@ -113,16 +125,19 @@ impl Retry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where it stands.
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
     /// What is wrong, and the remedy.
     pub message: String,
 }
 
 impl Hook {
-    /// Whether an event is one that it waits for.
-    pub fn fits(&self, event: &event::Event) -> bool {
+    /// Whether an event is one that it waits for; `calls` are those of the event in Claude Code's words, where they matter.
+    pub fn fits(&self, event: &event::Event, calls: &[Call]) -> bool {
         if *self.trigger != *event.name {
             return false;
+        }
+        if let Some(claude) = &self.claude {
+            return claude.fits(event, calls);
         }
         let selected = match (&self.pattern, event.subject()) {
             (Some(pattern), Some(subject)) => pattern.matches(subject),
@@ -143,17 +158,20 @@ fn plain(folder: &str) -> &str {
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
+    let mut reader = Reader::default();
     let mut hooks: Vec<Hook> = Vec::new();
+    if let Some(Value::Object(events)) = document.get("hooks") {
+        return reader.claude_hooks(events);
+    }
     let list = match document {
         Value::Array(list) => Some(list),
         Value::Object(fields) => reader.within(fields, |reader, key, value| match (key, value) {
-            ("hooks", Value::Array(_)) | ("$schema", Value::String(_)) => {}
+            ("hooks", Value::Array(_)) | ("$schema" | "description", Value::String(_)) => {}
             ("hooks", _) => reader.fault("must be a list of hooks"),
             ("schemaVersion", version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
             ("schemaVersion", _) => reader.fault("must be 1; newer files need a newer tollgate"),
-            ("$schema", _) => reader.fault("must be a text"),
-            _ => reader.fault("is not known here; known are `hooks` and `schemaVersion`"),
+            ("$schema" | "description", _) => reader.fault("must be a string"),
+            _ => reader.fault("is not known; expected `hooks` or `schemaVersion`"),
         }),
         _ => None,
     };
@@ -161,15 +179,15 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
         None if reader.faults.is_empty() => {
             reader.fault("must be an object such as {\"hooks\": [{\"id\": …, \"trigger\": …, \"prompt\": …}]}")
         }
-        Some(list) if list.len() > MOST_HOOKS => reader.fault("has more than 10,000 hooks"),
+        Some(list) if list.len() > MAX_HOOKS => reader.fault("has more than 10,000 hooks"),
         Some(list) => {
             let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
             for (at, written) in list.iter().enumerate() {
-                reader.path = if document.is_array() { Vec::new() } else { vec![Step::Key("hooks".to_owned())] };
-                reader.path.push(Step::At(at));
+                reader.path = if document.is_array() { Vec::new() } else { vec![PathStep::Key("hooks".to_owned())] };
+                reader.path.push(PathStep::At(at));
                 if let Some(hook) = reader.hook(written) {
                     if known.insert(hook.id.clone(), at).is_some() {
-                        reader.fault_at("id", &format!("`{}` is declared twice; give each hook an id of its own", hook.id));
+                        reader.fault_at("id", &format!("`{}` is declared twice; give each hook a unique id", hook.id));
                     }
                     hooks.push(hook);
                 }
@@ -182,29 +200,31 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 
 /// Reads one declaration that was not written in a file.
 pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
+    let mut reader = Reader::default();
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
 }
 
-struct Reader {
-    faults: Vec<Fault>,
-    path: Vec<Step>,
+/// Reads an object field by field, and collects everything that is wrong with where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
 }
 
 impl Reader {
-    fn fault(&mut self, message: &str) {
+    pub(crate) fn fault(&mut self, message: &str) {
         // Each is looked up in the text, and nobody reads more.
-        if self.faults.len() >= MOST_FAULTS {
+        if self.faults.len() >= MAX_FAULTS {
             return;
         }
         self.faults.push(Fault { path: self.path.clone(), message: message.to_owned() });
     }
 
-    fn fault_at(&mut self, key: &str, message: &str) {
-        self.path.push(Step::Key(key.to_owned()));
+    pub(crate) fn fault_at(&mut self, key: &str, message: &str) {
+        self.path.push(PathStep::Key(key.to_owned()));
         self.fault(message);
         self.path.pop();
     }
@@ -212,7 +232,7 @@ impl Reader {
     /// Looks at every member, and hands back the list of hooks if this is the document.
     fn within<'v>(&mut self, fields: &'v Map<String, Value>, look: impl Fn(&mut Self, &str, &Value)) -> Option<&'v Vec<Value>> {
         for (key, value) in fields {
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(PathStep::Key(key.clone()));
             look(self, key, value);
             self.path.pop();
         }
@@ -223,7 +243,55 @@ impl Reader {
         list
     }
 
-    fn hook(&mut self, written: &Value) -> Option<Hook> {
+    /// The hooks of a file in Claude Code's format.
+    fn claude_hooks(mut self, events: &Map<String, Value>) -> Result<Vec<Hook>, Vec<Fault>> {
+        let mut hooks = Vec::new();
+        for handler in claude::settings::handlers(events) {
+            self.path = handler.path;
+            match handler.taken {
+                Ok(declared) => hooks.extend(self.hook(&declared)),
+                Err(why) => self.fault(&why),
+            }
+        }
+        if self.faults.is_empty() { Ok(hooks) } else { Err(self.faults) }
+    }
+
+    /// What makes a hook one of Claude Code's, and our name for its event.
+    fn claude(&mut self, fields: &Map<String, Value>, trigger: &mut String) -> Option<Declared> {
+        let format = self.text(fields, "format");
+        let matcher = self.text(fields, "matcher");
+        let on_failure = self.text(fields, "onFailure");
+        let from = self.text(fields, "from").map(str::to_owned);
+        if format.is_none() {
+            for key in ["matcher", "onFailure", "from"].into_iter().filter(|key| fields.contains_key(*key)) {
+                self.fault_at(key, "belongs to a hook with `\"format\": \"claude-code\"`");
+            }
+            return None;
+        }
+        if format != Some(claude::FORMAT) {
+            self.fault_at("format", "must be `claude-code`");
+        }
+        if on_failure.is_some_and(|said| !matches!(said, "block" | "continue")) {
+            self.fault_at("onFailure", "must be `block` or `continue`");
+        }
+        let Some((event, ours)) = claude::event(trigger) else {
+            self.fault(&format!(
+                "waits for `{trigger}`, which is not an event of Claude Code's that is known here; known are {}",
+                claude::events()
+            ));
+            return None;
+        };
+        ours.clone_into(trigger);
+        match Matcher::compile(matcher.unwrap_or_default()) {
+            Ok(matcher) => Some(Declared { event, matcher, from, blocks_on_failure: on_failure == Some("block") }),
+            Err(why) => {
+                self.fault_at("matcher", &why);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn hook(&mut self, written: &Value) -> Option<Hook> {
         let faults = self.faults.len();
         let Some(fields) = written.as_object() else {
             self.fault("must be an object with `id`, `trigger`, and `prompt`, `command` or `component`");
@@ -235,12 +303,12 @@ impl Reader {
             Ok(glob) => {
                 self.globs_size += glob.size();
                 if self.globs_size > MAX_GLOBS_SIZE {
-                    self.fault_at("pattern", "makes the patterns of this file stand for too many together");
+                    self.fault_at("pattern", "makes the patterns of this file expand to too many together");
                 }
                 Some(glob)
             }
             Err(fault) => {
-                self.fault_at("pattern", &format!("is no pattern such as `src/**/*.ts`: {fault}"));
+                self.fault_at("pattern", &format!("is not a pattern such as `src/**/*.ts`: {fault}"));
                 None
             }
         });
@@ -252,14 +320,24 @@ impl Reader {
             action: action.unwrap_or(Action::Prompt(String::new())),
             enabled: self.flag(fields, "enabled", true),
             concurrency: usize::try_from(self.number(fields, "concurrency", 1..=256).unwrap_or(4)).unwrap_or(4),
-            timeout_ms: self.number(fields, "timeoutMs", LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS),
+            timeout_ms: self.number(fields, "timeoutMs", LEAST_TIMEOUT_MS..=MAX_TIMEOUT_MS),
             retry: self.retry(fields.get("retry")),
-            debounce_ms: self.number(fields, "debounceMs", 0..=MOST_TIMEOUT_MS).unwrap_or(0),
+            debounce_ms: self.number(fields, "debounceMs", 0..=MAX_TIMEOUT_MS).unwrap_or(0),
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
+            confine: self.flag(fields, "confine", false),
+            claude: None,
+            owner: None,
             written: written.clone(),
         };
+        if hook.confine && !matches!(hook.action, Action::Command { .. }) {
+            self.fault_at("confine", "belongs to a `command`");
+        }
+        hook.claude = self.claude(fields, &mut hook.trigger);
+        if hook.claude.is_some() && !matches!(hook.action, Action::Command { .. }) {
+            self.fault("is in Claude Code's format, so it must have a `command`");
+        }
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
                 self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
@@ -282,17 +360,17 @@ impl Reader {
         }
         for key in fields.keys() {
             if !KEYS.contains(&key.as_str()) {
-                self.fault_at(key, &format!("is not known; known are: {}", KEYS.join(", ")));
+                self.fault_at(key, &format!("is not known; expected one of: {}", KEYS.join(", ")));
             }
         }
-        (self.faults.len() == faults && faults < MOST_FAULTS).then_some(hook)
+        (self.faults.len() == faults && faults < MAX_FAULTS).then_some(hook)
     }
 
     /// A required name, under either of two keys.
     fn name(&mut self, fields: &Map<String, Value>, key: &'static str, other: &'static str) -> Option<String> {
         let (key, value) = match (fields.get(key), fields.get(other)) {
             (Some(_), Some(_)) => {
-                self.fault_at(other, &format!("is another word for `{key}`; say one of them"));
+                self.fault_at(other, &format!("means the same as `{key}`; use only one of them"));
                 return None;
             }
             (Some(value), None) => (key, value),
@@ -306,20 +384,20 @@ impl Reader {
             Some(name) if !name.trim().is_empty() && name.len() <= LONGEST_ID && !name.contains(char::is_control) => {
                 return Some(name.to_owned());
             }
-            _ => self.fault_at(key, "must be a text of 1 to 128 characters"),
+            _ => self.fault_at(key, "must be a string of 1 to 128 characters"),
         }
         None
     }
 
-    fn text<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
+    pub(crate) fn text<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
         let value = fields.get(key)?;
         if !value.is_string() {
-            self.fault_at(key, "must be a text");
+            self.fault_at(key, "must be a string");
         }
         value.as_str()
     }
 
-    fn flag(&mut self, fields: &Map<String, Value>, key: &str, default: bool) -> bool {
+    pub(crate) fn flag(&mut self, fields: &Map<String, Value>, key: &str, default: bool) -> bool {
         let Some(value) = fields.get(key) else { return default };
         if !value.is_boolean() {
             self.fault_at(key, "must be true or false");
@@ -327,7 +405,7 @@ impl Reader {
         value.as_bool().unwrap_or(default)
     }
 
-    fn number(&mut self, fields: &Map<String, Value>, key: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    pub(crate) fn number(&mut self, fields: &Map<String, Value>, key: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
         let value = fields.get(key)?;
         let number = value.as_u64().filter(|number| range.contains(number));
         if number.is_none() {
@@ -343,9 +421,9 @@ impl Reader {
             self.fault_at("retry", "must be an object such as {\"count\": 2}");
             return retry;
         };
-        self.path.push(Step::Key("retry".to_owned()));
+        self.path.push(PathStep::Key("retry".to_owned()));
         retry.count = self.number(fields, "count", 0..=100).unwrap_or(0);
-        retry.backoff_ms = self.number(fields, "backoffMs", 0..=MOST_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
+        retry.backoff_ms = self.number(fields, "backoffMs", 0..=MAX_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
         retry.jitter = self.flag(fields, "jitter", false);
         if let Some(factor) = fields.get("backoffFactor") {
             match factor.as_f64().filter(|factor| (1.0..=100.0).contains(factor)) {
@@ -355,7 +433,7 @@ impl Reader {
         }
         for key in fields.keys() {
             if !["count", "backoffMs", "backoffFactor", "jitter"].contains(&key.as_str()) {
-                self.fault_at(key, "is not known; known are: count, backoffMs, backoffFactor, jitter");
+                self.fault_at(key, "is not known; expected one of: count, backoffMs, backoffFactor, jitter");
             }
         }
         self.path.pop();
@@ -374,7 +452,7 @@ impl Reader {
         let mut patterns = Vec::new();
         for pattern in list {
             let compiled =
-                pattern.as_str().ok_or_else(|| "must be a list of texts".to_owned()).and_then(bundle::Pattern::compile);
+                pattern.as_str().ok_or_else(|| "must be a list of strings".to_owned()).and_then(bundle::Pattern::compile);
             match compiled {
                 Ok(pattern) => patterns.push(pattern),
                 Err(why) => self.fault_at("files", &why),
@@ -419,9 +497,9 @@ impl Reader {
                 kind,
                 match *kind {
                     "command" => {
-                        "must be a list of words, or a text with `args`; a text for a shell needs `\"shell\": true` and no `args`"
+                        "must be a list of words, or a string with `args`; a string for a shell needs `\"shell\": true` and no `args`"
                     }
-                    _ => "must be a text",
+                    _ => "must be a string",
                 },
             );
         }
@@ -442,6 +520,11 @@ const KEYS: &[&str] = &[
     "shell",
     "component",
     "files",
+    "confine",
+    "format",
+    "matcher",
+    "onFailure",
+    "from",
     "enabled",
     "concurrency",
     "timeoutMs",
@@ -480,16 +563,16 @@ mod tests {
         for (document, said) in [
             (json!(3), "$ must be an object"),
             (json!({}), "$ has no `hooks`"),
-            (json!({"hooks": {}}), "$.hooks must be a list"),
+            (json!({"hooks": 3}), "$.hooks must be a list"),
             (json!({"hooks": [], "schemaVersion": 2}), "$.schemaVersion must be 1"),
             (json!({"hooks": [], "hook": 1}), "$.hook is not known"),
             (json!({"hooks": [3]}), "$.hooks[0] must be an object"),
             (json!([{"id": "a"}]), "$[0] has no `trigger`"),
             (with("id", json!("first")), "$.hooks[1].id `first` is declared twice"),
-            (with("id", json!("")), "$.hooks[1].id must be a text"),
-            (with("name", json!("b")), "$.hooks[1].name is another word for `id`"),
+            (with("id", json!("")), "$.hooks[1].id must be a string"),
+            (with("name", json!("b")), "$.hooks[1].name means the same as `id`"),
             (with("trigger", json!("gitCommit")), "$.hooks[1].trigger runs at commits"),
-            (with("pattern", json!("[")), "$.hooks[1].pattern is no pattern"),
+            (with("pattern", json!("[")), "$.hooks[1].pattern is not a pattern"),
             (with("prompt", json!("p")), "$.hooks[1] must have one of"),
             (with("command", json!([])), "$.hooks[1].command must be a list"),
             (with("command", json!(["a", 1])), "$.hooks[1].command must be a list"),
@@ -500,14 +583,19 @@ mod tests {
             (with("retry", json!({"count": -1})), "$.hooks[1].retry.count must be"),
             (with("retry", json!({"backoffFactor": 0.5})), "$.hooks[1].retry.backoffFactor must be a number from 1"),
             (with("retry", json!({"tries": 1})), "$.hooks[1].retry.tries is not known"),
-            (with("secretPatterns", json!(["("])), "$.hooks[1].secretPatterns `secretPatterns[0]` is no regular expression"),
+            (
+                with("secretPatterns", json!(["("])),
+                "$.hooks[1].secretPatterns `secretPatterns[0]` is not a valid regular expression",
+            ),
             (with("metadata", json!(1)), "$.hooks[1].metadata must be an object"),
             (with("files", json!("a")), "$.hooks[1].files must be a list"),
-            (with("files", json!([1])), "$.hooks[1].files must be a list of texts"),
+            (with("files", json!([1])), "$.hooks[1].files must be a list of strings"),
             (with("files", json!(["../x"])), "$.hooks[1].files `../x` must be a path of the workspace"),
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
+            (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
         ] {
             let found = faults(&document);
@@ -521,7 +609,7 @@ mod tests {
     fn waits_grow() {
         let retry = Retry { count: 5, backoff_ms: 1_000, factor_thousandths: 2_000, jitter: false };
         assert_eq!([1, 2, 3, 4].map(|attempts| retry.wait_ms(attempts, 7)), [1_000, 2_000, 4_000, 8_000]);
-        assert_eq!(retry.wait_ms(u64::MAX, 0), MOST_TIMEOUT_MS);
+        assert_eq!(retry.wait_ms(u64::MAX, 0), MAX_TIMEOUT_MS);
         let jitter = Retry { jitter: true, ..retry };
         assert!((500..=1_000).contains(&jitter.wait_ms(1, 12_345)));
     }

@@ -1,4 +1,4 @@
-//! The engine: takes in what happened, says what to do.
+//! The hook engine: takes inputs, returns commands.
 
 mod chain;
 mod records;
@@ -19,7 +19,7 @@ use super::registry::{Registered, Registry, Source};
 use super::run::{Run, Stage, Status};
 use super::schedule::{Added, Due, Key, Schedule};
 use super::settings::HookSettings;
-use super::trust::{self, Approvals, Deed, Trust};
+use super::trust::{self, Approvals, Fingerprint, Trust};
 use crate::engine::{Command, Input, Order, Turn};
 use crate::json::object;
 use crate::ports::Ports;
@@ -73,9 +73,9 @@ impl Hooks {
         self.registry.refresh(&self.machine, ports);
     }
 
-    /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
+    /// Puts in an event whose answer someone waits for; none where no hook waits for it.
     pub fn put(&mut self, event: Event) -> Option<u64> {
-        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let left = self.registry.waiting_for(&event);
         if left.is_empty() {
             return None;
         }
@@ -86,7 +86,7 @@ impl Hooks {
 
     /// Puts in an event whose answer the gate itself waits for, under this number; false where no hook waits for it.
     pub fn put_for_gate(&mut self, event: Event, number: u64) -> bool {
-        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let left = self.registry.waiting_for(&event);
         let waits = !left.is_empty();
         if waits {
             self.inbox.push((event, left, Asker::Gate(number), false));
@@ -114,19 +114,28 @@ impl Hooks {
     }
 
     /// What a hook would run now, and whether it may.
-    pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Deed, Option<Trust>), String> {
+    pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Fingerprint, Option<Trust>), String> {
         let asks = registered.source == Source::Workspace;
-        let deed = trust::deed(&registered.hook, !asks, &self.machine, ports)?;
-        let trust = asks.then(|| self.approvals.trust(&registered.hook, &deed, &self.machine, ports));
-        Ok((deed, trust))
+        let fingerprint = trust::fingerprint(&registered.hook, !asks, &self.machine, ports)?;
+        if let Some(owner) = registered.hook.owner.as_deref().filter(|_| asks) {
+            let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports)?;
+            return Ok((fingerprint, Some(trust)));
+        }
+        let trust = asks.then(|| self.approvals.trust(&registered.hook, &fingerprint, &self.machine, ports));
+        Ok((fingerprint, trust))
+    }
+
+    /// The machine that hooks run on.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     /// Keeps or takes back an approval.
-    pub fn approve(&mut self, id: &str, deed: Option<&Deed>, ports: &Ports) -> Result<bool, String> {
+    pub fn approve(&mut self, id: &str, fingerprint: Option<&Fingerprint>, ports: &Ports) -> Result<bool, String> {
         if self.machine.workspace.is_empty() {
             return Err("the host did not say where the workspace is".to_owned());
         }
-        trust::keep(id, deed, &self.machine, ports)
+        trust::keep(id, fingerprint, &self.machine, ports)
     }
 
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
@@ -137,7 +146,12 @@ impl Hooks {
         for input in inputs {
             self.take_in(input, ports);
         }
-        if self.registry.take_changed() {
+        // Whoever introduces itself anew listens to nothing yet.
+        let is_introduced = inputs.iter().any(|input| matches!(input, Input::Machine(_)));
+        if is_introduced {
+            self.listening.clear();
+        }
+        if self.registry.take_changed() || is_introduced {
             self.listen();
         }
         for (event, left, asker, by_hand) in std::mem::take(&mut self.inbox) {
@@ -184,7 +198,7 @@ impl Hooks {
             Input::Cancel(run) => {
                 let is_it = |key: &Key| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == *run);
                 if let Some(key) = self.schedule.keys().into_iter().find(is_it) {
-                    self.call_off(key, "somebody called it off", ports);
+                    self.call_off(key, "it was canceled", ports);
                 }
             }
             Input::Listening { trigger, failed } => {
@@ -198,7 +212,7 @@ impl Hooks {
                     self.schedule.hurry(self.now);
                 } else {
                     for key in self.schedule.keys() {
-                        self.call_off(key, "everything was called off", ports);
+                        self.call_off(key, "all runs were canceled", ports);
                     }
                 }
             }
@@ -223,19 +237,19 @@ impl Hooks {
     }
 
     fn not_listening(&mut self, trigger: &str, why: &str, ports: &Ports) {
-        let reason = format!("nobody can listen to `{trigger}`: {why}");
+        let reason = format!("nothing can listen to `{trigger}`: {why}");
         let of_trigger = |registered: &&Registered| registered.hook.trigger == trigger && registered.disabled.is_none();
         let ids: Vec<String> =
             self.registry.all().iter().filter(of_trigger).map(|registered| registered.hook.id.clone()).collect();
         for id in ids {
-            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` says how it stands"));
+            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` shows its state"));
             self.registry.set_enabled(&id, Some(reason.clone()));
         }
         self.listening.retain(|other| other != trigger);
     }
 
     fn happened(&mut self, event: Event, asker: Asker, ports: &Ports) {
-        let matching: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let matching = self.registry.waiting_for(&event);
         if self.closing.is_some() {
             for registered in matching {
                 let run = self.new_run(&registered, event.clone(), None);
@@ -259,6 +273,7 @@ impl Hooks {
             hook: registered.hook.clone(),
             source: registered.source,
             event,
+            part: registered.part,
             events: 1,
             chain,
             attempts: 0,

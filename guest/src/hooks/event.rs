@@ -1,4 +1,4 @@
-//! Something that happened, and who may be waiting for it.
+//! Events and their classes.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! Which file an interpreter runs, read from a list of what is known exactly.
+//! Finds the file that an interpreter runs, for known interpreters and options.
 //!
 //! Known are some interpreters that run the file in their first operand and obey no file of the folder they run in, with
 //! options that load nothing. Everything else is unknown, and says why.
@@ -78,7 +78,7 @@ pub enum Reading {
     Unknown(String),
 }
 
-/// Reads the arguments of the program that stands at `real` and was found as `runs`.
+/// Reads the arguments of the program that is at `real` and was found as `runs`.
 pub fn read(runs: &str, real: &str, arguments: &[String]) -> Reading {
     let (called, name) = (base(runs), base(real));
     if [runs, real].iter().any(|path| path.split(['/', '\\']).any(|folder| folder == "shims")) {

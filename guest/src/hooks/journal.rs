@@ -12,7 +12,7 @@ const BEFORE: &str = ".tollgate/logs/hooks.log.1";
 const IGNORE: &str = ".tollgate/logs/.gitignore";
 
 /// A longer log is put aside.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// Appends lines in one write. A log that cannot be written stops nothing.
 pub fn write(lines: &str, ports: &Ports) {
@@ -20,7 +20,7 @@ pub fn write(lines: &str, ports: &Ports) {
     let size = facts.first().map_or(0, |facts| facts.size);
     if size == 0 {
         let _ = ports.records.replace(Root::Project, IGNORE, b"*\n", Expectation::Absent);
-    } else if size + lines.len() as u64 > MOST_BYTES {
+    } else if size + lines.len() as u64 > MAX_BYTES {
         turn_over(ports);
     }
     if let Err(fault) = ports.records.append(Root::Project, PATH, lines.as_bytes()) {
@@ -28,15 +28,15 @@ pub fn write(lines: &str, ports: &Ports) {
     }
 }
 
-/// Puts the log aside. Where somebody wrote to it meanwhile, it stays, and the next writer tries.
+/// Puts the log aside. Where someone wrote to it meanwhile, it stays, and the next writer tries.
 fn turn_over(ports: &Ports) {
-    let Ok(full) = ports.workspace.read(Root::Project, PATH, 16 * MOST_BYTES) else {
+    let Ok(full) = ports.workspace.read(Root::Project, PATH, 16 * MAX_BYTES) else {
         // Nobody of ours lets it grow so long.
         let _ = ports.records.replace(Root::Project, PATH, b"", Expectation::Anything);
         return;
     };
-    // Somebody else has just turned it over.
-    if (full.len() as u64) < MOST_BYTES / 2 {
+    // Someone else has just turned it over.
+    if (full.len() as u64) < MAX_BYTES / 2 {
         return;
     }
     if ports.records.replace(Root::Project, BEFORE, &full, Expectation::Anything).is_ok() {
@@ -48,7 +48,7 @@ fn turn_over(ports: &Ports) {
 pub fn newest(hook: Option<&str>, limit: usize, ports: &Ports) -> Result<Vec<Value>, FileFault> {
     let mut found = Vec::new();
     for path in [PATH, BEFORE] {
-        let text = match ports.workspace.read_tail(Root::Project, path, 2 * MOST_BYTES) {
+        let text = match ports.workspace.read_tail(Root::Project, path, 2 * MAX_BYTES) {
             Err(FileFault::Missing) => continue,
             tail => tail?.bytes,
         };

@@ -12,7 +12,7 @@ pub struct Machine {
     /// Where temporary files lie.
     pub temp: Option<String>,
     /// Files that were hashed before.
-    pub(super) digests: Digests,
+    pub(crate) digests: Digests,
 }
 
 impl Machine {
@@ -28,6 +28,11 @@ impl Machine {
         let path = path.filter(installed).collect();
         machine.path = path;
         machine
+    }
+
+    /// A path that the host reported, as an absolute one.
+    pub fn absolute(&self, path: &str) -> String {
+        if self.is_absolute(path) { path.to_owned() } else { format!("{}/{path}", self.workspace) }
     }
 
     /// The folders of programs as a variable of the environment.

@@ -1,10 +1,12 @@
-//! Hooks: something happens, those that wait for it run under limits, and what they say flows back.
+//! Hooks: declared programs and prompts that run on events, within limits, and whose answers are fed back.
 //!
 //! `declaration` and `registry` say which hooks there are, `event` what can happen, `trust` whether one may run, `program`,
-//! `interpreter` and `bundle` what that means, `schedule` when. [`Hooks`] puts them together. It never waits and never
+//! `interpreter` and `bundle` what that means, `owner` what an extension has to do with it, `schedule` when. `claude` is about hooks
+//! that were written for Claude Code. [`Hooks`] puts them together. It never waits and never
 //! starts anything: the host reports what happened, carries out commands, and moves the clock.
 
 pub mod bundle;
+pub mod claude;
 pub mod declaration;
 mod engine;
 pub mod event;
@@ -12,6 +14,7 @@ pub mod interpreter;
 pub mod journal;
 pub mod machine;
 mod outcome;
+pub mod owner;
 pub mod program;
 pub mod registry;
 pub mod run;

@@ -1,19 +1,21 @@
-//! What a run brought, as the host reports it.
+//! The outcome of a run, as the host reports it.
 
 use serde_json::{Map, Value};
 
+use super::claude;
+use super::declaration::Hook;
 use super::run::Status;
-use crate::engine::Ending;
+use crate::engine::RunEnding;
 use crate::ports::Ports;
 use crate::redact::Pattern;
 
-/// Of a run's output so much is kept, in characters.
-const MOST_CHARS: usize = 8_000;
+/// How much of a run's output is kept, in characters.
+const MAX_CHARS: usize = 8_000;
 
-/// Where the host cut the output, a secret may have been cut in two: so much of the last word goes too, in bytes.
+/// Where the host cut the output, a secret may have been cut in two: this much of the last word is dropped too, in bytes.
 const LONGEST_TORN: usize = 4_096;
 
-/// What a run brought.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) status: Option<Status>,
@@ -38,25 +40,39 @@ impl Outcome {
         Box::new(Self::of(status, reason))
     }
 
+    /// Reads what the host reports about a run of a hook.
+    pub(super) fn of_hook(ending: &RunEnding, hook: &Hook, ports: &Ports) -> Self {
+        let mut outcome = Self::read(ending, &hook.secrets, ports);
+        if let Some(declared) = &hook.claude {
+            outcome.answer = claude::answer::read(declared, ending);
+            outcome.is_malformed = false;
+            // To stop something is what such a hook is there for, not a failure of it.
+            if outcome.exit_code == Some(2) {
+                (outcome.status, outcome.reason) = (Some(Status::Success), None);
+            }
+        }
+        outcome
+    }
+
     /// Reads what the host reports about a run.
-    pub(super) fn read(ending: &Ending, secrets: &[Pattern], ports: &Ports) -> Self {
+    pub(super) fn read(ending: &RunEnding, secrets: &[Pattern], ports: &Ports) -> Self {
         let clean = |text: &str| ports.secrets.redact_with(text, secrets).into_owned();
         let (code, printed, complained, is_cut) = match ending {
-            Ending::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
-            Ending::Changed(path) => {
+            RunEnding::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
+            RunEnding::Changed(path) => {
                 let why = format!(
-                    "`{path}` is no longer what was approved; a person can look at it and let it run: `tollgate hooks approve`"
+                    "`{path}` has changed since it was approved; a person can look at it and let it run: `tollgate hooks approve`"
                 );
                 return Self::of(Status::Skipped, &clean(&why));
             }
-            Ending::Missing => {
-                return Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing");
+            RunEnding::Missing => {
+                return Self::of(Status::Failed, "nothing can run it: the program, or the prompt runner, is missing");
             }
-            Ending::Canceled => return Self::of(Status::Canceled, "the host called it off"),
-            Ending::Failed(why) if why.is_empty() => {
+            RunEnding::Canceled => return Self::of(Status::Canceled, "the host canceled it"),
+            RunEnding::Failed(why) if why.is_empty() => {
                 return Self::of(Status::Failed, "the host did not say why it could not be run");
             }
-            Ending::Failed(why) => return Self::of(Status::Failed, &clean(why)),
+            RunEnding::Failed(why) => return Self::of(Status::Failed, &clean(why)),
         };
         let success = code == Some(0);
         let answer = serde_json::from_str::<Value>(printed).ok().and_then(|answer| match answer {
@@ -67,7 +83,7 @@ impl Outcome {
         let [said, complaint] = [printed, complained].map(|text| if is_cut { untorn(text) } else { text }.trim_end());
         let whole = [said, complaint].join(if said.is_empty() || complaint.is_empty() { "" } else { "\n" });
         let mut output: String = clean(&whole);
-        if let Some((cut, _)) = output.char_indices().nth(MOST_CHARS) {
+        if let Some((cut, _)) = output.char_indices().nth(MAX_CHARS) {
             output.truncate(cut);
             output.push('…');
         }
@@ -97,14 +113,14 @@ mod tests {
     use super::*;
     use crate::ports::memory::Memory;
 
-    fn output(done: Ending, patterns: &[&str]) -> String {
+    fn output(done: RunEnding, patterns: &[&str]) -> String {
         let patterns: Vec<Pattern> = patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect();
         Outcome::read(&done, &patterns, &Memory::new().ports()).output.unwrap_or_default()
     }
 
     #[test]
     fn secrets_do_not_come_back() {
-        let done = |text: &str, truncated: bool| Ending::Exited {
+        let done = |text: &str, truncated: bool| RunEnding::Exited {
             code: Some(0),
             stdout: text.to_owned(),
             stderr: String::new(),
@@ -118,7 +134,7 @@ mod tests {
         assert_eq!(output(done("all is well ghp_0123456789", true), &[]), "all is well");
         assert_eq!(output(done(&"x".repeat(5_000), true), &[]).len(), 5_000 - 4_096);
         // Cut in two by our own: hidden before it is cut.
-        let long = format!("{} ghp_0123456789abcdef0123456789", "x".repeat(MOST_CHARS - 10));
+        let long = format!("{} ghp_0123456789abcdef0123456789", "x".repeat(MAX_CHARS - 10));
         assert!(output(done(&long, false), &[]).ends_with(" [REDACTED…"));
     }
 }

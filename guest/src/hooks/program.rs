@@ -1,5 +1,5 @@
-//! What really runs when a hook does: the program behind a name, the script that it reads with the files beside it, the
-//! interpreter of that.
+//! Resolves what a hook really runs: the program behind a name, the script with the files beside it, and its
+//! interpreter.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::bundle::{self, Checked, Pattern};
 use super::interpreter::{self, Reading};
 use super::machine::Machine;
 use crate::json;
-use crate::ports::{Facts, Kind, Ports, Question, Root};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
 /// Longer scripts are a mistake.
 const MAX_SCRIPT: u64 = 16 << 20;
@@ -86,7 +86,7 @@ pub fn find(command: &Command<'_>, machine: &Machine, ports: &Ports) -> Result<P
     if command.shell {
         let found = located("sh", machine, ports)?;
         let argv = [&[found.runs, "-c".to_owned()], command.words].concat();
-        let why = "a shell reads the text, and what that names runs as it stands then".to_owned();
+        let why = "a shell reads the text, and what that names runs as it is at that time".to_owned();
         return Ok(Program { argv, real: found.real, copied: None, in_place: finder.declared()?, unchecked: Some(why) });
     }
     let (name, arguments) = command.words.split_first().ok_or("it has no words")?;
@@ -112,7 +112,7 @@ struct Finder<'f> {
 }
 
 impl Finder<'_> {
-    /// A program that stands in the workspace: a script with its interpreter, or a native one.
+    /// A program that is in the workspace: a script with its interpreter, or a native one.
     fn own_program(&self, name: &str, script: &str, arguments: &[String]) -> Result<Program, String> {
         if self.file(script)?.is_none() {
             return Err(format!("`{name}` cannot be read"));
@@ -130,7 +130,7 @@ impl Finder<'_> {
             }
             let interpreter = located(interpreter, self.machine, self.ports)?;
             if interpreter.is_own {
-                return Err(format!("the interpreter of `{name}` stands in the workspace itself; use one that is installed"));
+                return Err(format!("the interpreter of `{name}` is in the workspace itself; use an installed one"));
             }
             let options: Vec<String> = said.map(str::to_owned).collect();
             unchecked = match interpreter::read(&interpreter.runs, &interpreter.real, &options) {
@@ -182,7 +182,7 @@ impl Finder<'_> {
             Reading::Options | Reading::Unknown(_) => {
                 program.unchecked = Some(match reading {
                     Reading::Unknown(why) => why,
-                    _ => "what it runs is not among its words".to_owned(),
+                    _ => "what it runs is not among its arguments".to_owned(),
                 });
                 program.in_place = self.declared()?;
                 Ok(program)
@@ -205,8 +205,7 @@ impl Finder<'_> {
             match path.filter(|path| copied.files.iter().any(|(known, _)| known == path)) {
                 Some(path) => copied.words.push((at + 1, path)),
                 None => {
-                    program.unchecked =
-                        Some(format!("`{word}` is not one of the files that are copied, and is read where it stands"))
+                    program.unchecked = Some(format!("`{word}` is not one of the files that are copied, and is read in place"))
                 }
             }
         }
@@ -230,16 +229,16 @@ impl Finder<'_> {
             let value = argument.split_once('=').map(|(_, value)| value);
             for word in std::iter::once(argument.as_str()).chain(value) {
                 match self.stands_at(word) {
-                    Some(Kind::File) => {
+                    Some(FileKind::File) => {
                         let Some(path) = self.file(word)? else { continue };
                         if !named.contains(&path) {
                             named.push(path);
                         }
                     }
-                    Some(Kind::Directory) => {}
+                    Some(FileKind::Directory) => {}
                     _ => continue,
                 }
-                let why = || format!("`{word}` is read where it stands");
+                let why = || format!("`{word}` is read in place");
                 program.unchecked.get_or_insert_with(why);
             }
         }
@@ -264,7 +263,7 @@ impl Finder<'_> {
     }
 
     /// What of the workspace a word names.
-    fn stands_at(&self, word: &str) -> Option<Kind> {
+    fn stands_at(&self, word: &str) -> Option<FileKind> {
         if word.is_empty() || word.len() >= 1_000 {
             return None;
         }
@@ -280,11 +279,11 @@ impl Finder<'_> {
             return Ok(None);
         }
         let facts = self.ports.workspace.inspect(&[Question::project(word)]).into_iter().next();
-        let Some(facts) = facts.filter(|facts| facts.kind == Kind::File) else { return Ok(None) };
+        let Some(facts) = facts.filter(|facts| facts.kind == FileKind::File) else { return Ok(None) };
         let (Some(real), Some(entry)) = (facts.real_path, facts.entry_path) else { return Ok(None) };
         match (self.machine.is_absolute(&real), self.machine.is_absolute(&entry)) {
             (true, true) => Ok(None),
-            (true, false) => Err(format!("`{word}` leads out of the workspace, so nobody can vouch for it")),
+            (true, false) => Err(format!("`{word}` leads out of the workspace, so it cannot be checked")),
             (false, _) if facts.size > MAX_SCRIPT => Err(format!("`{word}` is larger than {} MiB", MAX_SCRIPT >> 20)),
             (false, _) => Ok(Some(real)),
         }
@@ -296,7 +295,7 @@ struct Found {
     runs: String,
     /// Where that leads.
     real: String,
-    /// Whether it stands in the workspace.
+    /// Whether it is in the workspace.
     is_own: bool,
 }
 
@@ -308,7 +307,7 @@ fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Found, String
         machine.path.iter().map(|folder| format!("{folder}/{name}")).collect()
     };
     let questions: Vec<Question> = candidates.iter().map(Question::project).collect();
-    let is_file = |(_, facts): &(String, Facts)| facts.kind == Kind::File;
+    let is_file = |(_, facts): &(String, Facts)| facts.kind == FileKind::File;
     let (written, facts) = candidates.into_iter().zip(ports.workspace.inspect(&questions)).find(is_file).ok_or_else(|| {
         if machine.path.is_empty() {
             "the host did not say where programs are".to_owned()
@@ -376,17 +375,17 @@ mod tests {
             ),
             (
                 "node --import ./c:x.sh hooks/d",
-                "/usr/bin/node --import ./c:x.sh hooks/d (/usr/bin/node22) 3=hooks/d ALL +c:x.sh ? `./c:x.sh` is not one of the files that are copied, and is read where it stands",
+                "/usr/bin/node --import ./c:x.sh hooks/d (/usr/bin/node22) 3=hooks/d ALL +c:x.sh ? `./c:x.sh` is not one of the files that are copied, and is read in place",
             ),
             (
                 "node hooks/a.js hooks/d",
-                "/usr/bin/node hooks/a.js hooks/d (/usr/bin/node22) 1=hooks/a.js ALL +hooks/d ? `hooks/d` is read where it stands",
+                "/usr/bin/node hooks/a.js hooks/d (/usr/bin/node22) 1=hooks/a.js ALL +hooks/d ? `hooks/d` is read in place",
             ),
             (
                 "node hooks/a.js --data=c:x.sh",
-                "/usr/bin/node hooks/a.js --data=c:x.sh (/usr/bin/node22) 1=hooks/a.js ALL +c:x.sh ? `c:x.sh` is read where it stands",
+                "/usr/bin/node hooks/a.js --data=c:x.sh (/usr/bin/node22) 1=hooks/a.js ALL +c:x.sh ? `c:x.sh` is read in place",
             ),
-            ("node hooks/a.js .", "/usr/bin/node hooks/a.js . (/usr/bin/node22) 1=hooks/a.js ALL ? `.` is read where it stands"),
+            ("node hooks/a.js .", "/usr/bin/node hooks/a.js . (/usr/bin/node22) 1=hooks/a.js ALL ? `.` is read in place"),
             (
                 "node -e 1 hooks/a.js",
                 "/usr/bin/node -e 1 hooks/a.js (/usr/bin/node22) +hooks/a.js ? what `-e` means to `node` is not known here",
@@ -412,16 +411,16 @@ mod tests {
                 "/usr/bin/eslint hooks/a.js (/usr/bin/eslint) ? `eslint` decides itself what it reads and runs",
             ),
             ("./venv x", "/usr/bin/python3 x (/usr/bin/python3) ? `x` is not a file of the workspace"),
-            ("hooks/evil", "the interpreter of `hooks/evil` stands in the workspace itself; use one that is installed"),
+            ("hooks/evil", "the interpreter of `hooks/evil` is in the workspace itself; use an installed one"),
             ("./py hooks/a.js", "/usr/bin/python3 hooks/a.js (/usr/bin/python3) 1=hooks/a.js ALL"),
             ("sh c:x.sh", "/bin/sh c:x.sh (/bin/sh) 1=c:x.sh [c:x.sh]"),
             ("./x:/run", "x:/run (x:/run) 0=x:/run [x:/run]"),
-            ("sh out.sh", "`out.sh` leads out of the workspace, so nobody can vouch for it"),
+            ("sh out.sh", "`out.sh` leads out of the workspace, so it cannot be checked"),
             (
                 "node hooks/without",
                 "/usr/bin/node hooks/without (/usr/bin/node22) ? `hooks/without` is not a file of the workspace",
             ),
-            ("node", "/usr/bin/node (/usr/bin/node22) ? what it runs is not among its words"),
+            ("node", "/usr/bin/node (/usr/bin/node22) ? what it runs is not among its arguments"),
             ("nothing", "there is no program `nothing`"),
             ("./nothing", "there is no program `./nothing`"),
         ] {
@@ -432,7 +431,8 @@ mod tests {
         assert_eq!(run("node --import ./c:x.sh hooks/d", false, Some(&files)), named);
         // A text for a shell is not searched for files; those that are declared are noticed when they change.
         let text = "cd x && ./hooks/b.sh;node 'hooks/a.js'";
-        let unread = format!("/bin/sh -c {text} (/bin/sh) ? a shell reads the text, and what that names runs as it stands then");
+        let unread =
+            format!("/bin/sh -c {text} (/bin/sh) ? a shell reads the text, and what that names runs as it is at that time");
         assert_eq!(run(text, true, None), unread);
         assert_eq!(run(text, true, Some(&files)), unread.replace(" ?", " +c:x.sh +hooks/a.js ?"));
     }

@@ -1,28 +1,38 @@
-//! Which hooks there are, in the order in which they run: built-in ones, the user's, the workspace's.
+//! The registry of hooks, in the order in which they run: built-in, user, workspace.
 //!
 //! A file of the user that lies in the workspace is a file of the workspace: whoever writes there wrote it. So it is where
 //! the workspace is the home folder.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::claude::Declared;
+use super::claude::call::{Translate, untranslated};
+use super::claude::installed::Installed;
 use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
 use super::machine::Machine;
 use super::settings::{self, OfUser};
-use crate::json::place::{Step, place};
-use crate::ports::{Facts, Kind, Ports, Question, Root};
+use crate::json::place::{PathStep, place};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 use crate::state;
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
+
+/// A hook is told of no more calls for one event, such as the files of a patch.
+pub(super) const MAX_PARTS: usize = 256;
+
+/// The part of an event that has more.
+pub(super) const TOO_MANY: usize = usize::MAX;
 
 /// Files of declarations.
 const SHEETS: usize = 3;
 
 /// Where a hook was declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// By the program that has the gate in it.
     BuiltIn,
@@ -51,10 +61,15 @@ pub struct Registered {
     /// Where it was declared.
     pub source: Source,
     /// In which file.
-    pub file: &'static str,
+    pub file: Rc<str>,
     /// Why it does not run, if it does not.
     pub disabled: Option<String>,
+    /// Which part of an event a run of it is about, where it is told several.
+    pub part: usize,
 }
+
+/// A hook that an extension brings, where it is declared and whose it is.
+pub type Brought = (Rc<Hook>, Source, Rc<str>);
 
 /// Something wrong in a file.
 #[derive(Debug, Clone)]
@@ -71,12 +86,12 @@ pub struct FileFault {
 
 /// One file of declarations.
 #[derive(Debug)]
-struct Sheet {
+struct HooksFile {
     root: Root,
     path: &'static str,
     /// How people call it.
     shown: &'static str,
-    /// Whose word it is; none where another sheet is the same file.
+    /// Whose word it is; none where another file is the same file.
     source: Option<Source>,
     stamp: u64,
     hooks: Vec<Rc<Hook>>,
@@ -87,9 +102,15 @@ struct Sheet {
 #[derive(Debug)]
 pub struct Registry {
     built_in: Vec<Rc<Hook>>,
-    sheets: [Sheet; SHEETS],
+    files: [HooksFile; SHEETS],
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
     said: Vec<(String, Said)>,
+    /// Those of extensions: the user's, then the workspace's.
+    brought: Vec<Brought>,
+    /// What Claude Code runs itself.
+    installed: Installed,
+    /// Tells calls in Claude Code's words.
+    pub(super) translate: Translate,
     all: Vec<Registered>,
     of_user: (u64, OfUser),
     changed: bool,
@@ -104,18 +125,21 @@ enum Said {
 
 impl Default for Registry {
     fn default() -> Self {
-        let sheet = |root, path, shown| {
+        let file = |root, path, shown| {
             let source = Some(if root == Root::Home { Source::User } else { Source::Workspace });
-            Sheet { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
+            HooksFile { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
         };
         Self {
             built_in: Vec::new(),
-            sheets: [
-                sheet(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
-                sheet(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
-                sheet(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
+            files: [
+                file(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
+                file(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
+                file(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
             ],
             said: Vec::new(),
+            brought: Vec::new(),
+            installed: Installed::default(),
+            translate: untranslated,
             all: Vec::new(),
             of_user: (0, OfUser::default()),
             changed: false,
@@ -126,10 +150,10 @@ impl Default for Registry {
 impl Registry {
     /// Reads what has changed, and says whether anything did.
     pub fn refresh(&mut self, machine: &Machine, ports: &Ports) -> bool {
-        let question = |sheet: &Sheet| Question { root: sheet.root, path: sheet.path.to_owned(), digest: false };
-        let mut questions: Vec<Question> = self.sheets.iter().map(question).collect();
+        let question = |file: &HooksFile| Question { root: file.root, path: file.path.to_owned(), digest: false };
+        let mut questions: Vec<Question> = self.files.iter().map(question).collect();
         questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
-        let stamp = |facts: &Facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp };
+        let stamp = |facts: &Facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp };
         let looked_at = ports.workspace.inspect(&questions);
         let is_outside = |facts: &Facts| facts.real_path.as_deref().is_none_or(|path| machine.is_absolute(path));
         // Settings that lie in the workspace are the workspace's, which does not say who answers prompts.
@@ -139,21 +163,21 @@ impl Registry {
         }
         let mut changed = false;
         let places: Vec<Option<&str>> = looked_at.iter().map(|facts| facts.real_path.as_deref()).collect();
-        for (at, (sheet, facts)) in self.sheets.iter_mut().zip(&looked_at).enumerate() {
+        for (at, (file, facts)) in self.files.iter_mut().zip(&looked_at).enumerate() {
             let place = facts.real_path.as_deref();
             let is_twice = place.is_some() && places.iter().take(SHEETS).skip(at + 1).any(|other| *other == place);
-            let source = match sheet.root {
+            let source = match file.root {
                 Root::Home if is_outside(facts) => Some(Source::User),
                 _ if is_twice => None,
                 _ => Some(Source::Workspace),
             };
-            changed |= source != sheet.source;
-            sheet.source = source;
+            changed |= source != file.source;
+            file.source = source;
         }
-        for (sheet, facts) in self.sheets.iter_mut().zip(&looked_at) {
+        for (file, facts) in self.files.iter_mut().zip(&looked_at) {
             let stamp = stamp(facts);
-            if sheet.stamp != stamp {
-                sheet.read(stamp, ports);
+            if file.stamp != stamp {
+                file.read(stamp, ports);
                 changed = true;
             }
         }
@@ -161,7 +185,23 @@ impl Registry {
             self.said.clear();
             self.arrange();
         }
+        let is_taken_over = |registered: &Registered| registered.hook.claude.as_ref().is_some_and(|claude| claude.from.is_some());
+        if self.all.iter().any(is_taken_over) {
+            self.installed.refresh(ports);
+        }
         changed
+    }
+
+    /// From now on, calls are told to Claude Code's hooks in these words.
+    pub fn translate_with(&mut self, translate: Translate) {
+        self.translate = translate;
+    }
+
+    /// Takes the hooks that extensions bring, instead of those that they brought before.
+    pub fn bring(&mut self, brought: Vec<Brought>) {
+        self.brought = brought;
+        self.said.clear();
+        self.arrange();
     }
 
     /// What the user says, whatever the workspace.
@@ -181,7 +221,7 @@ impl Registry {
 
     /// What is wrong in the files.
     pub fn faults(&self) -> impl Iterator<Item = &FileFault> {
-        self.sheets.iter().filter(|sheet| sheet.source.is_some()).flat_map(|sheet| &sheet.faults)
+        self.files.iter().filter(|file| file.source.is_some()).flat_map(|file| &file.faults)
     }
 
     /// The hook of a name.
@@ -190,11 +230,24 @@ impl Registry {
     }
 
     /// Those that wait for an event, in order.
-    pub fn waiting_for(&self, event: &Event) -> impl Iterator<Item = &Registered> {
-        self.all.iter().filter(|registered| registered.disabled.is_none() && registered.hook.fits(event))
+    pub fn waiting_for(&self, event: &Event) -> VecDeque<Registered> {
+        let in_claude = crate::json::text(&event.data, "program") == Some("claude-code");
+        let is_needed = |registered: &Registered| registered.hook.claude.as_ref().is_some_and(Declared::is_about_tools);
+        let calls = if self.all.iter().any(is_needed) { (self.translate)(&event.data, "") } else { Vec::new() };
+        let mut waiting = VecDeque::new();
+        for registered in self.all.iter().filter(|of| of.disabled.is_none() && of.hook.fits(event, &calls)) {
+            if in_claude && self.installed.has(&registered.hook) {
+                continue;
+            }
+            let about_tools = registered.hook.claude.as_ref().filter(|claude| claude.is_about_tools());
+            let parts: Vec<usize> = about_tools.map_or_else(|| vec![0], |claude| claude.parts(&calls).collect());
+            let parts = if parts.len() > MAX_PARTS { vec![TOO_MANY] } else { parts };
+            waiting.extend(parts.into_iter().map(|part| Registered { part, ..registered.clone() }));
+        }
+        waiting
     }
 
-    /// The events that somebody has to listen to on behalf of a hook, each once.
+    /// The events that someone has to listen to on behalf of a hook, each once.
     pub fn triggers(&self) -> Vec<String> {
         let mut triggers: Vec<String> = Vec::new();
         for Registered { hook, disabled, .. } in &self.all {
@@ -233,11 +286,17 @@ impl Registry {
     fn arrange(&mut self) {
         self.changed = true;
         self.all.clear();
-        let own = self.built_in.iter().map(|hook| (hook, Source::BuiltIn, ""));
-        let counting = self.sheets.iter().filter_map(|sheet| Some((sheet, sheet.source?)));
-        let declared = counting.flat_map(|(sheet, source)| sheet.hooks.iter().map(move |hook| (hook, source, sheet.shown)));
+        let own = self.built_in.iter().map(|hook| (hook.clone(), Source::BuiltIn, Rc::from("")));
+        let counting = self.files.iter().filter_map(|file| Some((file, file.source?)));
+        let declared = counting.flat_map(|(declared, source)| {
+            let file: Rc<str> = declared.shown.into();
+            declared.hooks.iter().map(move |hook| (hook.clone(), source, file.clone()))
+        });
+        let mut ordered: Vec<Brought> = own.chain(declared).chain(self.brought.iter().cloned()).collect();
+        // Each by itself keeps its order.
+        ordered.sort_by_key(|(_, source, _)| *source);
         let mut known = std::collections::HashMap::new();
-        for (hook, source, file) in own.chain(declared) {
+        for (hook, source, file) in ordered {
             let said = self.said.iter().find(|(id, _)| *id == hook.id).map(|(_, said)| said);
             let disabled = match said {
                 Some(Said::Gone) => continue,
@@ -246,16 +305,16 @@ impl Registry {
                 None => (!hook.enabled).then(|| "it is declared with `\"enabled\": false`".to_owned()),
             };
             // Who comes first keeps the name: nobody can take the place of a user's hook from a workspace.
-            let disabled = match known.insert(hook.id.clone(), file) {
+            let disabled = match known.insert(hook.id.clone(), file.clone()) {
                 Some(first) => Some(format!("`{}` is declared already in `{first}`; give it another id", hook.id)),
                 None => disabled,
             };
-            self.all.push(Registered { hook: hook.clone(), source, file, disabled });
+            self.all.push(Registered { hook, source, file, disabled, part: 0 });
         }
     }
 }
 
-impl Sheet {
+impl HooksFile {
     /// Reads the file as it stands. What cannot be used leaves the last good version in force.
     fn read(&mut self, stamp: u64, ports: &Ports) {
         let first = self.stamp == 0;
@@ -265,7 +324,7 @@ impl Sheet {
             self.hooks.clear();
             return;
         }
-        let text = match ports.workspace.read(self.root, self.path, MOST_BYTES) {
+        let text = match ports.workspace.read(self.root, self.path, MAX_BYTES) {
             Ok(text) => text,
             Err(fault) => {
                 self.wrong(ports, String::new(), (1, 1), &format!("cannot be read: {fault}"));
@@ -291,10 +350,10 @@ impl Sheet {
     /// A process that begins now has no last good version yet. That of the user's file is nowhere but in memory.
     fn fall_back(&mut self, first: bool, ports: &Ports) {
         if first && self.root == Root::Project {
-            self.hooks = state::good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
+            self.hooks = state::last_good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
         }
         if self.hooks.is_empty() {
-            ports.warn(&format!("no hook of `{}` runs until it is mended", self.shown));
+            ports.warn(&format!("no hook of `{}` runs until it is fixed", self.shown));
         }
     }
 
@@ -307,7 +366,7 @@ impl Sheet {
         let (line, column) = place;
         if self.faults.is_empty() {
             ports.warn(&format!(
-                "`{file}` cannot be used, line {line}, column {column}: `${path}` {message}; what was last good stays in force"
+                "`{file}` is invalid at line {line}, column {column}: `${path}` {message}; the last good version stays in force"
             ));
         }
         self.faults.push(FileFault { file, path: format!("${path}"), place, message: message.to_owned() });
@@ -319,11 +378,13 @@ type Wrong = (String, (usize, usize), String);
 fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
     let document: Value = match serde_json::from_slice(text) {
         Ok(document) => document,
-        Err(fault) => return Err(vec![(String::new(), (fault.line(), fault.column().max(1)), format!("is no JSON: {fault}"))]),
+        Err(fault) => {
+            return Err(vec![(String::new(), (fault.line(), fault.column().max(1)), format!("is not valid JSON: {fault}"))]);
+        }
     };
     let text = String::from_utf8_lossy(text);
     let wrong = |Fault { path, message }: Fault| {
-        let shown: String = path.iter().map(Step::to_string).collect();
+        let shown: String = path.iter().map(PathStep::to_string).collect();
         (shown, place(&text, &path), message)
     };
     match declaration::read(&document) {

@@ -6,7 +6,7 @@ use super::declaration::Hook;
 use super::event::Event;
 use super::registry::Source;
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// It waits.
@@ -19,7 +19,7 @@ pub enum Status {
     Failed,
     /// Its time was up.
     Timeout,
-    /// Somebody called it off.
+    /// Someone called it off.
     Canceled,
     /// It did not run, for a reason.
     Skipped,
@@ -51,6 +51,8 @@ pub struct Run {
     pub source: Source,
     /// What happened.
     pub event: Event,
+    /// Which part of it this run is about.
+    pub part: usize,
     /// How many events it answers; more than one where they came faster than it could run.
     pub events: u64,
     /// The chain that waits for it.
@@ -65,7 +67,7 @@ pub struct Run {
     pub(super) stage: Stage,
 }
 
-/// Where a run stands, with its times on the host's clock.
+/// The stage of a run, with its times on the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Its file may change again.

@@ -1,4 +1,4 @@
-//! Who runs when: slots, a queue, quiet times and rests, on a clock that others move.
+//! Scheduling: concurrency slots, a queue, debounce and backoff, on a clock supplied by the caller.
 //!
 //! Nothing here starts anything or knows what a run does. Everything takes time that does not grow with the number of runs
 //! that wait, but for the logarithm.
@@ -9,10 +9,10 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use super::run::{Run, Stage, Status};
 use super::settings::HookSettings;
 
-/// A file that never comes to rest is not waited for longer than so many quiet times.
-const MOST_SETTLING: u64 = 10;
+/// A file that never comes to rest is waited for at most this many debounce periods.
+const MAX_SETTLING: u64 = 10;
 
-/// A host that was told to end a run has so long to say that it did.
+/// How long a host may take to confirm that it ended a run.
 pub const GRACE_MS: u64 = 5_000;
 
 /// Runs that nobody waits for come behind all others.
@@ -48,7 +48,7 @@ pub struct Schedule {
     waiting: usize,
 }
 
-/// What became of a new run.
+/// What happened to a new run.
 #[derive(Debug)]
 pub enum Added {
     /// It waits.
@@ -154,7 +154,7 @@ impl Schedule {
         (run.hook, run.source) = (newer.hook, newer.source);
         if let Stage::Settling { since, .. } = run.stage {
             let quiet = run.hook.debounce_ms;
-            let until = now.saturating_add(quiet).min(since.saturating_add(quiet.saturating_mul(MOST_SETTLING)));
+            let until = now.saturating_add(quiet).min(since.saturating_add(quiet.saturating_mul(MAX_SETTLING)));
             run.stage = Stage::Settling { since, until };
             self.times.push(Reverse((until, key)));
         }
@@ -164,7 +164,7 @@ impl Schedule {
     pub fn begin(&mut self) -> Option<Key> {
         while self.active < self.limits.concurrency {
             let Reverse((turn, lane_number)) = self.turns.peek().copied()?;
-            // One slot is kept for runs that somebody waits for.
+            // One slot is kept for runs that someone waits for.
             let room = self.limits.concurrency.saturating_sub(1).max(1);
             if turn >= LATER && self.in_background >= room {
                 return None;

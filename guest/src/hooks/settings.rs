@@ -24,10 +24,10 @@ use crate::redact::Pattern;
 pub const LEAST_TIMEOUT_MS: u64 = 1_000;
 
 /// The longest: a day.
-pub const MOST_TIMEOUT_MS: u64 = 86_400_000;
+pub const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
 /// More patterns are a mistake.
-const MOST_PATTERNS: usize = 100;
+const MAX_PATTERNS: usize = 100;
 
 /// All patterns of a list together are no larger, in states of an automaton: they are built and kept together.
 const MAX_PATTERNS_SIZE: usize = 100_000;
@@ -63,7 +63,7 @@ impl HookSettings {
             let number = |range: std::ops::RangeInclusive<u64>| value.as_u64().filter(|number| range.contains(number));
             let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
             let fits = match key.as_str() {
-                "timeout" => number(LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
+                "timeout" => number(LEAST_TIMEOUT_MS..=MAX_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
                 "concurrency" => number(1..=256).map(|number| settings.concurrency = small(number)),
                 "queue" => number(1..=100_000).map(|number| settings.queue = small(number)),
                 "when_full" => {
@@ -76,7 +76,7 @@ impl HookSettings {
             };
             if fits.is_none() {
                 return Err(format!(
-                    "`hooks.{key}` cannot be {value}; known are `timeout` (milliseconds, at least 1000), `concurrency` (1 to 256), `queue` (1 to 100000) and `when_full` (`refuse` or `drop_oldest`)"
+                    "`hooks.{key}` cannot be {value}; expected `timeout` (milliseconds, at least 1000), `concurrency` (1 to 256), `queue` (1 to 100000) and `when_full` (`refuse` or `drop_oldest`)"
                 ));
             }
         }
@@ -112,20 +112,20 @@ impl OfUser {
 pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
     let written = match written {
         Value::Null => return Ok(Vec::new()),
-        Value::Array(written) if written.len() <= MOST_PATTERNS => written,
-        _ => return Err(format!("`secretPatterns` must be a list of at most {MOST_PATTERNS} regular expressions")),
+        Value::Array(written) if written.len() <= MAX_PATTERNS => written,
+        _ => return Err(format!("`secretPatterns` must be a list of at most {MAX_PATTERNS} regular expressions")),
     };
     let (mut patterns, mut size) = (Vec::new(), 0);
     for (at, pattern) in written.iter().enumerate() {
         let compiled = match pattern.as_str() {
             Some(text) => Pattern::compile(text).map_err(|fault| fault.to_string()),
-            None => Err("it is not a text".to_owned()),
+            None => Err("it is not a string".to_owned()),
         };
         let compiled = compiled.and_then(|compiled| {
             size += compiled.size();
             if size > MAX_PATTERNS_SIZE { Err("together they are too large".to_owned()) } else { Ok(compiled) }
         });
-        let compiled = compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"));
+        let compiled = compiled.map_err(|why| format!("`secretPatterns[{at}]` is not a valid regular expression: {why}"));
         patterns.push(compiled?);
     }
     Ok(patterns)

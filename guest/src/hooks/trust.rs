@@ -1,4 +1,4 @@
-//! Whose hooks run unasked: built-in ones and the user's own. A workspace's run once a person has approved exactly them.
+//! Trust: built-in and user hooks run without approval; workspace hooks only after a person approved exactly these bytes.
 //!
 //! The approval is a digest over everything that decides what runs: the declaration, the program behind its first word, the
 //! bytes of the script and of the files beside it. It is kept per workspace in the user's home folder, where no workspace can write.
@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::bundle;
 use super::declaration::{Action, Hook};
 use super::machine::Machine;
+use super::owner::Owner;
 use super::program::{self, Command, FORMAT, Program};
 use crate::digest::Digest;
 use crate::json::{self, object};
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
 
 /// Where approvals are kept, below the home folder.
 pub const PATH: &str = ".tollgate/trusted-hooks.json";
@@ -23,13 +24,13 @@ const LOCK: &str = ".tollgate/trusted-hooks.lock";
 const LOCK_MS: u64 = 10_000;
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
 
 /// What a hook would run, and the digest that stands for it.
 #[derive(Debug, Clone)]
-pub struct Deed {
+pub struct Fingerprint {
     /// The program; none for prompts and components.
     pub program: Option<Program>,
     /// Of everything that decides what runs.
@@ -66,8 +67,8 @@ impl Trust {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Approved => "",
-            Self::New => "nobody has approved it yet",
-            Self::Changed(_) => "it is no longer what was approved",
+            Self::New => "it has not been approved yet",
+            Self::Changed(_) => "it has changed since it was approved",
             Self::Outdated(_) => OUTDATED,
         }
     }
@@ -89,7 +90,7 @@ impl Trust {
 /// What a hook would run now; a text says why that cannot be told.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
-pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+pub fn fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
         Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
@@ -106,13 +107,13 @@ pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Resul
         fields.extend(shown.as_object().cloned().unwrap_or_default());
     }
     let digest = Digest::of(shows.to_string().as_bytes());
-    Ok(Deed { program, digest, shows })
+    Ok(Fingerprint { program, digest, shows })
 }
 
-impl Deed {
+impl Fingerprint {
     /// What a person sees before agreeing: what is hashed, what that covers, and the texts of the checked files.
-    pub fn told(&self, ports: &Ports) -> Value {
-        let mut told = self.told_of_user(ports);
+    pub fn describe(&self, ports: &Ports) -> Value {
+        let mut told = self.describe_program(ports);
         if let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) {
             fields.insert("note".to_owned(), program.note().into());
         }
@@ -120,7 +121,7 @@ impl Deed {
     }
 
     /// The same of a hook that needs no approval: there is nothing to say about what that would cover.
-    pub fn told_of_user(&self, ports: &Ports) -> Value {
+    pub fn describe_program(&self, ports: &Ports) -> Value {
         let mut told = self.shows.clone();
         let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) else { return told };
         if let Some(copied) = &program.copied {
@@ -140,6 +141,21 @@ impl Deed {
     }
 }
 
+/// Whether a hook of an extension may run: whether the extension is what was approved, and the hook runs nothing but its files.
+pub fn of_owner(owner: &Owner, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Result<Trust, String> {
+    let inside = format!("{}/", owner.folder);
+    let files = fingerprint
+        .program
+        .iter()
+        .flat_map(|program| program.copied.iter().flat_map(|copied| &copied.files).chain(&program.in_place));
+    if let Some((path, _)) = files.clone().find(|(path, _)| !path.starts_with(&inside)) {
+        return Err(format!("it names `{path}`, which is not a file of the extension `{}`", owner.extension));
+    }
+    let tree = bundle::tree(&owner.folder, &machine.digests, ports)?;
+    let is_approved = owner.approved == Some(bundle::digest(&tree));
+    Ok(if is_approved { Trust::Approved } else { Trust::Changed(Value::Null) })
+}
+
 /// The approvals, read once and kept until the file changes.
 #[derive(Debug, Default)]
 pub struct Approvals {
@@ -149,13 +165,13 @@ pub struct Approvals {
 
 impl Approvals {
     /// Whether exactly this was approved in this workspace.
-    pub fn trust(&mut self, hook: &Hook, deed: &Deed, machine: &Machine, ports: &Ports) -> Trust {
+    pub fn trust(&mut self, hook: &Hook, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Trust {
         self.refresh(ports);
-        match position(&self.kept, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
-            Some(approval) if json::text(approval, "digest") == Some(&deed.digest.to_string()) => Trust::Approved,
+        match position(&self.kept, HOOK, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
+            Some(approval) if json::text(approval, "digest") == Some(&fingerprint.digest.to_string()) => Trust::Approved,
             Some(approval) => {
                 let before = approval.get("shows").cloned().unwrap_or_default();
-                let is_command = deed.program.is_some() && before.get("runs").is_some();
+                let is_command = fingerprint.program.is_some() && before.get("runs").is_some();
                 let is_outdated = is_command && before.get("format").and_then(Value::as_u64) != Some(FORMAT);
                 if is_outdated { Trust::Outdated(before) } else { Trust::Changed(before) }
             }
@@ -166,36 +182,63 @@ impl Approvals {
     /// Whether a hook of this name was ever approved in this workspace, whatever it was then.
     pub fn knows(&mut self, id: &str, machine: &Machine, ports: &Ports) -> bool {
         self.refresh(ports);
-        position(&self.kept, id, machine).is_some()
+        position(&self.kept, HOOK, id, machine).is_some()
+    }
+
+    /// What was approved of an extension in this workspace.
+    pub fn of_extension(&mut self, name: &str, machine: &Machine, ports: &Ports) -> Option<&Value> {
+        self.refresh(ports);
+        position(&self.kept, EXTENSION, name, machine).and_then(|at| self.kept.get("approvals")?.get(at))
     }
 
     fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);
-        let stamp = facts.first().map_or(0, |facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp });
+        let stamp = facts.first().map_or(0, |facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp });
         if stamp != self.stamp {
             self.stamp = stamp;
-            let text = ports.workspace.read(Root::Home, PATH, MOST_BYTES).unwrap_or_default();
+            let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
             self.kept = serde_json::from_slice(&text).unwrap_or_default();
             if self.kept.is_null() && stamp != 0 {
-                ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; mend or remove it"));
+                ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; fix or remove it"));
             }
         }
     }
 }
 
-fn position(kept: &Value, id: &str, machine: &Machine) -> Option<usize> {
+/// Under which of these keys an approval names what it is for.
+const HOOK: &str = "hook";
+const EXTENSION: &str = "extension";
+
+fn position(kept: &Value, kind: &str, id: &str, machine: &Machine) -> Option<usize> {
     let approvals = kept.get("approvals")?.as_array()?;
     let is_it = |approval: &Value| {
-        json::text(approval, "hook") == Some(id) && json::text(approval, "workspace") == Some(&machine.workspace)
+        json::text(approval, kind) == Some(id) && json::text(approval, "workspace") == Some(&machine.workspace)
     };
     approvals.iter().position(is_it)
 }
 
-/// Keeps an approval, or takes it back where there is no deed. Says whether there was anything to take back.
-pub fn keep(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+/// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
+pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    let approval = fingerprint.map(|of| vec![("digest", Value::from(of.digest.to_string())), ("shows", of.describe(ports))]);
+    keep_under(HOOK, id, approval, machine, ports)
+}
+
+/// The same for an extension; `approval` is what was approved.
+pub fn keep_extension(
+    name: &str,
+    approval: Option<Vec<(&'static str, Value)>>,
+    machine: &Machine,
+    ports: &Ports,
+) -> Result<bool, String> {
+    keep_under(EXTENSION, name, approval, machine, ports)
+}
+
+type Approval = Option<Vec<(&'static str, Value)>>;
+
+fn keep_under(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     lock(ports)?;
-    let changed = change(id, deed, machine, ports);
+    let changed = change(kind, id, approval, machine, ports);
     let _ = ports.records.remove(Root::Home, LOCK);
     changed
 }
@@ -215,14 +258,14 @@ fn lock(ports: &Ports) -> Result<(), String> {
         }
         let _ = ports.records.remove(Root::Home, LOCK);
     }
-    Err(format!("`~/{PATH}` is being changed by somebody else; try again"))
+    Err(format!("`~/{PATH}` is being changed by another process; try again"))
 }
 
-fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MOST_BYTES) {
+fn change(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
-            let kept: Value =
-                serde_json::from_slice(&text).map_err(|fault| format!("`~/{PATH}` is no JSON, so it is left alone: {fault}"))?;
+            let kept: Value = serde_json::from_slice(&text)
+                .map_err(|fault| format!("`~/{PATH}` is not valid JSON, so it is left alone: {fault}"))?;
             (kept, Expectation::Digest(Digest::of(&text)))
         }
         Err(FileFault::Missing) => (Value::Null, Expectation::Absent),
@@ -231,19 +274,18 @@ fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Re
     if !kept.get("approvals").is_some_and(Value::is_array) {
         kept = object(&mut [("schemaVersion", 1.into()), ("approvals", Value::Array(Vec::new()))]);
     }
-    let at = position(&kept, id, machine);
+    let at = position(&kept, kind, id, machine);
     let Some(approvals) = kept.get_mut("approvals").and_then(Value::as_array_mut) else { return Ok(false) };
     if let Some(at) = at {
         approvals.remove(at);
     }
-    if let Some(deed) = deed {
-        approvals.push(object(&mut [
-            ("workspace", machine.workspace.as_str().into()),
-            ("hook", id.into()),
-            ("digest", deed.digest.to_string().into()),
-            ("approved", ports.clock.now().to_string().into()),
-            ("shows", deed.told(ports)),
-        ]));
+    if let Some(approval) = approval {
+        let mut fields = vec![("workspace", Value::from(machine.workspace.as_str())), (kind, id.into())];
+        fields.extend(approval);
+        // Behind the digest, in front of what was shown.
+        let last = fields.len() - 1;
+        fields.insert(last, ("approved", ports.clock.now().to_string().into()));
+        approvals.push(object(&mut fields));
     } else if at.is_none() {
         return Ok(false);
     }

@@ -1,4 +1,4 @@
-//! What the model should know about the intent it works for.
+//! The context that a model receives about its intent.
 
 pub use super::files::files_in_scope;
 use super::intent::Intent;
@@ -12,7 +12,7 @@ const RECENT: &str = "Recent changes";
 /// What a single text may take, so that one does not crowd out the others.
 const LONGEST_LINE: usize = 500;
 /// How many of the last changes are worth telling.
-pub const MOST_RECENT: usize = 20;
+pub const MAX_RECENT: usize = 20;
 
 /// The block that goes into the prompt, within a number of characters; empty where not even the intent's id has room.
 ///
@@ -103,7 +103,7 @@ fn add_files(lines: &mut Vec<String>, files: &[String], room: &mut usize) -> boo
 /// Adds as many changes as there is room for, the newest first in line for it.
 fn add_recent(lines: &mut Vec<String>, recent: &[String], room: usize) {
     let Some(mut room) = room.checked_sub(heading_size(RECENT)) else { return };
-    let last = recent.get(recent.len().saturating_sub(MOST_RECENT)..).unwrap_or_default();
+    let last = recent.get(recent.len().saturating_sub(MAX_RECENT)..).unwrap_or_default();
     let mut items = Vec::new();
     for item in bullets(last).into_iter().rev() {
         match room.checked_sub(size(&item)) {

@@ -15,9 +15,9 @@
 //! Names are compared as the most forgiving file system would: without case, without the characters that HFS+ ignores,
 //! without the dots and blanks that Windows drops at the end of a name.
 
-use crate::call::path::WorkspacePath;
+use crate::effects::path::WorkspacePath;
 use crate::programs::PROGRAMS;
-use crate::programs::wiring::Place;
+use crate::programs::wiring::SettingsPlace;
 
 /// Whose a control file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,16 +49,16 @@ const CONTROLS: &[(Whose, &str)] = &[
 
 fn at_root() -> impl Iterator<Item = &'static str> {
     let own = CONTROLS.iter().filter(|(whose, _)| *whose != Users).map(|(_, path)| *path);
-    own.chain(of_programs().filter_map(|place| if let Place::Workspace(path) = place { Some(path) } else { None }))
+    own.chain(of_programs().filter_map(|place| if let SettingsPlace::Workspace(path) = place { Some(path) } else { None }))
 }
 
 /// Those that are counted from the home folder, by their paths.
 pub(super) fn at_home() -> impl Iterator<Item = &'static str> {
     let own = CONTROLS.iter().filter(|(whose, _)| *whose != Workspaces).map(|(_, path)| *path);
-    own.chain(of_programs().filter_map(|place| if let Place::Home(path) = place { Some(path) } else { None }))
+    own.chain(of_programs().filter_map(|place| if let SettingsPlace::Home(path) = place { Some(path) } else { None }))
 }
 
-fn of_programs() -> impl Iterator<Item = Place> {
+fn of_programs() -> impl Iterator<Item = SettingsPlace> {
     PROGRAMS.iter().flat_map(|program| program.controls).copied()
 }
 

@@ -1,11 +1,10 @@
-//! What is wrong with `active_intents.yaml`, for people and for editors.
+//! Diagnostics for `active_intents.yaml`, for people and for editors.
 
 use std::fmt;
 
 use serde::Serialize;
 
-use super::place::Place;
-use super::reading;
+use crate::yaml::Mark;
 
 /// How much it matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -34,13 +33,13 @@ pub struct Diagnosis {
 const LONGEST_MESSAGE: usize = 400;
 
 impl Diagnosis {
-    pub(super) fn new(severity: Severity, place: Option<Place>, message: &str) -> Self {
+    pub(super) fn new(severity: Severity, mark: Option<Mark>, message: &str) -> Self {
         let plain = |c: char| if c.is_control() { ' ' } else { c };
         let mut text: String = message.chars().take(LONGEST_MESSAGE).map(plain).collect();
         if text.len() < message.len() {
             text.push('…');
         }
-        Self { severity, line: place.map(|place| place.line), column: place.map(|place| place.column), message: text }
+        Self { severity, line: mark.map(|mark| mark.line), column: mark.map(|mark| mark.column), message: text }
     }
 }
 
@@ -50,270 +49,5 @@ impl fmt::Display for Diagnosis {
             write!(out, "line {line}, column {column}: ")?;
         }
         out.write_str(&self.message)
-    }
-}
-
-/// Everything that is wrong with the text, by line.
-pub fn diagnose(text: &[u8]) -> Vec<Diagnosis> {
-    reading::read(text).diagnoses
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// One line for each diagnosis: `E 3:5 message`.
-    fn told(text: &[u8]) -> Vec<String> {
-        let place = |number: Option<u32>| number.map_or("-".to_owned(), |number| number.to_string());
-        let line = |told: &Diagnosis| {
-            let severity = if told.severity == Severity::Error { "E" } else { "W" };
-            format!("{severity} {}:{} {}", place(told.line), place(told.column), told.message)
-        };
-        diagnose(text).iter().map(line).collect()
-    }
-
-    /// Severity and place, and some of the words.
-    type Told<'t> = (&'t str, &'t [&'t str]);
-
-    const GOOD: &str = "- {id: G, name: Good, status: PLANNED, owned_scope: [a]}\n";
-
-    /// Each text and, in order, where and with which words it is spoken of.
-    #[test]
-    fn everything_is_told_with_its_place() {
-        let rows: &[(&str, &[Told<'_>])] = &[
-            ("active_intents:\n  - id: A\n    name: N\n    status: PLANNED\n    owned_scope:\n      - a/**\n", &[]),
-            ("", &[("W -:-", &["no intents"])]),
-            ("# nothing\n---\n", &[("W -:-", &["no intents"])]),
-            ("active_intents:\n", &[("W -:-", &["no intents"])]),
-            ("- {id: A, name: N, status: COMPLETED}", &[("W -:-", &["no intent is open"])]),
-            // Syntax.
-            (
-                "active_intents:\n  - {id: A, owned_scope: [a\n",
-                &[("E 3:1", &["the YAML cannot be read", "',' or ']'", "at line 2 column 26"])],
-            ),
-            ("a: b\n  c: d\n", &[("E 2:4", &["the YAML cannot be read", "mapping values"])]),
-            ("- {id: *a}", &[("E 1:8", &["unknown anchor"])]),
-            ("- a\n---\n- b\n", &[("E 1:3", &["an intent is text"]), ("E 2:1", &["second document"])]),
-            (
-                "- [a]\n- {id: B}]\n",
-                &[
-                    ("E 1:4", &["an intent is a list"]),
-                    ("E 2:4", &["no `status`"]),
-                    ("E 2:4", &["no `name`"]),
-                    ("E 2:10", &["the YAML cannot be read", "did not find expected '-'"]),
-                ],
-            ),
-            ("[],\n", &[("E 1:3", &["the YAML cannot be read", "did not find expected <document start>"])]),
-            ("x\0", &[("E 1:2", &["control characters"])]),
-            ("active_intents:\n\t- a\n", &[("E 2:1", &["the YAML cannot be read"])]),
-            // The document.
-            ("text", &[("E 1:1", &["this is text", "`active_intents:`"])]),
-            ("other: 1\n", &[("E 1:1", &["no `active_intents:`", "a list of intents below"])]),
-            ("version: 1\nactive_intent: []\n", &[("E 2:1", &["no `active_intents:`", "by `active_intent:`"])]),
-            ("version: 1\nactive_intents: {id: A}\n", &[("E 2:18", &["is a map", "write a list"])]),
-            ("active_intents: A\n", &[("E 1:17", &["is text", "write a list"])]),
-            ("active_intents: []\nintents: []\n", &[("E 2:1", &["`intents:` is a second one"])]),
-            // An intent.
-            ("- A\n- 1.10\n", &[("E 1:3", &["an intent is text"]), ("E 2:3", &["an intent is text"])]),
-            ("active_intents:\n- \n", &[("E 2:2", &["an intent is empty"])]),
-            ("active_intents:\n- [a]\n", &[("E 2:4", &["an intent is a list"])]),
-            (
-                "-\n  description: x",
-                &[
-                    ("E 2:3", &["no `id`"]),
-                    ("E 2:3", &["no `status`", "PLANNED, IN_PROGRESS, COMPLETED, BLOCKED, ABANDONED"]),
-                    ("E 2:3", &["no `name`"]),
-                ],
-            ),
-            ("- id:\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:3", &["no `id`"])]),
-            ("- id: a b\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:3", &["`a b` is no intent id"])]),
-            ("- id: A\n  name: [N]\n  status: PLANNED\n  owned_scope: [a]", &[("E 2:3", &["`name` is a list; write text"])]),
-            ("- id: A\n  name:\n  status: PLANNED\n  owned_scope: [a]", &[("W 1:3", &["empty `name`"])]),
-            (
-                "- id: A\n  name: N\n  status: done\n",
-                &[("E 3:3", &["`done` is no status", "PLANNED, IN_PROGRESS, COMPLETED, BLOCKED, ABANDONED"])],
-            ),
-            ("- id: A\n  name: N\n  status: 1\n", &[("E 3:3", &["`1` is no status"])]),
-            ("- id: A\n  name: N\n  name: M\n  status: COMPLETED\n", &[("E 3:3", &["`name` stands twice"])]),
-            ("- id: A\n  name: N\n  status: PLANNED\n", &[("W 1:3", &["`A` owns nothing", "`owned_scope:`"])]),
-            ("- id: A\n  name: N\n  status: PLANNED\n  owned_scope: []", &[("W 4:3", &["`A` owns nothing"])]),
-            (
-                "- id: A\n  name: N\n  status: PLANNED\n  owned_scope: a/**",
-                &[("E 4:3", &["`owned_scope` is text; write a list"])],
-            ),
-            (
-                "- id: A\n  name: N\n  status: PLANNED\n  owned_scope:\n  - a\n  - ../b\n  - 'c['\n  - {d: e}\n  -\n  - 7\n",
-                &[
-                    ("E 6:5", &["`../b` leaves the workspace"]),
-                    ("E 7:5", &["`c[` does not compile", "no `]`"]),
-                    ("E 8:6", &["is a map", "in quotes"]),
-                    ("W 9:4", &["an item of `owned_scope` is empty"]),
-                ],
-            ),
-            (
-                "- id: A\n  name: N\n  status: PLANNED\n  owned_scope: [a]\n  constraints:\n  - keep: this\n",
-                &[("E 6:5", &["an item of `constraints` is a map", "in quotes"])],
-            ),
-            (
-                "- id: A\n  name: N\n  status: PLANNED\n  owned_scopes: [a]\n  x: {}\n  x: 1\n  ? [k]\n  : v\n",
-                &[
-                    ("W 1:3", &["a key that is no text"]),
-                    ("W 1:3", &["owns nothing"]),
-                    ("W 4:3", &["`owned_scopes` is not known", "did you mean `owned_scope`?"]),
-                    ("W 5:3", &["`x` is not known", "known are: id, name,"]),
-                    ("E 6:3", &["`x` stands twice"]),
-                ],
-            ),
-            (
-                "- id: A\n  name: N\n  status: PLANNED\n  owned_scope: [a]\n  created_at: 2026-01-31\n  updated_at: today\n",
-                &[("W 6:3", &["`today`", "RFC 3339", "2026-01-31T12:00:00Z"])],
-            ),
-            // The intents together.
-            (
-                "- {id: A, name: N, status: PLANNED, owned_scope: [a]}\n- {id: B, name: N, status: PLANNED, owned_scope: [a]}\n- {name: N, id: A, status: PLANNED, owned_scope: [a]}\n",
-                &[("E 3:13", &["`A` stands twice", "in line 1"])],
-            ),
-            (
-                "- {id: 1.1, name: N, status: PLANNED, owned_scope: [a]}\n- {id: 1.10, name: N, status: PLANNED, owned_scope: [a]}\n",
-                &[],
-            ),
-            ("- &a {id: A, name: N, status: PLANNED, owned_scope: [a]}\n- *a\n", &[("E 1:7", &["`A` stands twice"])]),
-            ("- {id: !x A, name: !!str 7, status: PLANNED, owned_scope: !y [a]}\n", &[]),
-            (
-                "- {id: ü, name: ü, stätus: 1}\r\n- {id: 9}",
-                &[
-                    ("E 1:4", &["no `status`"]),
-                    ("W 1:20", &["`stätus`", "did you mean `status`?"]),
-                    ("E 2:4", &["`9` has no `status`"]),
-                    ("E 2:4", &["`9` has no `name`"]),
-                ],
-            ),
-        ];
-        for (text, expected) in rows {
-            let told = told(text.as_bytes());
-            assert_eq!(told.len(), expected.len(), "{text}\n{told:#?}");
-            for (told, (place, words)) in told.iter().zip(*expected) {
-                assert!(told.starts_with(&format!("{place} ")), "{text}\n{told}\n{place}");
-                words.iter().for_each(|words| assert!(told.contains(words), "{text}\n{told}\n{words}"));
-            }
-        }
-    }
-
-    #[test]
-    fn one_bad_intent_hides_no_other() {
-        let text = format!("- [x]\n{GOOD}- {{id: A, name: {{}}, status: x}}\n- 7\n{GOOD}- {{id: B, name: B}}\n- {{id: [}}\n");
-        let places: Vec<String> = told(text.as_bytes()).iter().map(|told| told.chars().take(5).collect()).collect();
-        assert_eq!(places, ["E 1:4", "E 3:1", "E 3:2", "E 4:3", "E 5:4", "E 6:4", "E 7:9"], "{:#?}", told(text.as_bytes()));
-    }
-
-    #[test]
-    fn bytes_that_are_no_text() {
-        assert_eq!(told(b"- id: \xe4\n"), ["E 1:7 the byte 0xE4 is no UTF-8; save the file as UTF-8"]);
-        assert_eq!(told(b"\xc3\xa4\n\xc3"), ["E 2:1 the byte 0xC3 is no UTF-8; save the file as UTF-8"]);
-    }
-
-    #[test]
-    fn messages_are_short_and_on_one_line() {
-        let id = format!("- {{id: \"a\\n{}\", name: N, status: PLANNED, owned_scope: [a]}}", "x".repeat(10_000));
-        let told = told(id.as_bytes());
-        assert!(told.iter().all(|told| told.chars().count() < 500 && !told.contains('\n')), "{told:?}");
-    }
-
-    #[test]
-    fn json() {
-        let told = serde_json::to_string(&diagnose(b"text").pop().unwrap()).unwrap();
-        assert!(told.starts_with(r#"{"severity":"error","line":1,"column":1,"message":"this is text"#), "{told}");
-    }
-
-    /// Texts that would take a careless reader hours or gigabytes.
-    #[test]
-    fn hostile_texts_end_soon() {
-        let entry = |n: usize| format!("- {{id: I{n}, name: N, status: x, owned_scope: ['../x', '['], y: 1}}\n");
-        let many: String = (0..10_000).map(entry).collect();
-        let long_list = format!("- &l [{}]\n", "a, ".repeat(30_000));
-        let aliases: String =
-            (0..10_000).map(|n| format!("- {{id: A{n}, name: N, status: PLANNED, constraints: *l}}\n")).collect();
-        let laughs: String = (1..30).map(|n| format!("a{n}: &a{n} [{0}, {0}]\n", format!("*a{}", n - 1))).collect();
-        let braces = "'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ".repeat(20_000);
-        for (text, said) in [
-            (many, "more faults"),
-            (format!("{long_list}{aliases}"), "more than can be kept"),
-            (format!("a0: &a0 [x]\n{laughs}active_intents: *a29\n"), "an intent is a list"),
-            ("active_intents: &a [*a]".to_owned(), "an intent is a list"),
-            ("[".repeat(1 << 20), "too deep"),
-            ("{a: ".repeat(1 << 20), "too deep"),
-            ("- ".repeat(100_000), "an intent is a list"),
-            ("? ".repeat(100_000), "no `active_intents:`"),
-            ("a\n".repeat(1 << 19), "this is text"),
-            ("a\n".repeat(1 << 21), "more than can be kept"),
-            ("- ".repeat(1 << 20), "more than can be kept"),
-            ("- 1\n".repeat(1 << 17), "more faults"),
-            (format!("[{}]", "1, ".repeat(1 << 17)), "more faults"),
-            (format!("- {{id: A, name: N, status: PLANNED, owned_scope: [{braces}]}}"), "fewer braces"),
-        ] {
-            let told = told(text.as_bytes());
-            assert!(told.iter().any(|told| told.contains(said)), "{said}: {:?}", told.first());
-            assert!(told.len() <= 1001);
-        }
-    }
-
-    /// Whatever stands in the file, reading it comes to an end, and every place is in the text.
-    #[test]
-    fn places_are_in_the_text() {
-        const PIECES: [&str; 40] = [
-            "\n",
-            "\n",
-            "\n- ",
-            "\n- id: A",
-            "\n  ",
-            "active_intents:",
-            "id: ",
-            "name: ",
-            "status: ",
-            "PLANNED",
-            "owned_scope: ",
-            "[",
-            "]",
-            "{",
-            "}",
-            ", ",
-            ": ",
-            "- ",
-            "? ",
-            "'",
-            "\"",
-            "&a ",
-            "*a",
-            "!x ",
-            "!!int ",
-            "!!null ",
-            "~",
-            "1.10",
-            "true",
-            "|",
-            ">",
-            "#",
-            "---",
-            "...",
-            "ü",
-            "\u{2028}",
-            "\t",
-            "../x",
-            "\0",
-            "constraints: ",
-        ];
-        let mut seed: u64 = 3;
-        let mut below = |most: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(seed >> 33).unwrap() % most
-        };
-        for _ in 0..50_000 {
-            let text: String = (0..below(24)).map(|_| PIECES[below(PIECES.len())]).collect();
-            for told in diagnose(text.as_bytes()) {
-                let lines = Place::behind(&text).line + 1;
-                assert!(told.line.is_none_or(|line| (1..=lines).contains(&line)), "{text:?} {told}");
-                assert!(told.severity == Severity::Warning || told.line.is_some(), "{text:?} {told}");
-            }
-        }
     }
 }

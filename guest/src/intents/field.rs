@@ -21,7 +21,7 @@ pub(super) fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
         .map(|(_, known)| known)
 }
 
-/// How many characters have to be changed, added or taken away.
+/// How many characters have to be changed, added or removed.
 fn distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (before, c) in from.chars().enumerate() {

@@ -5,20 +5,20 @@ use std::rc::Rc;
 use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
 use super::reading::{self, Reading};
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::state;
 
 /// Where the intents stand.
 pub const PATH: &str = ".orchestration/active_intents.yaml";
 
 /// A larger file is a mistake, and would take the guest's memory.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 /// Under this name the last good version is kept.
 const COPY: &str = "active_intents.yaml";
 
 /// How many lines the log gets about one version of the file.
-const MOST_LINES: usize = 10;
+const MAX_LINES: usize = 10;
 
 /// All intents, in the order of the file.
 #[derive(Debug, Default)]
@@ -44,18 +44,18 @@ impl Intents {
     /// Those that work may go on under, for a message: `INT-001 (Login hardening), …`.
     pub fn open_ones(&self) -> String {
         let open: Vec<_> =
-            self.0.iter().filter(|intent| intent.status.is_open()).take(MOST_NAMED + 1).map(Intent::to_string).collect();
-        if open.is_empty() { format!("none is open in `{PATH}`") } else { few(&open) }
+            self.0.iter().filter(|intent| intent.status.is_open()).take(MAX_NAMED + 1).map(Intent::to_string).collect();
+        if open.is_empty() { format!("none is open in `{PATH}`") } else { join_first(&open) }
     }
 }
 
 /// Things that a message names before it says that there are more.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// The first of a list, for a message.
-pub fn few(items: &[String]) -> String {
-    let named = items.get(..MOST_NAMED.min(items.len())).unwrap_or_default().join(", ");
-    if items.len() > MOST_NAMED { format!("{named}, and more") } else { named }
+pub fn join_first(items: &[String]) -> String {
+    let named = items.get(..MAX_NAMED.min(items.len())).unwrap_or_default().join(", ");
+    if items.len() > MAX_NAMED { format!("{named}, and more") } else { named }
 }
 
 /// How a workspace is governed.
@@ -85,10 +85,10 @@ pub struct Cache {
 impl Cache {
     /// The governance, given what the host saw of `.orchestration/` and of the file.
     pub fn governance(&mut self, folder: &Facts, file: &Facts, ports: &Ports) -> Governance {
-        if folder.kind == Kind::Unreadable {
-            return Governance::Inaccessible("`.orchestration` cannot be looked at: access denied".to_owned());
+        if folder.kind == FileKind::Unreadable {
+            return Governance::Inaccessible("`.orchestration` cannot be inspected: access denied".to_owned());
         }
-        if folder.kind != Kind::Directory {
+        if folder.kind != FileKind::Directory {
             return Governance::None;
         }
         if self.stamp != Some(file.stamp) {
@@ -108,13 +108,13 @@ impl Cache {
     }
 
     fn load(&mut self, ports: &Ports) {
-        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         self.inaccessible = text.as_ref().is_err_and(|fault| *fault != FileFault::Missing);
         let fault = match text.as_deref().map(reading::read) {
             Err(fault) => {
                 let why = match *fault {
                     FileFault::TooLarge => {
-                        format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MOST_BYTES >> 20)
+                        format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MAX_BYTES >> 20)
                     }
                     fault => format!("`{PATH}` cannot be read: {fault}"),
                 };
@@ -129,13 +129,13 @@ impl Cache {
                     return self.tell(ports);
                 };
                 match self.diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count() {
-                    0 | 1 => format!("`{PATH}` cannot be used: {refused}"),
-                    errors => format!("`{PATH}` cannot be used: {refused} (and {} more errors)", errors - 1),
+                    0 | 1 => format!("`{PATH}` is invalid: {refused}"),
+                    errors => format!("`{PATH}` is invalid: {refused} (and {} more errors)", errors - 1),
                 }
             }
         };
         if self.good.is_none() {
-            self.good = state::good(COPY, ports).and_then(|text| Intents::parse(&text).ok()).map(Rc::new);
+            self.good = state::last_good(COPY, ports).and_then(|text| Intents::parse(&text).ok()).map(Rc::new);
         }
         let last = if self.good.is_some() { "; the last good version stays in force" } else { "" };
         ports.warn(&format!("{fault}{last}"));
@@ -145,7 +145,7 @@ impl Cache {
     /// Says what is wrong with a file that counts all the same.
     fn tell(&self, ports: &Ports) {
         let all = self.diagnoses.len();
-        let shown = if all > MOST_LINES { MOST_LINES - 1 } else { all };
+        let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
         for diagnosis in self.diagnoses.iter().take(shown) {
             ports.warn(&format!("`{PATH}`: {diagnosis}"));
         }
@@ -157,7 +157,7 @@ impl Cache {
 
 /// Forgets the last good version where there is no file any more: a person has taken it away, and governs no longer.
 pub fn forget_missing(ports: &Ports) {
-    if ports.workspace.read(Root::Project, PATH, MOST_BYTES) == Err(FileFault::Missing) {
+    if ports.workspace.read(Root::Project, PATH, MAX_BYTES) == Err(FileFault::Missing) {
         state::forget_good(COPY, ports);
     }
 }
@@ -207,13 +207,15 @@ mod tests {
     #[test]
     fn faults_say_where() {
         for (text, said) in [
-            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 22: `DOING` is no status"),
-            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 6: `a b` is no intent id"),
-            ("active_intents:\n  - {name: B, status: PLANNED}", "line 2, column 6: the intent has no `id`"),
+            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 30: `DOING` is not a status"),
+            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 10: `a b` is not an intent id"),
+            ("active_intents:\n  - {name: B, status: PLANNED}", "line 2, column 5: the intent has no `id`"),
             ("other: 1", "line 1, column 1: there is no `active_intents:`"),
             ("- {id: A, name: B, status: PLANNED, owned_scopes: [a]}\n- 1", "line 2, column 3: an intent is text"),
-            ("active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n", "line 3, column 1: "),
-            (&"%TAG !a! b\n".repeat(5_000), "line 102, column 1: there are more than 100 directives"),
+            (
+                "active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n",
+                "line 2, column 52: the YAML cannot be read: this `[` is never closed",
+            ),
         ] {
             let fault = Intents::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(fault.starts_with(said), "{text}: {fault}");
@@ -229,11 +231,11 @@ mod tests {
         let mut logged = 0;
         let unknown: String = (0..20).map(|n| format!("x{n}: 1, ")).collect();
         for (text, lines, ids) in [
-            ("- A".to_owned(), &["` cannot be used: line 1, column 3: an intent is text"][..], None),
+            ("- A".to_owned(), &["` is invalid: line 1, column 3: an intent is text"][..], None),
             (format!("[{INTENT}]"), &[], Some(1)),
             (
                 format!("[{INTENT},\n {{id: INT-1, status: PLANNED, name: N, owned_scope: ['[']}}]"),
-                &["`: line 2, column 3: the id `INT-1`", "`: line 2, column 54: the pattern `[`"],
+                &["`: line 2, column 7: the id `INT-1`", "`: line 2, column 54: the pattern `[`"],
                 Some(1),
             ),
             (

@@ -1,29 +1,29 @@
-//! The files that an intent owns now, for the prompt.
+//! Lists the existing files that an intent owns, for the prompt.
 
 use std::collections::BTreeSet;
 
 use super::intent::Intent;
 use super::scope::Reach;
-use crate::call::path::Location;
-use crate::ports::{self, Kind, Question, Root, Workspace};
+use crate::effects::path::Location;
+use crate::ports::{self, FileKind, Question, Root, Workspace};
 
 /// How many files are worth telling.
-const MOST_FILES: usize = 200;
+const MAX_FILES: usize = 200;
 /// How many patterns are looked for, and how many folders are listed for them.
-const MOST_PATTERNS: usize = 200;
-const MOST_LISTINGS: usize = 32;
+const MAX_PATTERNS: usize = 200;
+const MAX_LISTINGS: usize = 32;
 /// How far a listing goes.
 const DEEPEST: u32 = 64;
-const MOST_ENTRIES: u32 = 2000;
+const MAX_ENTRIES: u32 = 2000;
 /// How many files are compared with the patterns before no more folders are listed.
-const MOST_COMPARED: usize = 8000;
+const MAX_COMPARED: usize = 8000;
 /// Folders that are large and that nobody writes in by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// The files that an intent owns now, sorted, as far as a few listings of the folders that its patterns name show them.
 /// What lies behind a link is not looked at.
 pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String> {
-    let wanted: Vec<Base> = intent.owned_scope.usable().filter_map(Base::of).take(MOST_PATTERNS).collect();
+    let wanted: Vec<Base> = intent.owned_scope.usable().filter_map(Base::of).take(MAX_PATTERNS).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
@@ -36,8 +36,8 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
             continue;
         }
         match facts.kind {
-            Kind::File if base.depth == 0 => drop(files.insert(base.path)),
-            Kind::Directory if base.depth > 0 => {
+            FileKind::File if base.depth == 0 => drop(files.insert(base.path)),
+            FileKind::Directory if base.depth > 0 => {
                 // Those above come first, and the deeper of two looks.
                 let goes_before = |other: &Base| (&base.path, other.depth) < (&other.path, base.depth);
                 let at = folders.iter().position(goes_before).unwrap_or(folders.len());
@@ -49,15 +49,15 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
     let mut listed: Vec<Base> = Vec::new();
     let mut listings = 0;
     for folder in folders {
-        if listings == MOST_LISTINGS || files.len() > MOST_COMPARED || listed.iter().any(|above| above.shows(&folder)) {
+        if listings == MAX_LISTINGS || files.len() > MAX_COMPARED || listed.iter().any(|above| above.shows(&folder)) {
             continue;
         }
         listings += 1;
         let skip = SKIPPED.map(str::to_owned).to_vec();
-        let reach = ports::Reach { depth: folder.depth, limit: MOST_ENTRIES, skip };
+        let reach = ports::ListingLimits { depth: folder.depth, limit: MAX_ENTRIES, skip };
         let Ok(listing) = workspace.list(Root::Project, folder.shown(), &reach) else { continue };
         let below = |name: String| if folder.path.is_empty() { name } else { format!("{}/{name}", folder.path) };
-        let found = listing.entries.into_iter().filter(|entry| entry.kind == Kind::File);
+        let found = listing.entries.into_iter().filter(|entry| entry.kind == FileKind::File);
         for entry in found {
             files.insert(below(entry.path));
         }
@@ -69,7 +69,7 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
         Location::Inside(path) => intent.owned_scope.reach(&path) == Reach::Within,
         Location::Outside(_) => false,
     };
-    files.into_iter().filter(owned).take(MOST_FILES).collect()
+    files.into_iter().filter(owned).take(MAX_FILES).collect()
 }
 
 /// What a pattern names before its first wildcard.
@@ -172,6 +172,6 @@ mod tests {
         assert_eq!((found.len(), found.first().map(String::as_str)), (200, Some("src/000")));
         let patterns: Vec<String> = (0..40).map(|n| format!("p{n:02}/*")).collect();
         let intent = intent(&format!("[{{id: I, name: N, status: PLANNED, owned_scope: [{}]}}]", patterns.join(", ")));
-        assert_eq!(files_in_scope(&intent, world.as_ref()).len(), MOST_LISTINGS);
+        assert_eq!(files_in_scope(&intent, world.as_ref()).len(), MAX_LISTINGS);
     }
 }

@@ -1,12 +1,12 @@
-//! What is the user's own and governs the gate and its hosts, wherever it stands: `~/.tollgate/`, the settings of agents for all
+//! Files of the user that govern the gate and its hosts, wherever they are: `~/.tollgate/`, the settings of agents for all
 //! workspaces, and the gate's state.
 //!
 //! The home folder mostly lies outside the workspace. It may lie in it too, or be it, and its files may be links into it, as with
 //! a repository of settings. So these places are known by where they really are, and by where they are looked for.
 
 use super::control::{self, folded};
-use crate::call::effect::Extent;
-use crate::call::path::Location;
+use crate::effects::Extent;
+use crate::effects::path::Location;
 use crate::ports::{Facts, Ports, Question, Root};
 use crate::state;
 
@@ -35,27 +35,34 @@ impl Place {
 }
 
 /// What to ask the host before [`Guarded::refresh`].
-pub fn questions() -> [Question; 2] {
-    [at_home("."), state::question(".")]
+pub fn question() -> Question {
+    at_home(".")
 }
 
 impl Guarded {
-    /// Looks the places up anew if they may have moved, given what the host saw of [`questions`].
-    pub fn refresh(&mut self, facts: &[Facts], ports: &Ports) {
-        let [home, state] = facts else { return };
+    /// Looks whether the places may have moved, and then where they are.
+    pub fn look_up(&mut self, ports: &Ports) {
+        if let Some(home) = ports.workspace.inspect(&[question()]).first() {
+            self.refresh(home, ports);
+        }
+    }
+
+    /// Looks the paths up again if they may have moved, given what the host saw of [`question`].
+    pub fn refresh(&mut self, home: &Facts, ports: &Ports) {
         if self.stamp == Some(home.stamp) {
             return;
         }
         self.stamp = Some(home.stamp);
         self.places.clear();
-        if let Some(state) = state.real_path.as_deref() {
+        let wanted: Vec<String> = control::at_home().map(str::to_owned).collect();
+        let questions = std::iter::once(state::question(".")).chain(wanted.iter().map(|path| at_home(path)));
+        let mut looks = ports.workspace.inspect(&questions.collect::<Vec<_>>()).into_iter();
+        if let Some(state) = looks.next().and_then(|state| state.real_path) {
             // Beside it stands the state of other workspaces.
-            let all = state.rsplit_once('/').map_or(state, |(all, _)| all);
-            self.add(Place::of(&Location::reported(if all.is_empty() { state } else { all }), false));
+            let all = state.rsplit_once('/').map_or(state.as_str(), |(all, _)| all);
+            self.add(Place::of(&Location::reported(if all.is_empty() { &state } else { all }), false));
         }
         let Some(home) = home.real_path.as_deref() else { return };
-        let wanted: Vec<String> = control::at_home().map(str::to_owned).collect();
-        let looks = ports.workspace.inspect(&wanted.iter().map(|path| at_home(path)).collect::<Vec<_>>());
         for (path, look) in wanted.iter().zip(looks) {
             let expected = match home {
                 "." => path.clone(),
@@ -133,7 +140,7 @@ mod tests {
     fn guarded(world: &std::rc::Rc<Memory>) -> Guarded {
         let ports = world.ports();
         let mut guarded = Guarded::default();
-        guarded.refresh(&ports.workspace.inspect(&questions()), &ports);
+        guarded.look_up(&ports);
         guarded
     }
 

@@ -13,7 +13,7 @@ pub struct IntentId(String);
 
 /// An id that cannot be one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no intent id: expected 1 to 128 characters without blanks or control characters")]
+#[error("`{0}` is not an intent id: expected 1 to 128 characters without blanks or control characters")]
 pub struct NotAnIntentId(String);
 
 impl IntentId {

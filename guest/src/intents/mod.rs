@@ -1,19 +1,14 @@
-//! What the work is for: the intents of a workspace, which one a session works for, and what it owns.
+//! Intents: what a workspace declares, which one a session works for, and what it owns.
 
 pub mod context;
 pub mod control;
 mod date;
 pub mod diagnosis;
-mod document;
 mod field;
 pub mod file;
 mod files;
 pub mod guarded;
 pub mod intent;
-pub mod lease;
-mod nesting;
-mod place;
 mod reading;
 pub mod scope;
-pub mod seen;
 pub mod selection;

@@ -1,23 +1,28 @@
 //! The intents in a text, and what is wrong with it.
 //!
 //! One bad intent does not hide the faults of the others. What cannot be understood makes the whole file unusable, because
-//! nobody knows what was meant; what is understood but wrong only counts for nothing.
+//! nobody knows what was meant; what is understood but wrong is only ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::date::is_date;
 use super::diagnosis::{Diagnosis, Severity};
-use super::document::{self, Field, Found, LISTS, Node, Part};
 use super::field::{FIELDS, nearest};
 use super::intent::{Intent, IntentId, Status};
-use super::place::Place;
 use super::scope::Scope;
+use crate::yaml::{self, MapFields, Mark, Node, NodeKind};
+
+#[cfg(test)]
+mod tests;
+
+/// The keys that the list of intents may stand under.
+const LISTS: [&str; 2] = ["active_intents", "intents"];
 
 /// More than anybody reads.
-const MOST_DIAGNOSES: usize = 1000;
+const MAX_DIAGNOSES: usize = 1000;
 
 /// What all patterns may come to once their braces are written out, in characters.
-const MOST_IN_PATTERNS: usize = 1 << 20;
+const MAX_IN_PATTERNS: usize = 1 << 20;
 
 /// What a text says.
 #[derive(Default)]
@@ -28,146 +33,159 @@ pub(super) struct Reading {
     pub(super) diagnoses: Vec<Diagnosis>,
     /// Why the intents cannot be used, where they cannot.
     pub(super) refused: Option<Diagnosis>,
+    /// How many diagnoses were left out.
     more: usize,
-    /// The nearest place that is known, for what has none of its own.
-    near: Option<Place>,
     /// The lines of the ids.
     ids: BTreeMap<String, u32>,
     in_patterns: usize,
 }
 
+/// A field of an intent.
+#[derive(Clone, Copy)]
+struct IntentField<'d> {
+    name: &'static str,
+    key: Mark,
+    value: Node<'d>,
+}
+
 /// Reads the YAML text.
 pub(super) fn read(text: &[u8]) -> Reading {
+    let document = yaml::parse(text);
+    let (root, is_whole) = (document.root(), document.fault().is_none());
     let mut reading = Reading::default();
-    let mut lists = 0;
-    let mut meant: Option<Node> = None;
-    let walked = document::walk(text, &mut |part| match part {
-        Part::Key(key) if LISTS.contains(&key.text()) => {
-            lists += 1;
-            reading.near = key.place;
-            if lists > 1 {
-                reading.refuse(key.place, &format!("the list `{}:` is a second one; put all intents in one list", key.text()));
-            }
+    // Before the intents, so that a thousand faults in them do not hide it.
+    if let Some(fault) = document.fault() {
+        reading.refuse(fault.mark, &fault.message);
+    }
+    match root.kind() {
+        NodeKind::List(items) => items.for_each(|item| reading.entry(item)),
+        NodeKind::Map(fields) => reading.top(root.mark(), fields, is_whole),
+        NodeKind::Text(_) if is_whole => {
+            reading.refuse(root.mark(), "this is text; write `active_intents:` and a list of intents below it");
         }
-        Part::Key(key) => {
-            if meant.is_none() && nearest(key.text(), &LISTS).is_some() {
-                meant = Some(key);
-            }
-        }
-        Part::List(list) => {
-            if let Found::Text(_) | Found::Map(_) = list.found {
-                let said = format!("`active_intents:` is {}; write a list, each intent after a `- `", kind(&list.found));
-                reading.refuse(list.place, &said);
-            }
-        }
-        Part::Entry(entry) => reading.entry(entry),
-    });
-    match walked {
-        Err((place, why)) => reading.refuse(Some(place), &why),
-        Ok(top) => match top.found {
-            Found::Text(_) => reading.refuse(top.place, "this is text; write `active_intents:` and a list of intents below it"),
-            Found::Map(_) if lists == 0 => {
-                let (place, hint) = match meant {
-                    Some(key) => (key.place, format!("did you mean that by `{}:`?", key.text())),
-                    None => (top.place, "write it and a list of intents below it".to_owned()),
-                };
-                reading.refuse(place.or(Some(Place::START)), &format!("there is no `active_intents:`; {hint}"));
-            }
-            _ if reading.refused.is_none() => reading.all_together(),
-            _ => {}
-        },
+        NodeKind::Text(_) | NodeKind::Null => {}
+    }
+    if reading.refused.is_none() {
+        reading.check_all();
     }
     if reading.more > 0 {
-        let said = format!("{} more faults are not shown; mend these first", reading.more);
-        reading.diagnoses.push(Diagnosis::new(Severity::Warning, None, &said));
+        let message = format!("{} more faults are not shown; fix these first", reading.more);
+        reading.diagnoses.push(Diagnosis::new(Severity::Warning, None, &message));
     }
     reading
 }
 
 impl Reading {
-    fn say(&mut self, diagnosis: Diagnosis) {
-        if self.diagnoses.len() == MOST_DIAGNOSES {
+    fn add(&mut self, diagnosis: Diagnosis) {
+        if self.diagnoses.len() == MAX_DIAGNOSES {
             self.more += 1;
             return;
         }
-        let place = |told: &Diagnosis| (told.line.is_none(), told.line, told.column);
-        let later = self.diagnoses.iter().rev().take_while(|told| place(told) > place(&diagnosis)).count();
+        let place = |other: &Diagnosis| (other.line.is_none(), other.line, other.column);
+        let later = self.diagnoses.iter().rev().take_while(|other| place(other) > place(&diagnosis)).count();
         self.diagnoses.insert(self.diagnoses.len() - later, diagnosis);
     }
 
-    fn warn(&mut self, place: Option<Place>, message: &str) {
-        self.say(Diagnosis::new(Severity::Warning, place.or(self.near), message));
+    fn warn(&mut self, mark: Mark, message: &str) {
+        self.add(Diagnosis::new(Severity::Warning, Some(mark), message));
     }
 
-    fn error(&mut self, place: Option<Place>, message: &str) {
-        self.say(Diagnosis::new(Severity::Error, place.or(self.near), message));
+    fn error(&mut self, mark: Mark, message: &str) {
+        self.add(Diagnosis::new(Severity::Error, Some(mark), message));
     }
 
     /// An error that makes the whole file unusable.
-    fn refuse(&mut self, place: Option<Place>, message: &str) {
-        let place = place.or(self.near).unwrap_or(Place::START);
-        let diagnosis = Diagnosis::new(Severity::Error, Some(place), message);
+    fn refuse(&mut self, mark: Mark, message: &str) {
+        let diagnosis = Diagnosis::new(Severity::Error, Some(mark), message);
         self.refused.get_or_insert_with(|| diagnosis.clone());
-        self.say(diagnosis);
+        self.add(diagnosis);
     }
 
-    fn all_together(&mut self) {
-        self.near = None;
-        if self.intents.is_empty() {
-            self.warn(None, "there are no intents, so nothing can be changed here; add one below `active_intents:`");
+    /// What is missing in a file that can be used.
+    fn check_all(&mut self) {
+        let message = if self.intents.is_empty() {
+            "there are no intents, so nothing can be changed here; add one below `active_intents:`"
         } else if !self.intents.iter().any(|intent| intent.status.is_open()) {
-            self.warn(None, "no intent is open, so nothing can be changed here; add one, or set one to IN_PROGRESS");
+            "no intent is open, so nothing can be changed here; add one, or set one to IN_PROGRESS"
+        } else {
+            return;
+        };
+        self.add(Diagnosis::new(Severity::Warning, None, message));
+    }
+
+    /// A document that is a map. Where it is not whole, what is missing may still come.
+    fn top(&mut self, mark: Mark, fields: MapFields<'_>, is_whole: bool) {
+        let mut has_list = false;
+        let mut similar: Option<(Mark, &str)> = None;
+        for (key, value) in fields {
+            let name = key.text().unwrap_or_default();
+            if !LISTS.contains(&name) {
+                similar = similar.or_else(|| nearest(name, &LISTS).map(|_| (key.mark(), name)));
+                continue;
+            }
+            if has_list {
+                self.refuse(key.mark(), &format!("`{name}:` is a second list of intents; put all intents in one list"));
+            }
+            has_list = true;
+            match value.kind() {
+                NodeKind::List(items) => items.for_each(|item| self.entry(item)),
+                NodeKind::Null => {}
+                NodeKind::Text(_) | NodeKind::Map(_) => {
+                    let found = describe(value);
+                    self.refuse(value.mark(), &format!("`{name}:` is {found}; write a list, each intent after a `- `"));
+                }
+            }
+        }
+        if !has_list && is_whole {
+            let (mark, hint) = match similar {
+                Some((mark, key)) => (mark, format!("did you mean that by `{key}:`?")),
+                None => (mark, "write it and a list of intents below it".to_owned()),
+            };
+            self.refuse(mark, &format!("there is no `active_intents:`; {hint}"));
         }
     }
 
-    fn entry(&mut self, entry: Node) {
-        self.near = entry.place.or(self.near);
-        let Found::Map(fields) = entry.found else {
-            let said = format!("an intent is {}; write `id:`, `name:` and `status:`, each with its value", kind(&entry.found));
-            return self.refuse(entry.place, &said);
+    fn entry(&mut self, entry: Node<'_>) {
+        if !entry.is_whole() {
+            return;
+        }
+        let NodeKind::Map(fields) = entry.kind() else {
+            let found = describe(entry);
+            let message = format!("an intent is {found}; write `id:`, `name:` and `status:`, each with its value");
+            return self.refuse(entry.mark(), &message);
         };
-        let mut fields = self.known(fields);
-        let place_of = |name: &str| fields.iter().find(|field| field.key.text() == name).and_then(|field| field.key.place);
-        let (id_place, status_place, scope_place) = (place_of("id"), place_of("status"), place_of("owned_scope"));
-        let written_id = self.text(&mut fields, "id");
-        let whose = match &written_id {
-            Said::Text(id) => format!("the intent `{id}`"),
-            _ => "the intent".to_owned(),
+        let [id, name, description, status, owned_scope, constraints, acceptance_criteria, created_at, updated_at] =
+            self.known(fields);
+        let whose = match id.and_then(|id| id.value.text()) {
+            Some(id) => format!("the intent `{id}`"),
+            None => "the intent".to_owned(),
         };
-        let id = self.id(written_id, id_place);
-        let status = match self.text(&mut fields, "status") {
-            Said::Text(status) => Status::named(&status).or_else(|| {
-                self.refuse(status_place, &format!("`{status}` is no status; say one of {}", statuses()));
-                None
-            }),
-            Said::Absent | Said::Nothing => {
-                self.refuse(status_place, &format!("{whose} has no `status`; say one of {}", statuses()));
-                None
-            }
-            Said::Wrong => None,
-        };
-        let name = match self.text(&mut fields, "name") {
-            Said::Text(name) => Some(name),
-            Said::Absent => {
-                self.refuse(None, &format!("{whose} has no `name`; give it a few words"));
+        let id = self.id(id, entry.mark());
+        let status = self.status(status, &whose, entry.mark());
+        let name = match self.text(name) {
+            FieldText::Text(name) => Some(name.to_owned()),
+            FieldText::Absent => {
+                self.refuse(entry.mark(), &format!("{whose} has no `name`; give it a few words"));
                 None
             }
-            Said::Nothing => {
-                self.warn(None, &format!("{whose} has an empty `name`; give it a few words"));
+            FieldText::Empty(key) => {
+                self.warn(key, &format!("{whose} has an empty `name`; give it a few words"));
                 Some(String::new())
             }
-            Said::Wrong => None,
+            FieldText::Wrong => None,
         };
-        let description = self.text(&mut fields, "description").some();
-        let [created_at, updated_at] = ["created_at", "updated_at"].map(|name| self.date(&mut fields, name));
-        let mut texts = |name| self.list(&mut fields, name).unwrap_or_default().into_iter().map(|(text, _)| text).collect();
-        let (constraints, acceptance_criteria) = (texts("constraints"), texts("acceptance_criteria"));
-        let patterns = self.list(&mut fields, "owned_scope");
+        let description = self.text(description).some();
+        let [created_at, updated_at] = [created_at, updated_at].map(|field| self.date(field));
+        let [constraints, acceptance_criteria] = [constraints, acceptance_criteria].map(|field| {
+            let items = self.list(field).unwrap_or_default();
+            items.into_iter().filter_map(Node::text).map(str::to_owned).collect()
+        });
+        let patterns = self.list(owned_scope);
         if patterns.as_ref().is_some_and(Vec::is_empty) && status.is_some_and(Status::is_open) {
-            let said = format!("{whose} owns nothing, so no change can be made under it; list patterns under `owned_scope:`");
-            self.warn(scope_place, &said);
+            let message = format!("{whose} owns nothing, so no change can be made under it; list patterns under `owned_scope:`");
+            self.warn(owned_scope.map_or(entry.mark(), |field| field.key), &message);
         }
-        let owned_scope = self.scope(patterns.unwrap_or_default());
+        let owned_scope = self.scope(&patterns.unwrap_or_default());
         if let (Some(id), Some(name), Some(status)) = (id, name, status) {
             self.intents.push(Intent {
                 id,
@@ -183,160 +201,169 @@ impl Reading {
         }
     }
 
-    /// The fields that are known, each once.
-    fn known(&mut self, fields: Vec<Field>) -> Vec<Field> {
-        let mut seen = BTreeSet::new();
-        let mut kept = Vec::new();
-        for field in fields {
-            let (key, place) = (field.key.text(), field.key.place);
-            if !matches!(field.key.found, Found::Text(_)) {
-                self.warn(place, "a key that is no text counts for nothing; take it out");
+    /// The known fields, in the order of [`FIELDS`].
+    fn known<'d>(&mut self, fields: MapFields<'d>) -> [Option<IntentField<'d>>; FIELDS.len()] {
+        let mut known = [None; FIELDS.len()];
+        let mut unknown = BTreeSet::new();
+        for (key, value) in fields {
+            let mark = key.mark();
+            let Some(name) = key.text() else {
+                self.warn(mark, "this key is not text and is ignored; remove it");
                 continue;
-            }
-            let is_known = FIELDS.contains(&key);
-            if !seen.insert(key.to_owned()) {
-                let said = format!("the key `{key}` stands twice in one intent; keep one of them");
-                if is_known { self.refuse(place, &said) } else { self.error(place, &said) }
-            } else if is_known {
-                kept.push(field);
-            } else {
-                let hint = match nearest(key, &FIELDS) {
-                    Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("known are: {}", FIELDS.join(", ")),
-                };
-                self.warn(place, &format!("the key `{key}` is not known and counts for nothing; {hint}"));
+            };
+            let twice = || format!("the key `{name}` appears twice in one intent; keep one of them");
+            let field = FIELDS.into_iter().zip(&mut known).find(|(known, _)| *known == name);
+            match field {
+                Some((_, Some(_))) => self.refuse(mark, &twice()),
+                Some((name, field)) => *field = Some(IntentField { name, key: mark, value }),
+                None if !unknown.insert(name) => self.error(mark, &twice()),
+                None => {
+                    let hint = match nearest(name, &FIELDS) {
+                        Some(meant) => format!("did you mean `{meant}`?"),
+                        None => format!("expected one of: {}", FIELDS.join(", ")),
+                    };
+                    self.warn(mark, &format!("the key `{name}` is not known and is ignored; {hint}"));
+                }
             }
         }
-        kept
+        known
     }
 
     /// The id, if it can be one and is the first of its kind.
-    fn id(&mut self, written: Said, place: Option<Place>) -> Option<IntentId> {
-        let id = match written {
-            Said::Text(id) => IntentId::try_from(id),
-            Said::Absent | Said::Nothing => {
-                self.refuse(place, "the intent has no `id`; give it one, such as `id: INT-001`");
-                return None;
-            }
-            Said::Wrong => return None,
-        };
-        let id = match id {
-            Ok(id) => id,
-            Err(fault) => {
-                self.refuse(place, &fault.to_string());
+    fn id(&mut self, field: Option<IntentField<'_>>, entry: Mark) -> Option<IntentId> {
+        let (id, mark) = match (self.text(field), field) {
+            (FieldText::Text(id), Some(field)) => (id, field.value.mark()),
+            (FieldText::Wrong, _) => return None,
+            _ => {
+                let mark = field.map_or(entry, |field| field.key);
+                self.refuse(mark, "the intent has no `id`; give it one, such as `id: INT-001`");
                 return None;
             }
         };
+        let id = IntentId::try_from(id.to_owned()).map_err(|fault| self.refuse(mark, &fault.to_string())).ok()?;
         if let Some(first) = self.ids.get(id.as_str()) {
-            let said = format!("the id `{id}` stands twice, and the one in line {first} counts; give this one another id");
-            self.error(place, &said);
+            let message = format!("the id `{id}` appears twice, and the one in line {first} counts; give this one another id");
+            self.error(mark, &message);
             return None;
         }
-        self.ids.insert(id.as_str().to_owned(), place.or(self.near).map_or(1, |place| place.line));
+        self.ids.insert(id.as_str().to_owned(), mark.line);
         Some(id)
     }
 
-    fn text(&mut self, fields: &mut Vec<Field>, name: &str) -> Said {
-        let Some(field) = take(fields, name) else { return Said::Absent };
-        match field.value.found {
-            Found::Text(text) => Said::Text(text),
-            Found::Nothing => Said::Nothing,
-            found => {
-                self.refuse(field.key.place, &format!("`{name}` is {}; write text", kind(&found)));
-                Said::Wrong
+    fn status(&mut self, field: Option<IntentField<'_>>, whose: &str, entry: Mark) -> Option<Status> {
+        let (mark, message) = match (self.text(field), field) {
+            (FieldText::Text(status), Some(field)) => match Status::named(status) {
+                Some(status) => return Some(status),
+                None => (field.value.mark(), format!("`{status}` is not a status; use one of {}", statuses())),
+            },
+            (FieldText::Wrong, _) => return None,
+            (_, field) => {
+                let mark = field.map_or(entry, |field| field.key);
+                (mark, format!("{whose} has no `status`; use one of {}", statuses()))
+            }
+        };
+        self.refuse(mark, &message);
+        None
+    }
+
+    fn text<'d>(&mut self, field: Option<IntentField<'d>>) -> FieldText<'d> {
+        let Some(IntentField { name, key, value }) = field else { return FieldText::Absent };
+        match value.kind() {
+            NodeKind::Text(text) => FieldText::Text(text),
+            NodeKind::Null => FieldText::Empty(key),
+            NodeKind::List(_) | NodeKind::Map(_) => {
+                self.refuse(value.mark(), &format!("`{name}` is {}; write text", describe(value)));
+                FieldText::Wrong
             }
         }
     }
 
-    fn date(&mut self, fields: &mut Vec<Field>, name: &str) -> Option<String> {
-        let place = fields.iter().find(|field| field.key.text() == name).and_then(|field| field.key.place);
-        let date = self.text(fields, name).some()?;
-        if !is_date(&date) {
-            let said = format!("`{name}` is `{date}`, which is no RFC 3339 date; write one such as 2026-01-31T12:00:00Z");
-            self.warn(place, &said);
+    fn date(&mut self, field: Option<IntentField<'_>>) -> Option<String> {
+        let date = self.text(field).some()?;
+        if let Some(IntentField { name, value, .. }) = field
+            && !is_date(&date)
+        {
+            let example = "write one such as 2026-01-31T12:00:00Z";
+            self.warn(value.mark(), &format!("`{name}` is `{date}`, which is not an RFC 3339 date; {example}"));
         }
         Some(date)
     }
 
-    /// The items with their places; none where no list stands.
-    fn list(&mut self, fields: &mut Vec<Field>, name: &str) -> Option<Vec<(String, Option<Place>)>> {
-        let Some(Field { key, value }) = take(fields, name) else { return Some(Vec::new()) };
+    /// The items that are text; none where something else than a list is written.
+    fn list<'d>(&mut self, field: Option<IntentField<'d>>) -> Option<Vec<Node<'d>>> {
+        let Some(IntentField { name, value, .. }) = field else { return Some(Vec::new()) };
         let mut texts = Vec::new();
-        match value.found {
-            Found::List(items) => {
+        match value.kind() {
+            NodeKind::List(items) => {
                 for item in items {
-                    match item.found {
-                        Found::Text(text) => texts.push((text, item.place)),
-                        Found::Nothing => {
-                            self.warn(item.place.or(key.place), &format!("an item of `{name}` is empty; take it out"))
-                        }
-                        found => {
-                            let said =
-                                format!("an item of `{name}` is {}; write text, in quotes where it holds a `:`", kind(&found));
-                            self.refuse(item.place.or(key.place), &said);
+                    match item.kind() {
+                        NodeKind::Text(_) => texts.push(item),
+                        NodeKind::Null => self.warn(item.mark(), &format!("an item of `{name}` is empty; remove it")),
+                        NodeKind::List(_) | NodeKind::Map(_) => {
+                            let found = describe(item);
+                            let message = format!("an item of `{name}` is {found}; write text, in quotes if it contains a `:`");
+                            self.refuse(item.mark(), &message);
                         }
                     }
                 }
             }
-            Found::Nothing => {}
-            found => {
-                let said = format!("`{name}` is {}; write a list, each item after a `- `", kind(&found));
-                self.refuse(key.place, &said);
+            NodeKind::Null => {}
+            NodeKind::Text(_) | NodeKind::Map(_) => {
+                let found = describe(value);
+                self.refuse(value.mark(), &format!("`{name}` is {found}; write a list, each item after a `- `"));
                 return None;
             }
         }
         Some(texts)
     }
 
-    fn scope(&mut self, patterns: Vec<(String, Option<Place>)>) -> Scope {
-        for (pattern, place) in &patterns {
+    fn scope(&mut self, patterns: &[Node<'_>]) -> Scope {
+        let mut texts = Vec::with_capacity(patterns.len());
+        for (node, pattern) in patterns.iter().filter_map(|node| Some((node, node.text()?))) {
             // Each comma in braces can at most double what a pattern stands for, and 256 times is where it fails.
             let commas = pattern.bytes().filter(|byte| *byte == b',').take(8).count();
             self.in_patterns += pattern.len() << commas;
-            if self.in_patterns > MOST_IN_PATTERNS {
-                self.refuse(*place, "up to here the patterns come to more than can be kept; use fewer, or fewer braces");
+            if self.in_patterns > MAX_IN_PATTERNS {
+                let message = "the patterns up to here are more than can be kept; use fewer, or fewer braces";
+                self.refuse(node.mark(), message);
                 return Scope::default();
             }
+            texts.push(pattern.to_owned());
         }
-        let (texts, places): (Vec<_>, Vec<_>) = patterns.into_iter().unzip();
         let scope = Scope::compile(texts);
-        let mut written = scope.patterns().iter().zip(places);
+        let mut written = patterns.iter();
         for fault in scope.faults() {
-            let place = written.find(|(pattern, _)| *pattern == fault.pattern()).and_then(|(_, place)| place);
-            self.error(place, &fault.to_string());
+            if let Some(node) = written.find(|node| node.text() == Some(fault.pattern())) {
+                self.error(node.mark(), &fault.to_string());
+            }
         }
         scope
     }
 }
 
-/// What stands where a text belongs.
-enum Said {
+/// What stands where text belongs.
+enum FieldText<'d> {
     /// Not even the key.
     Absent,
     /// The key, and nothing behind it.
-    Nothing,
-    /// Something else; that has been told.
+    Empty(Mark),
+    /// Something else, which has been reported.
     Wrong,
-    Text(String),
+    Text(&'d str),
 }
 
-impl Said {
+impl FieldText<'_> {
     fn some(self) -> Option<String> {
-        if let Self::Text(text) = self { Some(text) } else { None }
+        if let Self::Text(text) = self { Some(text.to_owned()) } else { None }
     }
 }
 
-fn take(fields: &mut Vec<Field>, name: &str) -> Option<Field> {
-    let at = fields.iter().position(|field| field.key.text() == name)?;
-    Some(fields.swap_remove(at))
-}
-
-fn kind(found: &Found) -> &'static str {
-    match found {
-        Found::Nothing => "empty",
-        Found::Text(_) => "text",
-        Found::List(_) => "a list",
-        Found::Map(_) => "a map",
+fn describe(node: Node<'_>) -> &'static str {
+    match node.kind() {
+        NodeKind::Null => "empty",
+        NodeKind::Text(_) => "text",
+        NodeKind::List(_) => "a list",
+        NodeKind::Map(_) => "a map",
     }
 }
 

@@ -1,8 +1,8 @@
-//! The part of the workspace that an intent owns.
+//! Scopes: the part of the workspace that an intent owns.
 
 use super::control::Control;
-use crate::call::effect::Extent;
-use crate::call::path::WorkspacePath;
+use crate::effects::Extent;
+use crate::effects::path::WorkspacePath;
 use crate::glob::{Glob, GlobFault};
 
 /// What a scope says about a path.
@@ -163,7 +163,7 @@ fn compile(written: &str) -> Result<Pattern, PatternFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call::path::Location;
+    use crate::effects::path::Location;
 
     fn reach(patterns: &[&str], path: &str) -> Reach {
         let scope = Scope::compile(patterns.iter().map(|&pattern| pattern.to_owned()).collect());

@@ -1,4 +1,4 @@
-//! Which intent a session works for.
+//! The selection: which intent a session works for.
 //!
 //! Selections are files of their own in the state, because a command hook is a new process for every call, and
 //! because an instance that failed is replaced by a fresh one.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question};
 use crate::state;
 
 /// Where they stand in the state.
@@ -20,10 +20,10 @@ const FOLDER: &str = "sessions";
 const DEFAULT: &str = "default.json";
 
 /// How many parents are followed upwards before a line of sub-agents counts as a circle.
-const MOST_PARENTS: usize = 8;
+const MAX_PARENTS: usize = 8;
 
 /// So many sessions are listed.
-const MOST_SESSIONS: u32 = 1_000;
+const MAX_SESSIONS: u32 = 1_000;
 
 /// What is kept about one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ impl Cache {
                 read
             }
         };
-        for _ in 0..MOST_PARENTS {
+        for _ in 0..MAX_PARENTS {
             match (selection.intent, selection.parent) {
                 (Some(intent), _) => return Some(intent),
                 (None, Some(parent)) => selection = read(&parent, ports),
@@ -91,11 +91,11 @@ pub fn question(session: &str) -> Question {
     state::question(path(session))
 }
 
-/// What is kept about a session. A file that cannot be used counts as none, and is spoken of.
+/// What is kept about a session. A file that cannot be used counts as none, and is reported.
 pub fn read(session: &str, ports: &Ports) -> Selection {
     let path = path(session);
     let nothing = || Selection { session: session.to_owned(), ..Selection::default() };
-    match state::read(&path, state::MOST_BYTES, ports) {
+    match state::read(&path, state::MAX_BYTES, ports) {
         Ok(text) => json::parse(&text).unwrap_or_else(|fault| {
             ports.warn(&format!("`{path}` cannot be parsed and counts as empty: {fault}"));
             nothing()
@@ -111,7 +111,7 @@ pub fn read(session: &str, ports: &Ports) -> Selection {
 /// Whose selection counts for a session that has none of its own: its own, or that of the topmost parent.
 pub fn root(session: &str, ports: &Ports) -> String {
     let mut session = session.to_owned();
-    for _ in 0..MOST_PARENTS {
+    for _ in 0..MAX_PARENTS {
         match read(&session, ports).parent {
             Some(parent) => session = parent,
             None => break,
@@ -122,7 +122,7 @@ pub fn root(session: &str, ports: &Ports) -> String {
 
 /// Whether anything is kept about a session.
 pub fn is_known(session: &str, ports: &Ports) -> bool {
-    ports.workspace.inspect(&[question(session)]).first().is_some_and(|facts| facts.kind != Kind::Missing)
+    ports.workspace.inspect(&[question(session)]).first().is_some_and(|facts| facts.kind != FileKind::Missing)
 }
 
 /// What to ask the host about the workspace's default.
@@ -130,9 +130,9 @@ pub fn default_question() -> Question {
     state::question(DEFAULT)
 }
 
-/// The intent that new sessions work for. A file that cannot be used counts as none, and is spoken of.
+/// The intent that new sessions work for. A file that cannot be used counts as none, and is reported.
 pub fn default_intent(ports: &Ports) -> Option<IntentId> {
-    let text = state::read(DEFAULT, state::MOST_BYTES, ports).ok()?;
+    let text = state::read(DEFAULT, state::MAX_BYTES, ports).ok()?;
     match json::parse::<DefaultFile>(&text) {
         Ok(file) => Some(file.intent),
         Err(fault) => {
@@ -158,8 +158,8 @@ pub fn keep_default(intent: Option<&IntentId>, ports: &Ports) -> Result<(), File
 
 /// What is kept about every session, by name.
 pub fn all(ports: &Ports) -> Vec<Selection> {
-    let entries = state::list(FOLDER, MOST_SESSIONS, ports).map(|listing| listing.entries).unwrap_or_default();
-    let read = |name: &str| state::read(&format!("{FOLDER}/{name}"), state::MOST_BYTES, ports).ok();
+    let entries = state::list(FOLDER, MAX_SESSIONS, ports).map(|listing| listing.entries).unwrap_or_default();
+    let read = |name: &str| state::read(&format!("{FOLDER}/{name}"), state::MAX_BYTES, ports).ok();
     let parsed = entries.iter().filter_map(|entry| json::parse::<Selection>(&read(&entry.path)?).ok());
     let mut all: Vec<Selection> = Vec::new();
     for selection in parsed {

@@ -1,10 +1,10 @@
-//! Where in a JSON text something stands.
+//! Finds the line and column of a value in a JSON text.
 
 /// Line and column, from 1, of what a path of keys and positions leads to; where the path ends early, of the last thing on
 /// it. The text must be JSON.
-pub fn place(text: &str, path: &[Step]) -> (usize, usize) {
+pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     let bytes = text.as_bytes();
-    let mut at = blanks(bytes, 0);
+    let mut at = skip_blanks(bytes, 0);
     for step in path {
         match member(text, at, step) {
             Some(found) => at = found,
@@ -14,16 +14,55 @@ pub fn place(text: &str, path: &[Step]) -> (usize, usize) {
     line_and_column(text, at)
 }
 
+/// The first member, by its path, whose name its object has twice. The text must be JSON.
+pub fn repeated(text: &str) -> Option<Vec<PathStep>> {
+    let mut path = Vec::new();
+    let whole = repeated_in(text, skip_blanks(text.as_bytes(), 0), &mut path);
+    (whole.is_none() && !path.is_empty()).then_some(path)
+}
+
+/// Where a value ends; none where a name is there twice, and then the path leads to it.
+fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_object = match bytes.get(from) {
+        Some(b'{') => true,
+        Some(b'[') => false,
+        _ => return value_end(bytes, from),
+    };
+    let (mut at, mut passed) = (skip_blanks(bytes, from + 1), 0);
+    let mut names = std::collections::HashSet::new();
+    while !matches!(bytes.get(at)?, b'}' | b']') {
+        let mut is_new = true;
+        if is_object {
+            let end = value_end(bytes, at)?;
+            let name: String = serde_json::from_str(text.get(at..end)?).ok()?;
+            at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
+            is_new = names.insert(name.clone());
+            path.push(PathStep::Key(name));
+        } else {
+            path.push(PathStep::At(passed));
+        }
+        let end = if is_new { repeated_in(text, at, path)? } else { return None };
+        path.pop();
+        at = skip_blanks(bytes, end);
+        if bytes.get(at)? == &b',' {
+            at = skip_blanks(bytes, at + 1);
+        }
+        passed += 1;
+    }
+    Some(at + 1)
+}
+
 /// One step on a path into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// A member of an object.
     Key(String),
     /// An item of a list.
     At(usize),
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for PathStep {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Key(key) => write!(out, ".{key}"),
@@ -38,27 +77,27 @@ fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
-fn blanks(bytes: &[u8], from: usize) -> usize {
+fn skip_blanks(bytes: &[u8], from: usize) -> usize {
     let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
     from + bytes.get(from..).unwrap_or_default().iter().take_while(is_blank).count()
 }
 
 /// Where the value of a member begins.
-fn member(text: &str, object: usize, step: &Step) -> Option<usize> {
+fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
     let bytes = text.as_bytes();
-    let is_object = matches!(step, Step::Key(_));
+    let is_object = matches!(step, PathStep::Key(_));
     if bytes.get(object)? != if is_object { &b'{' } else { &b'[' } {
         return None;
     }
-    let mut at = blanks(bytes, object + 1);
+    let mut at = skip_blanks(bytes, object + 1);
     let mut passed = 0;
     while !matches!(bytes.get(at)?, b'}' | b']') {
         let wanted = match step {
-            Step::At(wanted) => *wanted == passed,
-            Step::Key(wanted) => {
+            PathStep::At(wanted) => *wanted == passed,
+            PathStep::Key(wanted) => {
                 let end = value_end(bytes, at)?;
                 let key: Option<String> = serde_json::from_str(text.get(at..end)?).ok();
-                at = blanks(bytes, blanks(bytes, end) + 1);
+                at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
                 key.as_ref() == Some(wanted)
             }
         };
@@ -66,9 +105,9 @@ fn member(text: &str, object: usize, step: &Step) -> Option<usize> {
             return Some(at);
         }
         passed += 1;
-        at = blanks(bytes, value_end(bytes, at)?);
+        at = skip_blanks(bytes, value_end(bytes, at)?);
         if bytes.get(at)? == &b',' {
-            at = blanks(bytes, at + 1);
+            at = skip_blanks(bytes, at + 1);
         }
     }
     None
@@ -111,19 +150,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn names_that_are_there_twice() {
+        for (text, expected) in [
+            ("{}", None),
+            (r#"{"a": 1, "b": {"a": [1, {"c": 2}]}, "c": "a"}"#, None),
+            (r#"{"a": 1, "a": 2}"#, Some(".a")),
+            (r#"{"x": [ {"a": {}, "\u0061" : 2} ]}"#, Some(".x[0].a")),
+            (r#"[1, "a", [], {"a": "{\"a\"", "b": 1,"b":2}]"#, Some("[3].b")),
+        ] {
+            let found = repeated(text).map(|path| path.iter().map(PathStep::to_string).collect::<String>());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn places() {
         let text = "{\n  \"a\": [1, {\"b\\\"]\": \"x,]\"},\n    -2.5],\n  \"c\": {\"d\": true}\n}";
-        let key = |key: &str| Step::Key(key.to_owned());
+        let key = |key: &str| PathStep::Key(key.to_owned());
         for (path, expected) in [
             (vec![], (1, 1)),
             (vec![key("a")], (2, 8)),
-            (vec![key("a"), Step::At(0)], (2, 9)),
-            (vec![key("a"), Step::At(1), key("b\"]")], (2, 21)),
-            (vec![key("a"), Step::At(2)], (3, 5)),
-            (vec![key("a"), Step::At(3)], (2, 8)),
+            (vec![key("a"), PathStep::At(0)], (2, 9)),
+            (vec![key("a"), PathStep::At(1), key("b\"]")], (2, 21)),
+            (vec![key("a"), PathStep::At(2)], (3, 5)),
+            (vec![key("a"), PathStep::At(3)], (2, 8)),
             (vec![key("c"), key("d")], (4, 14)),
             (vec![key("c"), key("e")], (4, 8)),
-            (vec![key("c"), Step::At(0)], (4, 8)),
+            (vec![key("c"), PathStep::At(0)], (4, 8)),
         ] {
             assert_eq!(place(text, &path), expected, "{path:?}");
         }

@@ -1,23 +1,22 @@
-//! A ledger that has grown, put aside without breaking the chain.
+//! Archives a large ledger without breaking the chain.
 //!
 //! The host gives the file another name, which takes nothing from writers: whoever opened it before writes to its end,
 //! whoever opens it afterwards begins a new one. Then a line in the new ledger names the old one with its digest, and from
 //! there on it is part of what the chain protects. A line like that:
 //! `{"archive":{"file":"agent_trace-0001.jsonl","bytes":…,"sha256":"sha256:…"},"timestamp":…,"saw":[…]}`.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::{ARCHIVE, PATH, writing};
 use crate::digest::Digest;
 use crate::json;
-use crate::ports::{FileFault, Kind, Ports, Question, Reach, Root};
+use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 
 /// So many parts are looked for.
-const MOST_PARTS: u32 = 10_000;
+const MAX_PARTS: u32 = 10_000;
 
-/// A part of the ledger that was put aside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// An archived part of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archived {
     /// Its name in the archive.
     pub file: String,
@@ -27,24 +26,27 @@ pub struct Archived {
     pub sha256: Digest,
 }
 
+/// A line that names a part.
+#[derive(Deserialize)]
+struct Line {
+    archive: Archived,
+}
+
 /// The part that a line names.
 pub fn named_on(line: &[u8]) -> Option<Archived> {
     if !line.starts_with(b"{\"archive\":") {
         return None;
     }
-    let mut line: Value = serde_json::from_slice(line).ok()?;
-    let part = line.get_mut("archive")?;
-    let (bytes, sha256) = (part.get("bytes")?.as_u64()?, part.get("sha256")?.as_str()?.parse().ok()?);
-    let file = json::taken_text(part, "file").filter(|file| !file.contains(['/', '\\']))?;
-    Some(Archived { file, bytes, sha256 })
+    let Line { archive } = json::parse(line).ok()?;
+    (!archive.file.contains(['/', '\\'])).then_some(archive)
 }
 
 /// The names of all parts there are, oldest first.
 pub fn names(ports: &Ports) -> Vec<String> {
-    let reach = Reach { depth: 1, limit: MOST_PARTS, skip: Vec::new() };
+    let reach = ListingLimits { depth: 1, limit: MAX_PARTS, skip: Vec::new() };
     let listing = ports.workspace.list(Root::Project, ARCHIVE, &reach).map(|listing| listing.entries).unwrap_or_default();
     let is_part = |name: &String| name.starts_with("agent_trace-") && name.ends_with(".jsonl");
-    listing.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path).filter(is_part).collect()
+    listing.into_iter().filter(|entry| entry.kind == FileKind::File).map(|entry| entry.path).filter(is_part).collect()
 }
 
 /// The name of the next part.
@@ -54,16 +56,16 @@ pub fn next_name(ports: &Ports) -> String {
     format!("agent_trace-{:04}.jsonl", last + 1)
 }
 
-/// The parts that no line of the ledger names: whoever put them aside was stopped before that.
-pub fn untied(ports: &Ports) -> Vec<String> {
+/// The parts that no line of the ledger names: the process that archived them was stopped before that.
+pub fn unlinked_parts(ports: &Ports) -> Vec<String> {
     let named = named(ports);
     names(ports).into_iter().filter(|name| !named.contains(name)).collect()
 }
 
 /// Names those parts in the ledger.
-pub fn tie(ports: &Ports) -> Result<Vec<String>, FileFault> {
+pub fn link_parts(ports: &Ports) -> Result<Vec<String>, FileFault> {
     let mut tied = Vec::new();
-    for name in untied(ports) {
+    for name in unlinked_parts(ports) {
         let question = Question { root: Root::Project, path: format!("{ARCHIVE}/{name}"), digest: true };
         let facts = ports.workspace.inspect(&[question]).pop();
         let Some((sha256, bytes)) = facts.and_then(|facts| Some((facts.digest?, facts.size))) else {

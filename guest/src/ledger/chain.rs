@@ -1,11 +1,11 @@
-//! What makes the ledger tamper-evident, with many writers and no lock.
+//! The hash chain that makes the ledger tamper-evident, with many writers and no lock.
 //!
 //! Every line is hashed, and every write is tied to the lines before it. A writer reads the end of the file, finds the
 //! *heads* there, which are the lines that no line after them is tied to, and names them all: `"saw": [hash, …]`. Further
 //! lines of the same write are tied to the line directly before: `"follows": hash`. Two writers that read at the same time
 //! name the same heads; whoever comes next names both of theirs. So nobody waits, and still:
 //!
-//! - A line that was edited or taken out is missed by whoever names its hash.
+//! - A line that was edited or removed is missed by whoever names its hash.
 //! - A line that was put in later is one that its neighbours would have named, and did not. Because a file that only grows
 //!   is seen as a whole up to some line, the last line that a write names tells how far its writer saw, and then the
 //!   heads up to there must be exactly those that it names.
@@ -16,7 +16,7 @@
 use crate::digest::Digest;
 use crate::ports::Tail;
 
-/// Heads are looked for in the last so many bytes. A line that is still a head after so much was appended by writers that
+/// Heads are searched for in this many of the last bytes. A line that is still a head after that much was appended by writers that
 /// had all looked before it came is never named, which would take some fifty of them at once.
 pub const WINDOW: u64 = 32 << 10;
 
@@ -25,15 +25,15 @@ pub const READ: u64 = WINDOW + (32 << 10);
 
 /// How a line is tied to those before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tie {
+pub enum Link {
     /// The heads that its writer saw; on the first line of a write.
     Saw(Vec<Digest>),
     /// The line directly before; on the other lines of a write.
     Follows(Digest),
 }
 
-impl Tie {
-    /// The tie of a line; none for a line that is no entry of ours. It is the last thing on the line, so the rest need not
+impl Link {
+    /// The tie of a line; none for a line that is not an entry of ours. It is the last thing on the line, so the rest need not
     /// be read.
     pub fn of(line: &[u8]) -> Option<Self> {
         if behind_torn(line).is_some() {
@@ -93,7 +93,7 @@ impl End {
             if !whole || line.is_empty() || start < end.saturating_sub(WINDOW) {
                 continue;
             }
-            if let Some(tie) = Tie::of(line) {
+            if let Some(tie) = Link::of(line) {
                 heads.retain(|head| !tie.names().contains(head));
             }
             heads.push(Digest::of(line));
@@ -131,15 +131,15 @@ mod tests {
     fn ties() {
         let hash = Digest::of(b"x");
         for (line, tie) in [
-            (r#"{"id":"a","saw":[]}"#.to_owned(), Some(Tie::Saw(vec![]))),
-            (format!(r#"{{"id":"a","saw":["{hash}","{hash}"]}}"#), Some(Tie::Saw(vec![hash, hash]))),
-            (format!(r#"{{"id":"a","error":",\"saw\":[]","follows":"{hash}"}}"#), Some(Tie::Follows(hash))),
+            (r#"{"id":"a","saw":[]}"#.to_owned(), Some(Link::Saw(vec![]))),
+            (format!(r#"{{"id":"a","saw":["{hash}","{hash}"]}}"#), Some(Link::Saw(vec![hash, hash]))),
+            (format!(r#"{{"id":"a","error":",\"saw\":[]","follows":"{hash}"}}"#), Some(Link::Follows(hash))),
             (format!(r#"{{"id":"a","follows":"{hash}"#), None),
             (r#"{"id":"a","saw":["x"]}"#.to_owned(), None),
             (r#"{"id":"a"}"#.to_owned(), None),
             ("garbage".to_owned(), None),
         ] {
-            assert_eq!(Tie::of(line.as_bytes()), tie, "{line}");
+            assert_eq!(Link::of(line.as_bytes()), tie, "{line}");
         }
     }
 

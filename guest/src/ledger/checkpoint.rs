@@ -1,24 +1,25 @@
-//! How far the ledger went when this machine last wrote to it, so that one that was cut, emptied or replaced is noticed.
+//! Checkpoints: how far the ledger went when this machine last wrote to it, so that a truncated, emptied or replaced ledger is
+//! noticed.
 //!
-//! The ledger stands in the workspace, where a program can rewrite it as a whole; a chain alone does not show that. So the
+//! The ledger is in the workspace, where a program can rewrite it as a whole; a chain alone does not show that. So the
 //! state keeps its length, the digest of the bytes before that, and its heads. The file only grows, and moves as a whole when
 //! it is put aside, so those bytes stay where they are: in the ledger, or in one of its parts. Whoever writes keeps the
-//! checkpoint *after* the lines, from what then stands in the file. It may lag behind other writers, and never runs ahead of
+//! checkpoint *after* the lines, from what then is in the file. It may lag behind other writers, and never runs ahead of
 //! what was written, so any number of them raise no false alarm.
 //!
-//! Where the bytes are gone, a line in the ledger says so, once, and the ledger as it stands counts from then on: another
+//! Where the bytes are gone, a line in the ledger says so, once, and the ledger is accepted as it is from then on: another
 //! branch that was checked out brings another ledger, and nobody should be held up by that for ever.
 
 use serde::{Deserialize, Serialize};
 
 use super::chain::{self, End};
-use super::entry::{self, Entry, ScopeValidation};
+use super::entry::{Entry, ScopeValidation};
 use super::mutation::MutationClass;
 use super::{ARCHIVE, PATH, archive, writing};
-use crate::call::effect::Operation;
 use crate::digest::Digest;
+use crate::effects::Operation;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root, Tail};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root, Tail};
 use crate::state;
 
 /// Where it is kept in the state.
@@ -39,7 +40,7 @@ const MAX_PARTS: usize = 1_000;
 /// Another writer may keep a checkpoint between our look and our try.
 const MAX_TRIES: usize = 4;
 
-/// Who enters that the ledger is another one: no agent's session.
+/// The session under which a replaced ledger is entered.
 const SESSION: &str = "tollgate";
 const TOOL: &str = "ledger";
 
@@ -54,16 +55,16 @@ pub struct Checkpoint {
     pub heads: Vec<Digest>,
 }
 
-/// Where the bytes of a checkpoint are now.
+/// Where a checkpoint's bytes are now.
 #[derive(Debug, PartialEq, Eq)]
-enum Standing {
+enum CheckpointState {
     /// In the ledger.
     Current,
-    /// In a part that was put aside.
+    /// In an archived part.
     Archived,
-    /// Nowhere; what became of the ledger.
+    /// Nowhere; what happened to the ledger.
     Gone(String),
-    /// Nobody knows: the ledger cannot be read, which whoever writes to it is told.
+    /// Unknown: the ledger cannot be read, which its writers report.
     Unreadable,
 }
 
@@ -80,13 +81,12 @@ impl Checkpoint {
 
     /// The one that is kept, with the text that it is kept as.
     fn read(ports: &Ports) -> Option<(Self, Vec<u8>)> {
-        let text = match state::read(KEPT, state::MOST_BYTES, ports) {
+        let text = match state::read(KEPT, state::MAX_BYTES, ports) {
             Ok(text) => text,
             Err(FileFault::Missing) => return None,
             Err(fault) => {
-                ports.warn(&format!(
-                    "`{KEPT}` in the state folder cannot be read, so a ledger that was cut off is not noticed: {fault}"
-                ));
+                ports
+                    .warn(&format!("`{KEPT}` in the state folder cannot be read, so a truncated ledger is not noticed: {fault}"));
                 return None;
             }
         };
@@ -104,19 +104,19 @@ impl Checkpoint {
     }
 
     /// The ledger is looked at before its parts, so that one that is put aside at this moment is found.
-    fn standing(&self, ports: &Ports) -> Standing {
+    fn standing(&self, ports: &Ports) -> CheckpointState {
         match self.stands_in(PATH, ports) {
-            Ok(true) => return Standing::Current,
+            Ok(true) => return CheckpointState::Current,
             Ok(false) | Err(FileFault::Missing) => {}
-            Err(_) => return Standing::Unreadable,
+            Err(_) => return CheckpointState::Unreadable,
         }
         let parts = archive::names(ports);
         let has = |name: &String| self.stands_in(&format!("{ARCHIVE}/{name}"), ports) == Ok(true);
         if parts.iter().rev().take(MAX_PARTS).any(has) {
-            return Standing::Archived;
+            return CheckpointState::Archived;
         }
         let facts = ports.workspace.inspect(&[Question::project(PATH)]).pop();
-        Standing::Gone(match facts.filter(|facts| facts.kind == Kind::File).map(|facts| facts.size) {
+        CheckpointState::Gone(match facts.filter(|facts| facts.kind == FileKind::File).map(|facts| facts.size) {
             None => format!("it is gone, and was {} bytes long", self.bytes),
             Some(size) if size < self.bytes => format!("it is {size} bytes long, and was {}", self.bytes),
             Some(_) => format!("its first {} bytes are not what they were", self.bytes),
@@ -158,22 +158,22 @@ pub fn check(ports: &Ports) -> Option<String> {
         return None;
     };
     match kept.standing(ports) {
-        Standing::Current | Standing::Unreadable => None,
-        Standing::Archived => {
+        CheckpointState::Current | CheckpointState::Unreadable => None,
+        CheckpointState::Archived => {
             let now = Checkpoint::of(&writing::end_of_file(chain::READ, ports).ok()?);
             if now.bytes > 0 {
                 warn_unkept(now.keep(Expectation::Digest(Digest::of(&text)), ports), ports);
             }
             None
         }
-        Standing::Gone(what) => accept(&kept, &text, &what, ports),
+        CheckpointState::Gone(what) => accept(&kept, &text, &what, ports),
     }
 }
 
 /// Keeps how far the ledger goes, after lines were entered; `tail` is its end. Returns what there is to say.
 pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
     let now = Checkpoint::of(tail);
-    // A ledger that was put aside at this very moment: the lines are in the part.
+    // A ledger that was archived just now: the lines are in the part.
     if now.bytes == 0 {
         return None;
     }
@@ -181,9 +181,9 @@ pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
         let expected = match Checkpoint::read(ports) {
             None => Expectation::Absent,
             Some((kept, text)) => match kept.standing(ports) {
-                Standing::Gone(what) => return accept(&kept, &text, &what, ports),
-                // Somebody who wrote later has kept theirs already.
-                Standing::Current if kept.bytes >= now.bytes => return None,
+                CheckpointState::Gone(what) => return accept(&kept, &text, &what, ports),
+                // Someone who wrote later has kept theirs already.
+                CheckpointState::Current if kept.bytes >= now.bytes => return None,
                 _ => Expectation::Digest(Digest::of(&text)),
             },
         };
@@ -208,13 +208,13 @@ pub fn forget(ports: &Ports) -> Option<String> {
     )
 }
 
-/// Enters that the ledger is another one, unless somebody else is at it, and takes the ledger as it stands.
+/// Enters that the ledger was replaced, unless another process is doing so, and accepts the ledger as it is.
 fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<String> {
     if !claim(ports) {
         return None;
     }
-    let told = match state::read(KEPT, state::MOST_BYTES, ports) {
-        // Somebody else was done with it just before.
+    let told = match state::read(KEPT, state::MAX_BYTES, ports) {
+        // Someone else was done with it just before.
         Ok(kept) if kept != text => None,
         _ => Some(enter(gone.complaint(what), ports)),
     };
@@ -222,15 +222,15 @@ fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<S
     told
 }
 
-/// Takes the telling of what became of the ledger, and says whether nobody else has it.
+/// Takes the telling of what happened to the ledger, and says whether nobody else has it.
 fn claim(ports: &Ports) -> bool {
     let now = ports.clock.now().0;
     let take = |expected| state::replace(CLAIM, now.to_string().as_bytes(), expected, ports);
     let taken = match take(Expectation::Absent) {
         Err(FileFault::Exists) => {
-            let found = state::read(CLAIM, state::MOST_BYTES, ports).unwrap_or_default();
+            let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
-            // One that was left behind belongs to somebody who was killed at it.
+            // One that was left behind belongs to a process that was killed.
             if since.is_some_and(|since| now.abs_diff(since) < CLAIM_MS) {
                 return false;
             }
@@ -244,28 +244,14 @@ fn claim(ports: &Ports) -> bool {
 
 /// Enters what is to be said of the ledger, and keeps how far it goes as it stands. Returns what to say.
 fn enter(complaint: String, ports: &Ports) -> String {
-    let said = format!("{complaint}; from now on it counts as it stands, so have a person look at it");
+    let said = format!("{complaint}; from now on it is accepted as it is, so have a person look at it");
     ports.warn(&said);
+    let class = MutationClass::of(Operation::Modify, PATH, None);
     let entry = Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
-        intent_id: None,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: TOOL.to_owned(),
-        mutation_class: MutationClass::of(Operation::Modify, PATH, None),
-        file: None,
-        content_hash: None,
         scope_validation: ScopeValidation::Fail,
         success: false,
         error: Some(complaint),
-        concurrent: None,
-        late: None,
-        reverts: None,
-        person: None,
-        saw: None,
-        follows: None,
+        ..Entry::new(SESSION, TOOL, class, ports.clock.now(), ports)
     };
     // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
     if let Ok(Some(tail)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
@@ -278,9 +264,7 @@ fn warn_unkept(kept: Result<(), FileFault>, ports: &Ports) {
     match kept {
         Ok(()) | Err(FileFault::Exists | FileFault::Changed) => {}
         Err(fault) => {
-            ports.warn(&format!(
-                "`{KEPT}` cannot be kept in the state folder, so a ledger that was cut off may go unnoticed: {fault}"
-            ));
+            ports.warn(&format!("`{KEPT}` cannot be saved in the state folder, so a truncated ledger may go unnoticed: {fault}"));
         }
     }
 }

@@ -1,17 +1,15 @@
 //! One line of the ledger.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::line_ranges::LineRange;
 use super::mutation::MutationClass;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
-use crate::json;
-use crate::ports::Ports;
+use crate::ports::{Ports, Timestamp};
 
-/// Whether the change was within the intent's scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// Whether the change was inside the intent's scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ScopeValidation {
     /// It was.
@@ -23,7 +21,7 @@ pub enum ScopeValidation {
 }
 
 /// The file that an entry is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     /// Relative to the workspace.
     pub relative_path: String,
@@ -32,30 +30,12 @@ pub struct FileChange {
     /// After; null where there is no file or it could not be hashed.
     pub post_hash: Option<Digest>,
     /// The lines of the new content that differ from the old; empty where that is not known.
+    #[serde(default)]
     pub line_ranges: Vec<LineRange>,
 }
 
-impl FileChange {
-    fn read(value: &mut Value) -> Option<Self> {
-        let line_ranges = match value.get("line_ranges") {
-            Some(ranges) => ranges.as_array()?.iter().map(LineRange::read).collect::<Option<_>>()?,
-            None => Vec::new(),
-        };
-        Some(Self {
-            relative_path: json::taken_text(value, "relative_path")?,
-            pre_hash: json::optional(value, "pre_hash", digest)?,
-            post_hash: json::optional(value, "post_hash", digest)?,
-            line_ranges,
-        })
-    }
-}
-
-fn digest(value: &mut Value) -> Option<Digest> {
-    value.as_str()?.parse().ok()
-}
-
-/// Somebody else's change to the same file, entered while the call was under way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Someone else's change to the same file, entered while the call was under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrent {
     /// Who.
     pub session_id: String,
@@ -64,14 +44,14 @@ pub struct Concurrent {
 }
 
 /// A change that was found after the end of the call that may have made it, because the call may go on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Late {
     /// The call, as the host names it.
     pub call_id: String,
     /// When it was allowed: RFC 3339, UTC.
     pub began: String,
     /// How many other calls that go on may have made it as well.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub others: u64,
 }
 
@@ -80,7 +60,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// A person who gave a command.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Person {
     /// The account's name.
     pub user: String,
@@ -90,22 +70,8 @@ pub struct Person {
     pub changed: Vec<String>,
 }
 
-impl Person {
-    fn read(value: &mut Value) -> Option<Self> {
-        let texts = |value: &Value, key: &str| {
-            let list = value.get(key)?.as_array()?;
-            list.iter().map(|text| text.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
-        };
-        Some(Self {
-            command: texts(value, "command")?,
-            changed: texts(value, "changed")?,
-            user: json::taken_text(value, "user")?,
-        })
-    }
-}
-
 /// One line of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// UUID v4.
     pub id: String,
@@ -156,46 +122,29 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Reads one from the value of its line. By hand: derived, it takes some twenty kilobytes more.
-    pub(super) fn read(mut line: Value) -> Option<Self> {
-        let line = &mut line;
-        Some(Self {
-            id: json::taken_text(line, "id")?,
-            timestamp: json::taken_text(line, "timestamp")?,
-            intent_id: json::optional(line, "intent_id", |id| IntentId::try_from(id.as_str()?.to_owned()).ok())?,
-            session_id: json::taken_text(line, "session_id")?,
-            agent: json::optional_text(line, "agent")?,
-            host: json::optional_text(line, "host")?,
-            tool_name: json::taken_text(line, "tool_name")?,
-            mutation_class: MutationClass::named(line.get("mutation_class")?.as_str()?)?,
-            file: json::optional(line, "file", FileChange::read)?,
-            content_hash: json::optional(line, "content_hash", digest)?,
-            scope_validation: match line.get("scope_validation")?.as_str()? {
-                "PASS" => ScopeValidation::Pass,
-                "FAIL" => ScopeValidation::Fail,
-                "EXEMPT" => ScopeValidation::Exempt,
-                _ => return None,
-            },
-            success: line.get("success")?.as_bool()?,
-            error: json::optional_text(line, "error")?,
-            concurrent: json::optional(line, "concurrent", |other| {
-                Some(Concurrent {
-                    session_id: json::taken_text(other, "session_id")?,
-                    entry_id: json::taken_text(other, "entry_id")?,
-                })
-            })?,
-            late: json::optional(line, "late", |late| {
-                Some(Late {
-                    call_id: json::taken_text(late, "call_id")?,
-                    began: json::taken_text(late, "began")?,
-                    others: late.get("others").and_then(Value::as_u64).unwrap_or_default(),
-                })
-            })?,
-            reverts: json::optional_text(line, "reverts")?,
-            person: json::optional(line, "person", Person::read)?,
-            saw: json::optional(line, "saw", |heads| heads.as_array_mut()?.iter_mut().map(digest).collect())?,
-            follows: json::optional(line, "follows", digest)?,
-        })
+    /// An entry about no file, in scope and successful, for the caller to fill in further.
+    pub fn new(session: &str, tool: &str, mutation_class: MutationClass, now: Timestamp, ports: &Ports) -> Self {
+        Self {
+            id: new_id(ports),
+            timestamp: now.to_string(),
+            intent_id: None,
+            session_id: session.to_owned(),
+            agent: None,
+            host: None,
+            tool_name: tool.to_owned(),
+            mutation_class,
+            file: None,
+            content_hash: None,
+            scope_validation: ScopeValidation::Pass,
+            success: true,
+            error: None,
+            concurrent: None,
+            late: None,
+            reverts: None,
+            person: None,
+            saw: None,
+            follows: None,
+        }
     }
 
     /// On one line, for people and models.
@@ -225,7 +174,7 @@ impl Entry {
 
 /// A random UUID, version 4.
 pub fn new_id(ports: &Ports) -> String {
-    let mut bytes = ports.random.sixteen();
+    let mut bytes = ports.random.random_bytes();
     let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
     *version = *version & 0x0f | 0x40;
     *variant = *variant & 0x3f | 0x80;

@@ -1,4 +1,4 @@
-//! Entries as Agent Trace 0.1 records, which other programs read.
+//! Exports entries as Agent Trace 0.1 records.
 //!
 //! That format knows files, conversations and line ranges. It has no word for intents, hashes before a change and the
 //! chain, so those go where it wants a vendor's own data.

@@ -1,22 +1,22 @@
-//! What files held before a program ran that nobody could see into, so that what it should not have changed can be put
-//! back. Kept by content, in the state, within bounds: what git has too is lost to nobody.
+//! Copies of files from before a program of unknown effect ran, so that its changes outside the scope can be reverted. Kept by
+//! content, in the state folder, within limits; files that git has too are not copied.
 
 use crate::digest::Digest;
-use crate::ports::{Entry, Expectation, FileFault, Ports, Root};
+use crate::ports::{DirEntry, Expectation, FileFault, Ports, Root};
 use crate::state;
 
 /// Where they stand in the state.
 const FOLDER: &str = "images";
 
 /// Larger files are not kept.
-pub const MOST_BYTES_EACH: u64 = 256 << 10;
+pub const MAX_BYTES_EACH: u64 = 256 << 10;
 
 /// No more is copied before one call, because the call waits.
-const MOST_BYTES_AT_ONCE: u64 = 8 << 20;
-const MOST_FILES_AT_ONCE: usize = 1_000;
+const MAX_BYTES_AT_ONCE: u64 = 8 << 20;
+const MAX_FILES_AT_ONCE: usize = 1_000;
 
-/// Beyond so much in all, what no file holds any more goes, and then nothing is added.
-const MOST_BYTES: u64 = 64 << 20;
+/// Above this total size, copies that no file has any more are removed, and then nothing is added.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Where in the state the image of a content stands.
 pub fn path(digest: &Digest) -> String {
@@ -27,8 +27,8 @@ pub fn path(digest: &Digest) -> String {
 pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, ports: &Ports) {
     // Listings are sorted.
     let mut there = state::list(FOLDER, 100_000, ports).map(|listing| listing.entries).unwrap_or_default();
-    let taken = |there: &[Entry]| there.iter().map(|entry| entry.size).sum::<u64>();
-    if taken(&there) > MOST_BYTES - MOST_BYTES_AT_ONCE {
+    let taken = |there: &[DirEntry]| there.iter().map(|entry| entry.size).sum::<u64>();
+    if taken(&there) > MAX_BYTES - MAX_BYTES_AT_ONCE {
         there.retain(|image| {
             let name = &image.path;
             let stays = format!("sha256:{name}").parse().is_ok_and(|digest| needed(&digest));
@@ -38,12 +38,12 @@ pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, por
             stays
         });
     }
-    let mut left = MOST_BYTES.saturating_sub(taken(&there)).min(MOST_BYTES_AT_ONCE);
-    for (file, digest, size) in files.iter().take(MOST_FILES_AT_ONCE) {
-        if *size > MOST_BYTES_EACH || *size > left || there.binary_search_by(|image| image.path.cmp(&digest.hex())).is_ok() {
+    let mut left = MAX_BYTES.saturating_sub(taken(&there)).min(MAX_BYTES_AT_ONCE);
+    for (file, digest, size) in files.iter().take(MAX_FILES_AT_ONCE) {
+        if *size > MAX_BYTES_EACH || *size > left || there.binary_search_by(|image| image.path.cmp(&digest.hex())).is_ok() {
             continue;
         }
-        let Ok(content) = ports.workspace.read(Root::Project, file, MOST_BYTES_EACH) else { continue };
+        let Ok(content) = ports.workspace.read(Root::Project, file, MAX_BYTES_EACH) else { continue };
         // What changed at this moment is not what was looked at.
         if Digest::of(&content) != *digest {
             continue;

@@ -1,6 +1,6 @@
 //! `.orchestration/intent_map.md`: which files each intent has changed, for people.
 //!
-//! Kept up to date as entries come, and rebuilt from the ledger whenever somebody wants.
+//! Kept up to date as entries come, and rebuilt from the ledger on demand.
 
 use super::entry::{Entry, ScopeValidation};
 use super::mutation::MutationClass;
@@ -10,7 +10,7 @@ use crate::ports::{Expectation, FileFault, Ports, Root};
 /// Where the map stands.
 pub const PATH: &str = ".orchestration/intent_map.md";
 
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 /// Read in one step.
 const STEP: u64 = 4 << 20;
@@ -92,11 +92,11 @@ impl Map {
     }
 }
 
-/// Takes in new entries. The map can be rebuilt, so what goes wrong is only spoken of.
+/// Takes in new entries. The map can be rebuilt, so failures are only logged.
 pub fn update(entries: &[Entry], ports: &Ports) {
-    // Others may do the same at this moment; whoever is second looks again.
+    // Others may do the same right now; the second one looks again.
     for _ in 0..4 {
-        let (bytes, expected) = match ports.workspace.read(Root::Project, PATH, MOST_BYTES) {
+        let (bytes, expected) = match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
             Ok(bytes) => {
                 let digest = crate::digest::Digest::of(&bytes);
                 (bytes, Expectation::Digest(digest))
@@ -126,7 +126,7 @@ pub struct Rebuild {
     rest: Vec<u8>,
 }
 
-/// What a rebuild came to.
+/// The result of a rebuild.
 #[derive(Debug)]
 pub struct Rebuilt {
     /// So many intents.

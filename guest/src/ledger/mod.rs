@@ -1,4 +1,4 @@
-//! What happened: one line per changed file in `.orchestration/agent_trace.jsonl`, appended and never rewritten.
+//! The ledger: one line per changed file in `.orchestration/agent_trace.jsonl`, appended and never rewritten.
 //!
 //! | module | what lives there |
 //! | --- | --- |
@@ -10,26 +10,19 @@
 //! | [`map`], [`export`] | the same for people, and for other programs |
 //! | [`revert`] | taking a change back |
 //! | [`mutation`], [`line_ranges`] | what kind of change it was, and where |
-//! | [`pending`], [`snapshot`], [`images`], [`git_index`] | what was known before a call that is under way |
-//! | [`late`] | calls that may go on after they have ended |
-//! | [`rulings`] | how a session's latest calls ended |
+//! | [`images`] | copies of files from before a change, so that it can be taken back |
 
 pub mod archive;
 pub mod chain;
 pub mod checkpoint;
 pub mod entry;
 pub mod export;
-pub mod git_index;
 pub mod images;
-pub mod late;
 pub mod line_ranges;
 pub mod map;
 pub mod mutation;
-pub mod pending;
 pub mod reading;
 pub mod revert;
-pub mod rulings;
-pub mod snapshot;
 pub mod verify;
 pub mod writing;
 
@@ -42,9 +35,9 @@ pub const ARCHIVE: &str = ".orchestration/archive";
 /// From this size on it should be put aside.
 pub const LARGE: u64 = 10_000_000;
 
-/// Work on a whole ledger, which takes longer than one call.
+/// Long-running ledger jobs, advanced step by step.
 #[derive(Default)]
-pub struct Errands {
+pub struct LedgerJobs {
     /// See [`verify`].
     pub verification: Option<verify::Verification>,
     /// See [`map`].

@@ -1,11 +1,11 @@
 //! What kind of change an entry records.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::call::effect::Operation;
+use crate::effects::Operation;
 
 /// The kind of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum MutationClass {
     /// Structure changed, behaviour did not.
@@ -20,25 +20,11 @@ pub enum MutationClass {
     Configuration,
     /// A new file.
     FileCreation,
-    /// A file taken away.
+    /// A file removed.
     FileDeletion,
 }
 
 impl MutationClass {
-    /// The one that is written like this in the ledger.
-    pub fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "AST_REFACTOR" => Self::AstRefactor,
-            "INTENT_EVOLUTION" => Self::IntentEvolution,
-            "BUG_FIX" => Self::BugFix,
-            "DOCUMENTATION" => Self::Documentation,
-            "CONFIGURATION" => Self::Configuration,
-            "FILE_CREATION" => Self::FileCreation,
-            "FILE_DELETION" => Self::FileDeletion,
-            _ => return None,
-        })
-    }
-
     /// By what changed, and where that leaves it open, by what the agent claims.
     pub fn of(operation: Operation, path: &str, claim: Option<Self>) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -64,9 +50,9 @@ mod tests {
         use MutationClass::*;
         for class in [AstRefactor, IntentEvolution, BugFix, Documentation, Configuration, FileCreation, FileDeletion] {
             let written = serde_json::to_value(class).unwrap();
-            assert_eq!(MutationClass::named(written.as_str().unwrap()), Some(class));
+            assert_eq!(MutationClass::deserialize(&written).unwrap(), class);
         }
-        assert_eq!(MutationClass::named("bug_fix"), None);
+        assert!(MutationClass::deserialize(serde_json::Value::from("bug_fix")).is_err());
     }
 
     #[test]

@@ -1,19 +1,20 @@
-//! Reading lines, the newest first, without reading the whole file.
+//! Reads entries, newest first, without reading the whole file.
 
 use std::collections::VecDeque;
 
 use super::PATH;
 use super::entry::Entry;
 use crate::glob::Glob;
+use crate::json;
 use crate::ports::{FileFault, Ports, Root};
 
 /// So much is read at a time.
 const CHUNK: u64 = 64 << 10;
 
-/// After so many entries in a row that are too old, the rest is too. Clocks and writers are not in step to the line.
+/// After this many entries in a row that are too old, the rest is too old as well. Clocks and writers are not exactly in step.
 const OLD_ENOUGH: usize = 16;
 
-/// A longer line is no entry of ours.
+/// A longer line is not an entry of ours.
 const LONGEST_LINE: u64 = 4 << 20;
 
 /// Which entries are wanted; none of a kind means all.
@@ -154,7 +155,13 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
 }
 
 /// The entries of a file from an offset on that a filter takes, and where to go on; none at its end.
-pub fn onwards(file: &str, filter: &Filter, at: u64, budget: u64, ports: &Ports) -> Result<(Vec<Entry>, Option<u64>), FileFault> {
+pub fn read_from(
+    file: &str,
+    filter: &Filter,
+    at: u64,
+    budget: u64,
+    ports: &Ports,
+) -> Result<(Vec<Entry>, Option<u64>), FileFault> {
     let bytes = match ports.workspace.read_range(Root::Project, file, at, budget) {
         Err(FileFault::Missing) => Vec::new(),
         read => read?,
@@ -174,8 +181,7 @@ pub fn parse(line: &[u8]) -> Option<Result<Entry, String>> {
     if line.is_empty() || line.starts_with(b"{\"archive\":") {
         return None;
     }
-    let entry = serde_json::from_slice(line).ok().and_then(Entry::read);
-    Some(entry.ok_or_else(|| String::from_utf8_lossy(line).chars().take(60).collect()))
+    Some(json::parse(line).map_err(|_| String::from_utf8_lossy(line).chars().take(60).collect()))
 }
 
 /// Who changed a file last, as far as the end of the ledger tells.

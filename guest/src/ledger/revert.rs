@@ -1,17 +1,17 @@
-//! Taking a change back: what to put where. A host does it, after a person has said yes.
+//! Plans how to revert a change. A host carries the plan out after a person has agreed.
 
-use super::entry::{self, Entry, FileChange, Person, ScopeValidation};
+use super::entry::{Entry, FileChange, Person, ScopeValidation};
 use super::images;
 use super::mutation::MutationClass;
 use super::reading::{self, Filter};
 use crate::digest::Digest;
-use crate::ports::{FileFault, Kind, Ports, Question, Root};
+use crate::ports::{FileFault, FileKind, Ports, Question, Root};
 use crate::state;
 
 /// Read in one go while looking for an entry.
 const AT_ONCE: u64 = 4 << 20;
 
-/// Who takes changes back: a person, in no agent's session.
+/// The session under which a person's reverts are entered.
 const SESSION: &str = "tollgate";
 const TOOL: &str = "trace revert";
 
@@ -30,14 +30,14 @@ pub enum RevertFault {
         /// The file.
         path: String,
     },
-    /// Somebody would lose work.
-    #[error("`{path}` has changed again since: {}; take back the later change first", difference(.left.as_ref(), .now.as_ref()))]
+    /// Someone would lose work.
+    #[error("`{path}` has changed again since: {}; revert the later change first", difference(.left.as_ref(), .now.as_ref()))]
     ChangedSince {
         /// The file.
         path: String,
         /// What the entry left.
         left: Option<Digest>,
-        /// What stands there.
+        /// What is there.
         now: Option<Digest>,
     },
     /// The ledger cannot be read.
@@ -52,23 +52,23 @@ fn difference(left: Option<&Digest>, now: Option<&Digest>) -> String {
 
 /// What a host does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum RevertAction {
     /// Gives the file its content back.
     Restore,
-    /// Takes the file away, because it was not there before.
+    /// Takes the file away, because it did not exist before.
     Remove,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RevertPlan {
     /// The file.
     pub path: String,
     /// What.
-    pub action: Action,
-    /// What must stand there when it is done.
+    pub action: RevertAction,
+    /// What must be there when it is done.
     pub now: Option<Digest>,
-    /// What stands there afterwards; none where that is not known.
+    /// What is there afterwards; none where that is not known.
     pub want: Option<Digest>,
     /// Where in the state that content was kept; none where git must have it.
     pub image: Option<String>,
@@ -77,19 +77,19 @@ pub struct Plan {
 }
 
 /// Finds out how the change of an entry is taken back.
-pub fn plan(id: &str, ports: &Ports) -> Result<Plan, RevertFault> {
+pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
     let entry = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = entry.file.clone() else { return Err(RevertFault::NoFile(id.to_owned())) };
     let path = file.relative_path;
-    let action = if entry.mutation_class == MutationClass::FileCreation { Action::Remove } else { Action::Restore };
-    let mut questions = vec![hashed(&path)];
+    let action = if entry.mutation_class == MutationClass::FileCreation { RevertAction::Remove } else { RevertAction::Restore };
+    let mut questions = vec![digest_question(&path)];
     questions.extend(file.pre_hash.iter().map(|digest| state::question(images::path(digest))));
     let facts = ports.workspace.inspect(&questions);
-    let stands = facts.first().is_some_and(|facts| facts.kind != Kind::Missing);
+    let stands = facts.first().is_some_and(|facts| facts.kind != FileKind::Missing);
     let now = facts.first().and_then(|facts| facts.digest);
     let done = match action {
-        Action::Remove => !stands,
-        Action::Restore => stands && now.is_some() && now == file.pre_hash,
+        RevertAction::Remove => !stands,
+        RevertAction::Restore => stands && now.is_some() && now == file.pre_hash,
     };
     if done {
         return Err(RevertFault::Done { path });
@@ -97,31 +97,24 @@ pub fn plan(id: &str, ports: &Ports) -> Result<Plan, RevertFault> {
     if now != file.post_hash {
         return Err(RevertFault::ChangedSince { path, left: file.post_hash, now });
     }
-    let kept = facts.get(1).is_some_and(|facts| facts.kind == Kind::File);
-    let image = file.pre_hash.filter(|_| kept && action == Action::Restore).map(|digest| images::path(&digest));
-    let want = file.pre_hash.filter(|_| action == Action::Restore);
-    Ok(Plan { path, action, now, want, image, entry })
+    let kept = facts.get(1).is_some_and(|facts| facts.kind == FileKind::File);
+    let image = file.pre_hash.filter(|_| kept && action == RevertAction::Restore).map(|digest| images::path(&digest));
+    let want = file.pre_hash.filter(|_| action == RevertAction::Restore);
+    Ok(RevertPlan { path, action, now, want, image, entry })
 }
 
 /// The entry for a change that was taken back, and whether it worked.
 pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, RevertFault> {
     let undone = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = undone.file else { return Err(RevertFault::NoFile(id.to_owned())) };
-    let now = ports.workspace.inspect(&[hashed(&file.relative_path)]).pop().and_then(|facts| facts.digest);
+    let now = ports.workspace.inspect(&[digest_question(&file.relative_path)]).pop().and_then(|facts| facts.digest);
     let mutation_class = match (file.post_hash, now) {
         (None, Some(_)) => MutationClass::FileCreation,
         (Some(_), None) => MutationClass::FileDeletion,
         _ => undone.mutation_class,
     };
     Ok(Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
         intent_id: undone.intent_id,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: TOOL.to_owned(),
-        mutation_class,
         content_hash: now,
         file: Some(FileChange {
             relative_path: file.relative_path,
@@ -131,13 +124,9 @@ pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, 
         }),
         scope_validation: ScopeValidation::Exempt,
         success: file.pre_hash.is_none() || now == file.pre_hash,
-        error: None,
-        concurrent: None,
-        late: None,
         reverts: Some(undone.id),
         person,
-        saw: None,
-        follows: None,
+        ..Entry::new(SESSION, TOOL, mutation_class, ports.clock.now(), ports)
     })
 }
 
@@ -155,6 +144,6 @@ fn find(id: &str, ports: &Ports) -> Result<Option<Entry>, FileFault> {
     }
 }
 
-fn hashed(path: &str) -> Question {
+fn digest_question(path: &str) -> Question {
     Question { root: Root::Project, path: path.to_owned(), digest: true }
 }

@@ -1,13 +1,13 @@
-//! Whether a ledger is what its writers left. See [`chain`](super::chain) for what is checked.
+//! Verifies that a ledger is what its writers left. See [`chain`](super::chain) for what is checked.
 //!
-//! It takes as long as the ledger is long, so it goes step by step, and whoever runs it decides how often to go on.
+//! It takes time proportional to the ledger's length, so it runs step by step, and the caller decides when to continue.
 
 use std::collections::{HashSet, VecDeque};
 
 use sha2::{Digest as _, Sha256};
 
 use super::archive::{self, Archived};
-use super::chain::{Tie, WINDOW, behind_torn};
+use super::chain::{Link, WINDOW, behind_torn};
 use super::checkpoint::Checkpoint;
 use super::{ARCHIVE, PATH, reading};
 use crate::digest::Digest;
@@ -20,7 +20,7 @@ const STEP: u64 = 4 << 20;
 const LONGEST_LINE: usize = 4 << 20;
 
 /// Faults and notes that are told one by one.
-const MOST_TOLD: usize = 1_000;
+const MAX_TOLD: usize = 1_000;
 
 /// Something about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +58,7 @@ struct Recent {
     start: u64,
     end: u64,
     hash: Digest,
-    /// Of what stands on it behind the torn rest of another line.
+    /// Of what is on it behind the torn rest of another line.
     inner: Option<Digest>,
     /// The first line that names it.
     named_by: Option<u64>,
@@ -72,7 +72,7 @@ pub struct Verification {
     expected: Option<Digest>,
     /// The lines that were the last when this machine last wrote to the ledger.
     kept: Vec<Digest>,
-    file: Option<File>,
+    file: Option<FileProgress>,
     /// Hashes that a line names and that its file does not have, and what to say unless another part has them.
     missed: Vec<(Digest, Remark)>,
     /// Every hash of each part that has been read, in short.
@@ -80,7 +80,7 @@ pub struct Verification {
 }
 
 /// One file under way.
-struct File {
+struct FileProgress {
     path: String,
     archived: Option<Archived>,
     content: Sha256,
@@ -97,7 +97,7 @@ struct File {
 }
 
 impl Verification {
-    /// Begins with the current ledger. A line is `expected` in it where somebody kept its hash; the lines of the checkpoint are in
+    /// Begins with the current ledger. A line is `expected` in it where someone kept its hash; the lines of the checkpoint are in
     /// any case.
     pub fn new(expected: Option<Digest>, checkpoint: Option<Checkpoint>) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl Verification {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => match self.ahead.pop() {
-                Some((path, archived)) => File::new(path, archived),
+                Some((path, archived)) => FileProgress::new(path, archived),
                 None => return Some(self.finish(ports)),
             },
         };
@@ -138,7 +138,7 @@ impl Verification {
         None
     }
 
-    fn lines(&mut self, file: &mut File, bytes: Vec<u8>) {
+    fn lines(&mut self, file: &mut FileProgress, bytes: Vec<u8>) {
         let mut text = std::mem::take(&mut file.rest);
         text.extend_from_slice(&bytes);
         let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -151,7 +151,7 @@ impl Verification {
         file.rest.truncate(LONGEST_LINE);
     }
 
-    fn line(&mut self, file: &mut File, start: u64, line: &[u8]) {
+    fn line(&mut self, file: &mut FileProgress, start: u64, line: &[u8]) {
         file.line += 1;
         let end = start + line.len() as u64;
         let line = line.trim_ascii_end();
@@ -161,7 +161,7 @@ impl Verification {
         self.report.lines += 1;
         let number = file.line;
         let mut inner = None;
-        match Tie::of(line) {
+        match Link::of(line) {
             Some(tie) => {
                 match file.fault_of(number, &tie) {
                     None => {}
@@ -172,7 +172,7 @@ impl Verification {
                     }
                 }
                 if file.hashes.contains(&Digest::of(line).short()) {
-                    self.fault(&file.path, Some(number), "it stands here for the second time: a copy was put in");
+                    self.fault(&file.path, Some(number), "it occurs here for the second time: a copy was inserted");
                 }
                 for named in tie.names() {
                     let is_named = |line: &&mut Recent| line.hash == *named || line.inner == Some(*named);
@@ -186,15 +186,15 @@ impl Verification {
                 }
             }
             None => {
-                inner = behind_torn(line).filter(|inner| Tie::of(inner).is_some()).map(Digest::of);
+                inner = behind_torn(line).filter(|inner| Link::of(inner).is_some()).map(Digest::of);
                 let begin: String = String::from_utf8_lossy(line).chars().take(40).collect();
                 let what = match (&inner, reading::parse(line)) {
-                    (Some(_), _) => "a torn line with another one behind it".to_owned(),
+                    (Some(_), _) => "a torn line with another one after it".to_owned(),
                     (None, Some(Ok(_))) => {
                         self.report.entries += 1;
                         "an entry that is not tied to the chain; another program wrote it".to_owned()
                     }
-                    _ => format!("no entry, torn or foreign: `{begin}`"),
+                    _ => format!("not an entry, torn or foreign: `{begin}`"),
                 };
                 self.note(&file.path, Some(number), &what);
             }
@@ -209,7 +209,7 @@ impl Verification {
         }
     }
 
-    fn end(&mut self, file: File) {
+    fn end(&mut self, file: FileProgress) {
         if !file.rest.trim_ascii().is_empty() {
             self.note(
                 &file.path,
@@ -225,7 +225,7 @@ impl Verification {
         if let Some(archived) = &file.archived {
             let found = Digest::from_bytes(file.content.clone().finalize().into());
             if file.hashed < archived.bytes || found != archived.sha256 {
-                self.fault(&file.path, None, "it is not what was put aside: the digest differs from the one in the ledger");
+                self.fault(&file.path, None, "it is not what was archived: the digest differs from the one in the ledger");
             }
         }
         let mut hashes = file.hashes;
@@ -261,7 +261,7 @@ impl Verification {
                 self.note(
                     &path,
                     None,
-                    "no line of the ledger names this part; a person can tie it in with `tollgate trace archive`",
+                    "no line of the ledger names this part; a person can link it with `tollgate trace archive`",
                 );
             }
         }
@@ -271,19 +271,19 @@ impl Verification {
     }
 
     fn fault(&mut self, file: &str, line: Option<u64>, what: &str) {
-        if self.report.faults.len() < MOST_TOLD {
+        if self.report.faults.len() < MAX_TOLD {
             self.report.faults.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
         }
     }
 
     fn note(&mut self, file: &str, line: Option<u64>, what: &str) {
-        if self.report.notes.len() < MOST_TOLD {
+        if self.report.notes.len() < MAX_TOLD {
             self.report.notes.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
         }
     }
 }
 
-impl File {
+impl FileProgress {
     fn new(path: String, archived: Option<Archived>) -> Self {
         Self {
             is_current: archived.is_none(),
@@ -300,7 +300,7 @@ impl File {
         }
     }
 
-    /// The part that stood there when it was put aside; what came late is checked by the chain alone.
+    /// The part that was there when it was put aside; what came late is checked by the chain alone.
     fn hash_content(&mut self, bytes: &[u8]) {
         if let Some(archived) = &self.archived {
             let left = usize::try_from(archived.bytes.saturating_sub(self.hashed)).unwrap_or(usize::MAX);
@@ -330,12 +330,12 @@ impl File {
 
     /// What a tie says that cannot be true of the lines before: which line is bad, and why. It is told once; what was found
     /// out about counts as named from then on.
-    fn fault_of(&mut self, number: u64, tie: &Tie) -> Option<(Option<Digest>, u64, String)> {
-        if let Tie::Follows(follows) = tie {
+    fn fault_of(&mut self, number: u64, tie: &Link) -> Option<(Option<Digest>, u64, String)> {
+        if let Link::Follows(follows) = tie {
             let before = self.recent.back();
             let fits = before.is_some_and(|line| line.hash == *follows || line.inner == Some(*follows));
             let what =
-                format!("it was changed, or the line after it was taken out: line {number} was written right behind another");
+                format!("it was changed, or the line after it was removed: line {number} was written directly after another");
             return (!fits).then(|| (None, before.map_or(number, |line| line.number), what));
         }
         let saw = tie.names();
@@ -356,14 +356,14 @@ impl File {
             (Some(missed), None) => Some((
                 Some(*missed),
                 number,
-                format!("a line before it was taken out: it names {missed}, which is not in the ledger"),
+                format!("a line before it was removed: it names {missed}, which is not in the ledger"),
             )),
             (missed, Some(stranger)) => {
                 let what = match missed {
                     Some(missed) => format!(
-                        "it was changed, or the line after it was taken out: line {number} names {missed}, which is not in the ledger"
+                        "it was changed, or the line after it was removed: line {number} names {missed}, which is not in the ledger"
                     ),
-                    None => format!("it was put in or moved here later: the writer of line {number} saw the ledger without it"),
+                    None => format!("it was inserted or moved here later: the writer of line {number} saw the ledger without it"),
                 };
                 Some((missed.copied(), stranger, what))
             }

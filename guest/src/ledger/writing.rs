@@ -1,4 +1,4 @@
-//! Entering lines.
+//! Appends entries to the ledger.
 
 use super::PATH;
 use super::chain::{self, End};
@@ -9,10 +9,10 @@ use crate::json;
 use crate::ports::{FileFault, Ports, Root, Tail};
 
 /// One write is no longer, so that the next writer's window reaches beyond it.
-const MOST_AT_ONCE: usize = 24 << 10;
+const MAX_AT_ONCE: usize = 24 << 10;
 
 /// So often a line is entered again that came to stand behind a torn one.
-const MOST_TIMES: usize = 4;
+const MAX_TIMES: usize = 4;
 
 /// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way. Returns what there is to say
 /// about the ledger itself.
@@ -36,7 +36,7 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
             }
             let line = json::line(&entry);
             length += line.len();
-            if length > MOST_AT_ONCE && !batch.is_empty() {
+            if length > MAX_AT_ONCE && !batch.is_empty() {
                 break;
             }
             batch.push(line);
@@ -84,7 +84,7 @@ fn append(batch: &[String], ports: &Ports) -> Result<Tail, FileFault> {
     }
     let mut tail = Tail { offset: 0, bytes: Vec::new() };
     let Some(first) = batch.first() else { return Ok(tail) };
-    for _ in 0..MOST_TIMES {
+    for _ in 0..MAX_TIMES {
         ports.records.append(Root::Project, PATH, text.as_bytes())?;
         tail = end_of_file(text.len() as u64 + chain::READ, ports)?;
         if !is_glued(first, &tail) {

@@ -11,17 +11,18 @@
 //! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
 //! `"late"`.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Fault, checked, read};
-use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
+use super::{CallFields, OperationFault, checked, read};
+use crate::augment::{Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
 
 /// Notes in one answer, where nobody says how many.
 const LIMIT: u64 = 100;
 
-pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if op == "concepts" {
         checked(op, &[], &fields)?;
         return Ok(concepts(gate, &fields));
@@ -36,7 +37,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
             _ => json!({"text": gate.augment_text(session, prompt, &read_findings(op, &findings)?)}),
         });
     }
-    let call: ToolCall = read::<Call>(op, &["session", "tool"], fields)?.into();
+    let call: ToolCall = read::<CallFields>(op, &["session", "tool"], fields)?.into();
     if op == "plan-lookups" {
         return Ok(plan(gate.plan_lookups(&call)));
     }
@@ -61,13 +62,12 @@ fn plan(plan: Plan) -> Value {
     json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped})
 }
 
-fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, Fault> {
+fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, OperationFault> {
     let expected = "a list of {concept, source, answer}";
-    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
+    let invalid = || OperationFault::InvalidField { op: op.to_owned(), field: "findings", expected };
     match findings {
         Value::Null => Ok(Vec::new()),
-        Value::Array(findings) => findings.iter().map(|written| finding(written).ok_or_else(invalid)).collect(),
-        _ => Err(invalid()),
+        findings => Vec::deserialize(findings).map_err(|_| invalid()),
     }
 }
 
@@ -80,9 +80,4 @@ fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
         told.push(json!({"concept": note.concept(), "source": note.source, "path": note.path}));
     }
     json!({"concepts": told, "total": listing.total, "done": listing.done})
-}
-
-fn finding(written: &Value) -> Option<Finding> {
-    let text = |key: &str| Some(written.get(key)?.as_str()?.to_owned());
-    Some(Finding { concept: text("concept")?, source: text("source")?, answer: Answer::from_json(written.get("answer")?)? })
 }

@@ -1,4 +1,4 @@
-//! Lines about confinement.
+//! The operations behind confinement.
 //!
 //! | op | answer |
 //! | --- | --- |
@@ -13,16 +13,16 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Fault, read};
+use super::{OperationFault, read};
 use crate::config::confine::Capability;
 use crate::confine::wrapping::{self, Wrapping};
-use crate::gate::Gate;
+use crate::gate::{Gate, HostCommand};
 
 /// A command of more words is not read.
 const MAX_WORDS: usize = 10_000;
 
 #[derive(Deserialize)]
-struct Asked {
+struct ConfineRequest {
     session: String,
     call: Option<String>,
     cwd: Option<String>,
@@ -38,23 +38,28 @@ struct ToWrap {
 }
 
 /// What the field `confinable` says.
-pub(super) fn capability(op: &str, fields: &Map<String, Value>) -> Result<Capability, Fault> {
+pub(super) fn capability(op: &str, fields: &Map<String, Value>) -> Result<Capability, OperationFault> {
     match fields.get("confinable") {
         None | Some(Value::Null | Value::Bool(false)) => Ok(Capability::None),
         Some(Value::Bool(true)) => Ok(Capability::Trees),
         Some(Value::String(text)) if text == "exceptions" => Ok(Capability::Exceptions),
-        Some(_) => Err(Fault::InvalidField { op: op.to_owned(), field: "confinable", expected: "true, false or \"exceptions\"" }),
+        Some(_) => Err(OperationFault::InvalidField {
+            op: op.to_owned(),
+            field: "confinable",
+            expected: "true, false or \"exceptions\"",
+        }),
     }
 }
 
 /// Words, where a field holds a list of them.
-fn words(op: &str, value: &Value) -> Result<Vec<String>, Fault> {
-    let fault = || Fault::InvalidField { op: op.to_owned(), field: "command", expected: "a string or a list of strings" };
+fn words(op: &str, value: &Value) -> Result<Vec<String>, OperationFault> {
+    let fault =
+        || OperationFault::InvalidField { op: op.to_owned(), field: "command", expected: "a string or a list of strings" };
     let words = value.as_array().filter(|words| words.len() <= MAX_WORDS).ok_or_else(fault)?;
     words.iter().map(|word| word.as_str().map(str::to_owned).ok_or_else(fault)).collect()
 }
 
-pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, OperationFault> {
     let command = fields.remove("command").unwrap_or_default();
     if op == "wrap" {
         let asked: ToWrap = read(op, &["session", "call"], fields)?;
@@ -74,8 +79,14 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
         Value::Null => Vec::new(),
         list => words(op, &list)?,
     };
-    let asked: Asked = read(op, &["session"], fields)?;
-    let cwd = asked.cwd.as_deref().unwrap_or_default();
-    let answer = gate.confine(&asked.session, asked.call.as_deref(), &command, cwd, capability, asked.why.as_deref());
-    Ok(answer.json())
+    let asked: ConfineRequest = read(op, &["session"], fields)?;
+    let command = HostCommand {
+        session: &asked.session,
+        call: asked.call.as_deref(),
+        words: &command,
+        cwd: asked.cwd.as_deref().unwrap_or_default(),
+        capability,
+        why: asked.why.as_deref(),
+    };
+    Ok(gate.confine(&command).json())
 }

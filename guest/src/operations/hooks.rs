@@ -7,6 +7,7 @@
 //! | `hooks` `{"do":"approve",id,digest?}`, `{"do":"revoke",id}` | `{id,…}` |
 //! | `hooks` `{"do":"enable"}`, `{"do":"disable"}`, `{"do":"unregister"}`, with `id`; `{"do":"register",hook}` | `{id}`, for this instance |
 //! | `hooks` `{"do":"run",id,data?}` | `{"waiting":N}` |
+//! | `hooks` `{"do":"import",path?,text?,take?,digest?}` | hooks of Claude Code's that would be taken over, see `import.rs` |
 //! | `hooks` `{"do":"history",id?,limit?}` | `{"records":[…]}`, the newest first |
 //! | `hooks` `{"do":"stats"}`, `{"do":"triggers"}` | counters and times; the events that hooks wait for |
 
@@ -14,11 +15,11 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::gate::Gate;
 use crate::hooks::event::Event;
 use crate::hooks::registry::{FileFault, Registered, Source};
-use crate::hooks::trust::{Deed, Trust};
+use crate::hooks::trust::{Fingerprint, Trust};
 use crate::hooks::{Hooks, declaration, journal};
 use crate::json::{self, object};
 use crate::ports::Ports;
@@ -26,7 +27,7 @@ use crate::ports::Ports;
 /// So many records are shown when nobody says how many.
 const USUAL_LIMIT: u64 = 20;
 
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if op == "event" {
         checked(op, &["event", "session"], &fields)?;
         return Ok(happened(gate, fields));
@@ -45,6 +46,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             let records = journal::newest(text("id"), usize::try_from(limit).unwrap_or(usize::MAX), ports)?;
             Ok(object(&mut [("records", records.into())]))
         }
+        "import" => super::import::answer(hooks, &asked, ports),
         "register" => {
             let written = asked.get("hook").unwrap_or(&Value::Null);
             let hook = declaration::read_one(written).map_err(|faults| {
@@ -52,7 +54,10 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
                     let path: String = fault.path.iter().map(ToString::to_string).collect();
                     format!("`${path}` {}", fault.message)
                 };
-                Fault::NotDone(format!("the hook cannot be used: {}", faults.iter().map(said).collect::<Vec<_>>().join("; ")))
+                OperationFault::NotDone(format!(
+                    "the hook is invalid: {}",
+                    faults.iter().map(said).collect::<Vec<_>>().join("; ")
+                ))
             })?;
             let id = hook.id.clone();
             hooks.registry.register(hook);
@@ -60,14 +65,14 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         }
         "show" | "approve" | "revoke" | "enable" | "disable" | "unregister" | "run" => {
             let Some(id) = text("id").filter(|id| !id.is_empty()) else {
-                return Err(Fault::MissingField { whose: format!("`hooks` with `\"do\":\"{what}\"`"), field: "id" });
+                return Err(OperationFault::MissingField { whose: format!("`hooks` with `\"do\":\"{what}\"`"), field: "id" });
             };
             of_one(hooks, ports, what, id, &asked)
         }
-        _ => Err(Fault::InvalidField {
+        _ => Err(OperationFault::InvalidField {
             op: op.to_owned(),
             field: "do",
-            expected: "one of list, show, approve, revoke, enable, disable, unregister, register, run, history, stats, triggers",
+            expected: "one of list, show, approve, revoke, enable, disable, unregister, register, import, run, history, stats, triggers",
         }),
     }
 }
@@ -80,7 +85,7 @@ fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     let event = Event { name, session, data: Rc::new(data) };
     match gate.hooks().0.put(event.clone()) {
         Some(number) => {
-            gate.owe(number, notice);
+            gate.keep_notice(number, notice);
             object(&mut [("waiting", number.into())])
         }
         None => {
@@ -90,16 +95,16 @@ fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     }
 }
 
-fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value) -> Result<Value, Fault> {
+fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value) -> Result<Value, OperationFault> {
     // An approval outlives its hook, so that it can always be taken back.
     if what == "revoke" {
-        let revoked = hooks.approve(id, None, ports).map_err(Fault::NotDone)?;
+        let revoked = hooks.approve(id, None, ports).map_err(OperationFault::NotDone)?;
         return Ok(object(&mut [("id", id.into()), ("revoked", revoked.into())]));
     }
     let Some(registered) = hooks.registry.find(id).cloned() else {
         let known: Vec<&str> = hooks.registry.all().iter().map(|registered| registered.hook.id.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(Fault::UnknownHook { asked: id.to_owned(), known });
+        return Err(OperationFault::UnknownHook { asked: id.to_owned(), known });
     };
     match what {
         "show" => {
@@ -108,14 +113,14 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             let mut shown = shown(&registered, &examined);
             if let Some(fields) = shown.as_object_mut() {
                 let (shows, before) = match examined {
-                    Ok((deed, Some(trust))) => {
+                    Ok((fingerprint, Some(trust))) => {
                         if let Some(notice) = trust.notice() {
                             fields.insert("notice".to_owned(), notice.into());
                         }
-                        (deed.told(ports), trust.before())
+                        (fingerprint.describe(ports), trust.before())
                     }
                     // Nobody is asked about it, and it runs where it stands.
-                    Ok((deed, None)) => (deed.told_of_user(ports), Value::Null),
+                    Ok((fingerprint, None)) => (fingerprint.describe_program(ports), Value::Null),
                     Err(_) => (object(&mut [("declaration", registered.hook.written.clone())]), Value::Null),
                 };
                 fields.insert("shows".to_owned(), shows);
@@ -124,15 +129,24 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             return Ok(shown);
         }
         "approve" => {
+            if let Some(owner) = &registered.hook.owner {
+                let name = &owner.extension;
+                return Err(OperationFault::NotDone(format!(
+                    "`{id}` is a hook of the extension `{name}`, which is approved as a whole: `tollgate extensions approve {name}`"
+                )));
+            }
             if registered.source != Source::Workspace {
-                return Err(Fault::NotDone(format!("`{id}` needs no approval: it is a {} hook", registered.source.as_str())));
+                return Err(OperationFault::NotDone(format!(
+                    "`{id}` needs no approval: it is a {} hook",
+                    registered.source.as_str()
+                )));
             }
-            let (deed, _) = hooks.examine(&registered, ports).map_err(Fault::NotDone)?;
-            let digest = deed.digest.to_string();
+            let (fingerprint, _) = hooks.examine(&registered, ports).map_err(OperationFault::NotDone)?;
+            let digest = fingerprint.digest.to_string();
             if asked.get("digest").is_some_and(|expected| expected.as_str() != Some(&digest)) {
-                return Err(Fault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
+                return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; review it again")));
             }
-            hooks.approve(id, Some(&deed), ports).map_err(Fault::NotDone)?;
+            hooks.approve(id, Some(&fingerprint), ports).map_err(OperationFault::NotDone)?;
             return Ok(object(&mut [("id", id.into()), ("digest", digest.into())]));
         }
         "run" => {
@@ -163,28 +177,28 @@ fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
 }
 
 /// A hook in a few words.
-fn shown(registered: &Registered, examined: &Result<(Deed, Option<Trust>), String>) -> Value {
-    let Registered { hook, source, file, disabled } = registered;
+fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
+    let Registered { hook, source, file, disabled, .. } = registered;
     let mut fields = vec![
         ("id", Value::from(hook.id.as_str())),
         ("trigger", hook.trigger.as_str().into()),
         ("kind", hook.action.kind().into()),
         ("source", source.as_str().into()),
-        ("file", (*file).into()),
+        ("file", Value::from(&**file)),
         ("enabled", disabled.is_none().into()),
     ];
     if let Some(why) = disabled {
         fields.push(("disabled_reason", why.as_str().into()));
     }
-    for key in ["pattern", "prompt", "command", "args", "shell", "component", "files"] {
+    for key in ["pattern", "format", "matcher", "prompt", "command", "args", "shell", "component", "files"] {
         if let Some(written) = hook.written.get(key) {
             fields.push((key, written.clone()));
         }
     }
     match examined {
-        Ok((deed, trust)) => {
+        Ok((fingerprint, trust)) => {
             fields.push(("trust", trust.as_ref().map_or("trusted", Trust::as_str).into()));
-            fields.push(("digest", deed.digest.to_string().into()));
+            fields.push(("digest", fingerprint.digest.to_string().into()));
         }
         Err(why) => {
             fields.push(("trust", if *source == Source::Workspace { "new" } else { "trusted" }.into()));

@@ -10,20 +10,20 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fault, checked, summary};
+use super::{OperationFault, checked, summary};
 use crate::config::{self, Config, EFFECTS};
 use crate::gate::Gate;
 use crate::glob::Glob;
+use crate::inflight::rulings::{self, Latest};
 use crate::intents::diagnosis::{Diagnosis, Severity};
 use crate::intents::file::Governance;
 use crate::intents::intent::Intent;
 use crate::intents::selection::{self, Selection};
-use crate::ledger::rulings::{self, Latest};
+use crate::json::document::Document;
 use crate::servers;
-use crate::wiring::document::Document;
 
 /// Answers one of the ops above; none where it is another.
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, Fault>> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     match op {
         "list-intents" => Some(Ok(list_intents(gate))),
@@ -45,8 +45,8 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> 
 }
 
 /// The settings in which a tool, or every tool of a pattern, has a kind.
-fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, Fault> {
-    let invalid = |field, why| Fault::InvalidValue { op: "allow-tool".to_owned(), field, why };
+fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, OperationFault> {
+    let invalid = |field, why| OperationFault::InvalidValue { op: "allow-tool".to_owned(), field, why };
     if !EFFECTS.contains(&kind) {
         return Err(invalid("kind", format!("`{kind}` is not a kind; use one of: {}", EFFECTS.join(", "))));
     }
@@ -71,12 +71,12 @@ fn list_intents(gate: &mut Gate) -> Value {
     };
     json!({
         "governed": !matches!(governance, Governance::None),
-        "intents": intents.iter().map(described).collect::<Vec<_>>(),
-        "diagnostics": diagnoses.iter().map(told).collect::<Vec<_>>(),
+        "intents": intents.iter().map(intent_json).collect::<Vec<_>>(),
+        "diagnostics": diagnoses.iter().map(diagnosis_json).collect::<Vec<_>>(),
     })
 }
 
-fn described(intent: &Intent) -> Value {
+fn intent_json(intent: &Intent) -> Value {
     json!({
         "id": intent.id.as_str(),
         "name": intent.name,
@@ -89,7 +89,7 @@ fn described(intent: &Intent) -> Value {
     })
 }
 
-fn told(diagnosis: &Diagnosis) -> Value {
+fn diagnosis_json(diagnosis: &Diagnosis) -> Value {
     let severity = match diagnosis.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

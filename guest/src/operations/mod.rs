@@ -9,18 +9,23 @@
 //! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` and, where the agent should be told something, `notice`; where changes are to be taken back, `restore` with the ids of their entries |
 //! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty where the session has been told, unless `again` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
+//! | `readable-files` | `{"home":[…]}`: the parts of the home folder that the gate has to read, to be asked before anything else |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
+//! `extensions.rs` and `skills.rs` those behind `tollgate extensions` and `tollgate skills`,
 //! `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
 //! behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
 
 mod augment;
 mod confine;
+mod extensions;
 mod hooks;
+mod import;
 mod intents;
 mod own_tools;
 mod person;
+mod skills;
 mod trace;
 mod wiring;
 
@@ -29,9 +34,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::call::ToolCall;
-use crate::call::effect::Effect;
+use crate::effects::Effect;
 use crate::engine::Input;
-use crate::gate::{Gate, Outcome, Refusal};
+use crate::gate::{CallOutcome, Gate, Refusal};
 use crate::intents::intent::Intent;
 use crate::json;
 
@@ -43,12 +48,12 @@ pub const LONGEST_LINE: usize = 32 << 20;
 /// What the prompt gets when nobody asks for less: 4,000 tokens of about four characters.
 const CONTEXT_CHARS: usize = 16_000;
 
-/// Why a line got no answer.
+/// Why a request line fails.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum OperationFault {
     #[error("the line is longer than {} MiB; pass large content by path", LONGEST_LINE >> 20)]
     TooLong,
-    #[error("the line is no JSON object: {0}")]
+    #[error("the line is not a JSON object: {0}")]
     InvalidJson(serde_json::Error),
     #[error("the line is {0}, not a JSON object such as {{\"op\":\"context\",\"session\":\"s1\"}}")]
     NoObject(&'static str),
@@ -58,29 +63,31 @@ enum Fault {
     InvalidField { op: String, field: &'static str, expected: &'static str },
     #[error("`{op}` cannot be understood: {why}")]
     InvalidFields { op: String, why: serde_json::Error },
-    #[error("the field `{field}` of `{op}` cannot be used: {why}")]
+    #[error("the field `{field}` of `{op}` is invalid: {why}")]
     InvalidValue { op: String, field: &'static str, why: String },
-    #[error("the op `{0}` is not known; known are: {known}", known = OPS.join(", "))]
+    #[error("the op `{0}` is not known; expected one of: {known}", known = OPS.join(", "))]
     UnknownOp(String),
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error("the workspace could not be read or written: {0}")]
     Workspace(#[from] crate::ports::FileFault),
-    #[error("there is no hook `{asked}`; declared are: {known}")]
+    #[error("there is no hook `{asked}`; declared hooks: {known}")]
     UnknownHook { asked: String, known: String },
+    #[error("there is no {what} `{asked}`; known are: {known}")]
+    UnknownName { what: &'static str, asked: String, known: String },
     #[error("{0}")]
     NotDone(String),
-    #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
+    #[error("only a person may do that, and this line comes from a process below {0}; nothing was changed")]
     NeedsPerson(String),
     #[error(
-        "the gate has not decided to take the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
+        "the gate has not decided to revert the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
     )]
     NotPermitted(String),
     #[error(transparent)]
     NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
 
-impl Fault {
+impl OperationFault {
     fn code(&self) -> &'static str {
         match self {
             Self::TooLong => "too_long",
@@ -91,6 +98,7 @@ impl Fault {
             Self::Refused(refusal) => refusal.code(),
             Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
+            Self::UnknownName { .. } => "unknown_name",
             Self::NotDone(_) => "not_done",
             Self::NeedsPerson(_) | Self::NotPermitted(_) => "needs_person",
             Self::NotReverted(_) => "not_reverted",
@@ -112,6 +120,7 @@ const OPS: &[&str] = &[
     "grants",
     "wrap",
     "context",
+    "readable-files",
     "own-tools",
     "own-tool",
     "plan-lookups",
@@ -119,6 +128,8 @@ const OPS: &[&str] = &[
     "concepts",
     "event",
     "hooks",
+    "extensions",
+    "skills",
     "step",
     "trace",
     "verify",
@@ -131,10 +142,10 @@ const OPS: &[&str] = &[
 ];
 
 /// A field, what it must be, and whether a value is that.
-type Field = (&'static str, &'static str, fn(&Value) -> bool);
+type FieldRule = (&'static str, &'static str, fn(&Value) -> bool);
 
 /// What every field must be, wherever it stands. `args` may be anything: the gate rules on what it is.
-const FIELDS: &[Field] = &[
+const FIELDS: &[FieldRule] = &[
     ("session", "a string", Value::is_string),
     ("agent", "a string", Value::is_string),
     ("call", "a string", Value::is_string),
@@ -163,6 +174,13 @@ const FIELDS: &[Field] = &[
     ("query", "a string", Value::is_string),
     ("do", "a string", Value::is_string),
     ("id", "a string", Value::is_string),
+    ("key", "a string", Value::is_string),
+    ("path", "a string", Value::is_string),
+    ("text", "a string", Value::is_string),
+    ("keyring", "true or false", Value::is_boolean),
+    ("shared", "true or false", Value::is_boolean),
+    ("own", "true or false", Value::is_boolean),
+    ("take", "true or false", Value::is_boolean),
     ("digest", "a string", Value::is_string),
     ("hook", "an object", Value::is_object),
     ("output", "a string", Value::is_string),
@@ -197,15 +215,15 @@ pub fn perform(gate: &mut Gate, line: &[u8]) -> String {
     answer.to_string()
 }
 
-fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
+fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), OperationFault> {
     if line.len() > LONGEST_LINE {
-        return Err(Fault::TooLong);
+        return Err(OperationFault::TooLong);
     }
-    let found = match serde_json::from_slice(line).map_err(Fault::InvalidJson)? {
+    let found = match serde_json::from_slice(line).map_err(OperationFault::InvalidJson)? {
         Value::Object(mut fields) => {
             return match fields.remove("op") {
                 Some(Value::String(op)) => Ok((op, fields)),
-                _ => Err(Fault::MissingField { whose: "every line".to_owned(), field: "op" }),
+                _ => Err(OperationFault::MissingField { whose: "every line".to_owned(), field: "op" }),
             };
         }
         Value::Null => "null",
@@ -214,12 +232,12 @@ fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
     };
-    Err(Fault::NoObject(found))
+    Err(OperationFault::NoObject(found))
 }
 
-fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if let Some(agent) = gate.agent_above.as_ref().filter(|_| person::is_persons(op, &fields)) {
-        return Err(Fault::NeedsPerson(agent.clone()));
+        return Err(OperationFault::NeedsPerson(agent.clone()));
     }
     match op {
         "select-intent" => {
@@ -238,15 +256,15 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "pre-tool" => {
             let capability = confine::capability(op, &fields)?;
-            let asked: Call = read(op, &["session", "call", "tool"], fields)?;
+            let asked: CallFields = read(op, &["session", "call", "tool"], fields)?;
             Ok(ruling(&gate.check_on(&asked.into(), capability)))
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
             let error = fields.get("error").and_then(Value::as_str).unwrap_or("the tool did not say").to_owned();
             let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
-            let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
-            let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
+            let asked: CallFields = read(op, &["session", "call", "tool", "success"], fields)?;
+            let outcome = if success { CallOutcome::Done } else { CallOutcome::Failed(error) };
             let settled = gate.settle_with(&asked.into(), &outcome, output.as_deref());
             let entries: Vec<Value> = settled.lines.iter().filter_map(|line| json::value(line).ok()).collect();
             let mut answer = json!({"entries": entries});
@@ -260,6 +278,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             }
             Ok(answer)
         }
+        "readable-files" => Ok(json!({"home": crate::home::readable().collect::<Vec<_>>()})),
         "context" => {
             let text = if let Some(Value::String(intent)) = fields.get("intent") {
                 gate.context_of(intent, CONTEXT_CHARS)?
@@ -285,34 +304,36 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "grants" | "wrap" => confine::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
+        "extensions" => extensions::answer(gate, fields),
+        "skills" => skills::answer(gate, fields),
         "wiring" => wiring::answer(gate, op, fields),
         "person" => person::answer(gate, fields),
         _ => match intents::answer(gate, op, &fields).or_else(|| own_tools::answer(gate, op, &fields)) {
             Some(answer) => answer,
-            None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
+            None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(OperationFault::UnknownOp(op.to_owned()))),
         },
     }
 }
 
 /// Reads the fields of an op.
-fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<String, Value>) -> Result<T, Fault> {
+fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<String, Value>) -> Result<T, OperationFault> {
     checked(op, required, &fields)?;
-    serde_json::from_value(Value::Object(fields)).map_err(|why| Fault::InvalidFields { op: op.to_owned(), why })
+    serde_json::from_value(Value::Object(fields)).map_err(|why| OperationFault::InvalidFields { op: op.to_owned(), why })
 }
 
 /// Names the first required field that is missing or empty, and the first field of a wrong type.
-fn checked(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), Fault> {
+fn checked(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), OperationFault> {
     let absent = |name: &&&str| match fields.get(**name) {
         None | Some(Value::Null) => true,
         Some(Value::String(text)) => text.is_empty(),
         Some(_) => false,
     };
     if let Some(field) = required.iter().find(absent) {
-        return Err(Fault::MissingField { whose: format!("`{op}`"), field });
+        return Err(OperationFault::MissingField { whose: format!("`{op}`"), field });
     }
     for (field, expected, fits) in FIELDS {
         if fields.get(*field).is_some_and(|value| !value.is_null() && !fits(value)) {
-            return Err(Fault::InvalidField { op: op.to_owned(), field, expected });
+            return Err(OperationFault::InvalidField { op: op.to_owned(), field, expected });
         }
     }
     Ok(())
@@ -336,7 +357,7 @@ struct InheritIntent {
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct CallFields {
     session: String,
     agent: Option<String>,
     #[serde(default)]
@@ -348,9 +369,9 @@ struct Call {
     cwd: Option<String>,
 }
 
-impl From<Call> for ToolCall {
-    fn from(call: Call) -> Self {
-        let Call { session, agent, call, host, tool, args, cwd } = call;
+impl From<CallFields> for ToolCall {
+    fn from(call: CallFields) -> Self {
+        let CallFields { session, agent, call, host, tool, args, cwd } = call;
         Self { session, agent, call, host, tool, server: None, args, cwd }
     }
 }

@@ -1,4 +1,4 @@
-//! The operations behind Tollgate's own tools, so that every host offers the same ones in the same words.
+//! The operations behind Tollgate's own tools, so that every host offers the same tools with the same wording.
 //!
 //! | op | answer |
 //! | --- | --- |
@@ -7,12 +7,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CONTEXT_CHARS, Fault, checked, intents, trace};
+use super::{CONTEXT_CHARS, OperationFault, checked, intents, trace};
 use crate::gate::Gate;
 use crate::programs::own_tools::{self, INSTRUCTIONS, OWN_TOOLS, OwnTool, SERVER};
 
 /// Answers one of the ops above; none where it is another.
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, Fault>> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     match op {
         "own-tools" => Some(Ok(list())),
         "own-tool" => Some(checked(op, &["session", "tool"], fields).and_then(|()| call(gate, fields))),
@@ -28,16 +28,16 @@ fn list() -> Value {
     json!({"server": SERVER, "instructions": INSTRUCTIONS, "tools": OWN_TOOLS.iter().map(tool).collect::<Vec<_>>()})
 }
 
-fn call(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Fault> {
+fn call(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, OperationFault> {
     let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
     let (session, name) = (text("session"), text("tool"));
     let Some(own) = own_tools::call(name, fields.get("args").unwrap_or(&Value::Null)) else {
         let known: Vec<&str> = OWN_TOOLS.iter().map(|tool| tool.name).collect();
-        return Err(Fault::NotDone(format!("`{name}` is not a tool of Tollgate; use one of: {}", known.join(", "))));
+        return Err(OperationFault::NotDone(format!("`{name}` is not a tool of Tollgate; use one of: {}", known.join(", "))));
     };
     let nothing = Map::new();
     let args = own.args.as_object().unwrap_or(&nothing);
-    let given = own.tool.fields(args).map_err(Fault::NotDone)?;
+    let given = own.tool.fields(args).map_err(OperationFault::NotDone)?;
     let intent = given.get("intent").and_then(Value::as_str);
     let said = |text: String| Ok(json!({"text": text}));
     let structured = |data: Value| Ok(json!({"text": format!("{data:#}"), "data": data}));
@@ -58,7 +58,7 @@ fn call(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Fault> {
             };
             if context.is_empty() {
                 let remedy = "call `select_active_intent` first, or give `intent_id`";
-                return Err(Fault::NotDone(format!("no intent is active; {remedy}")));
+                return Err(OperationFault::NotDone(format!("no intent is active; {remedy}")));
             }
             said(context)
         }

@@ -1,8 +1,8 @@
-//! The operations behind commands that only a person may give. See [`person`](crate::person).
+//! The operations behind commands that only a person may run. See [`person`](crate::person).
 //!
 //! | op | answer |
 //! | --- | --- |
-//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program that stands above whoever asks, or null. It counts for the lines that follow |
+//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program that is above whoever asks, or null. It counts for the lines that follow |
 //! | `person` `{step: "check", command, above, variables, terminal, unattended}` | `{"allowed":true}`, or `{"allowed":false, why}` |
 //! | `person` `{step: "record", command, user, changed, program?}` | `{"entries":[…]}`, once it is done; none where nothing is governed |
 //!
@@ -12,12 +12,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::gate::Gate;
 use crate::json;
 use crate::ledger::writing;
-use crate::person::{self, Process, Surroundings};
-use crate::ports::{Kind, Question};
+use crate::person::{self, Caller, Process};
+use crate::ports::{FileKind, Question};
 use crate::state::OwnProgram;
 
 /// So many processes and variables are looked at.
@@ -31,13 +31,14 @@ pub(super) fn is_persons(op: &str, fields: &Map<String, Value>) -> bool {
         "person" => text("step") == Some("record"),
         // A permit is for the program that the gate runs, which sends no `look`.
         "revert" => text("step") == Some("record") || fields.get("restoring") == Some(&Value::Bool(true)),
-        "hooks" => matches!(text("do"), Some("approve" | "revoke")),
+        "hooks" => matches!(text("do"), Some("approve" | "revoke")) || fields.get("take") == Some(&Value::Bool(true)),
+        "extensions" => !matches!(text("do"), Some("list" | "show" | "check" | "setting")),
         _ => false,
     }
 }
 
 /// Answers the op above.
-pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     checked("person", &["step"], &fields)?;
     match fields.get("step").and_then(Value::as_str) {
         Some("look") => {
@@ -50,20 +51,20 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
             Err(why) => json!({"allowed": false, "why": why.to_string()}),
         }),
         Some("record") => record(gate, &fields),
-        _ => Err(Fault::InvalidField { op: "person".to_owned(), field: "step", expected: "one of look, check, record" }),
+        _ => Err(OperationFault::InvalidField { op: "person".to_owned(), field: "step", expected: "one of look, check, record" }),
     }
 }
 
-fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Fault> {
+fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, OperationFault> {
     checked("person", &["command", "user"], fields)?;
     if let Some(program) = fields.get("program").filter(|program| program.is_object()) {
-        let program: OwnProgram =
-            serde_json::from_value(program.clone()).map_err(|why| Fault::InvalidFields { op: "person".to_owned(), why })?;
+        let program: OwnProgram = serde_json::from_value(program.clone())
+            .map_err(|why| OperationFault::InvalidFields { op: "person".to_owned(), why })?;
         program.keep(gate.ports())?;
     }
     // Whether the intents can be read does not matter: the command may just have taken them away.
     let folder = gate.ports().workspace.inspect(&[Question::project(".orchestration")]);
-    if folder.first().is_none_or(|facts| facts.kind != Kind::Directory) {
+    if folder.first().is_none_or(|facts| facts.kind != FileKind::Directory) {
         return Ok(json!({"entries": []}));
     }
     gate.refresh_settings();
@@ -84,7 +85,7 @@ pub(super) fn by(fields: &Map<String, Value>, ports: &crate::ports::Ports) -> Op
     Some(person::person(user, &texts(fields, "command"), &texts(fields, "changed"), ports))
 }
 
-fn surroundings(fields: &Map<String, Value>) -> Surroundings {
+fn surroundings(fields: &Map<String, Value>) -> Caller {
     let is = |key: &str| fields.get(key) == Some(&Value::Bool(true));
     let above = fields.get("above").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let process = |value: &Value| Process {
@@ -92,7 +93,7 @@ fn surroundings(fields: &Map<String, Value>) -> Surroundings {
         name: json::text(value, "name").unwrap_or_default().to_owned(),
         words: value.as_object().map(|process| texts(process, "words")).unwrap_or_default(),
     };
-    Surroundings {
+    Caller {
         above: above.iter().take(MAX_LISTED).map(process).collect(),
         variables: texts(fields, "variables"),
         terminal: is("terminal"),

@@ -1,4 +1,4 @@
-//! The operations behind `tollgate trace`: what was entered, whether it still stands, and what can be done about it.
+//! The operations behind `tollgate trace`: lists, verifies, exports, archives and reverts entries.
 //!
 //! | op | answer |
 //! | --- | --- |
@@ -15,16 +15,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::confine::permit;
 use crate::gate::Gate;
 use crate::json;
 use crate::ledger::checkpoint::Checkpoint;
 use crate::ledger::reading::{self, Files, Filter};
-use crate::ledger::revert::Action;
+use crate::ledger::revert::RevertAction;
 use crate::ledger::verify::{Remark, Verification};
 use crate::ledger::{self, archive, export, map, revert, writing};
-use crate::ports::{Kind, Ports, Question, Timestamp};
+use crate::ports::{FileKind, Ports, Question, Timestamp};
 
 /// Looked at for one answer.
 const AT_ONCE: u64 = 4 << 20;
@@ -32,13 +32,13 @@ const AT_ONCE: u64 = 4 << 20;
 /// Entries in one answer, where nobody says how many.
 const LIMIT: usize = 20;
 
-/// A cursor counts the parts of the ledger above so many bits, and bytes below.
+/// A cursor holds the part of the ledger above this bit, and the byte offset below it.
 const PART_BITS: u32 = 44;
 
 /// The fields of a line. Their types have been checked.
-struct Asked(Map<String, Value>);
+struct TraceRequest(Map<String, Value>);
 
-impl Asked {
+impl TraceRequest {
     fn text(&self, field: &str) -> Option<&str> {
         self.0.get(field)?.as_str()
     }
@@ -53,7 +53,7 @@ impl Asked {
 }
 
 /// Answers one of the ops above; none where it is another.
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Option<Result<Value, Fault>> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     let perform = match op {
         "trace" => trace,
         "verify" => verify,
@@ -63,15 +63,16 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> O
         "revert" => take_back,
         _ => return None,
     };
-    Some(checked(op, &[], &fields).and_then(|()| perform(gate, &Asked(fields))))
+    Some(checked(op, &[], &fields).and_then(|()| perform(gate, &TraceRequest(fields))))
 }
 
-fn trace(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn trace(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let ports = gate.ports();
     let limit = asked.number("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT);
     let page = reading::newest(&filter(asked, ports)?, limit, asked.number("before"), AT_ONCE, ports)?;
     let bytes = size(ports);
-    let notes: Vec<String> = page.foreign.iter().map(|begin| format!("a line is no entry, torn or foreign: `{begin}`")).collect();
+    let notes: Vec<String> =
+        page.foreign.iter().map(|begin| format!("a line is not an entry, torn or foreign: `{begin}`")).collect();
     Ok(json!({
         "entries": page.entries,
         "before": page.before,
@@ -81,10 +82,10 @@ fn trace(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     }))
 }
 
-fn export(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn export(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     match asked.text("format") {
         None | Some("agent-trace") => {}
-        Some(other) => return Err(invalid("export", "format", format!("`{other}` is not known; known is: agent-trace"))),
+        Some(other) => return Err(invalid("export", "format", format!("`{other}` is not known; expected: agent-trace"))),
     }
     let ports = gate.ports();
     let cursor = asked.number("cursor").unwrap_or(0);
@@ -94,7 +95,7 @@ fn export(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     let Some(file) = usize::try_from(part).ok().and_then(|part| files.get(part)) else {
         return Ok(json!({"records": [], "cursor": null}));
     };
-    let (entries, next) = reading::onwards(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
+    let (entries, next) = reading::read_from(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
     let records: Vec<Value> = entries.iter().filter_map(export::agent_trace).collect();
     let cursor = match next {
         Some(next) => Some(part << PART_BITS | next),
@@ -103,8 +104,8 @@ fn export(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     Ok(json!({"records": records, "cursor": cursor}))
 }
 
-fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
-    let under_way = gate.errands.verification.take().filter(|_| asked.goes_on());
+fn verify(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
+    let under_way = gate.ledger_jobs.verification.take().filter(|_| asked.goes_on());
     let mut verification = match under_way {
         Some(verification) => verification,
         None => {
@@ -129,31 +130,31 @@ fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
             }))
         }
         None => {
-            gate.errands.verification = Some(verification);
+            gate.ledger_jobs.verification = Some(verification);
             Ok(json!({"done": false}))
         }
     }
 }
 
-fn rebuild(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
-    let under_way = gate.errands.rebuild.take().filter(|_| asked.goes_on());
+fn rebuild(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
+    let under_way = gate.ledger_jobs.rebuild.take().filter(|_| asked.goes_on());
     let mut rebuild = under_way.unwrap_or_else(|| map::Rebuild::new(gate.ports()));
     match rebuild.step(gate.ports())? {
         Some(rebuilt) => Ok(json!({"done": true, "path": map::PATH, "intents": rebuilt.intents, "files": rebuilt.files})),
         None => {
-            gate.errands.rebuild = Some(rebuild);
+            gate.ledger_jobs.rebuild = Some(rebuild);
             Ok(json!({"done": false}))
         }
     }
 }
 
-fn put_aside(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let ports = gate.ports();
     match asked.text("step") {
         Some("plan") => {
             let bytes = size(ports);
-            if let Some(part) = archive::untied(ports).first() {
-                let why = format!("`{}/{part}` was put aside before and is tied to the ledger first", ledger::ARCHIVE);
+            if let Some(part) = archive::unlinked_parts(ports).first() {
+                let why = format!("`{}/{part}` was archived before and is linked to the ledger first", ledger::ARCHIVE);
                 return Ok(json!({"rename": null, "why": why}));
             }
             if bytes == 0 {
@@ -163,27 +164,27 @@ fn put_aside(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
             Ok(json!({"rename": {"from": ledger::PATH, "to": to}, "bytes": bytes}))
         }
         Some("tie") => {
-            let tied = archive::tie(ports)?;
+            let tied = archive::link_parts(ports)?;
             Ok(json!({"done": true, "tied": tied}))
         }
-        _ => Err(invalid("archive", "step", "say `plan` or `tie`".to_owned())),
+        _ => Err(invalid("archive", "step", "use `plan` or `tie`".to_owned())),
     }
 }
 
-fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn take_back(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let Some(id) = asked.text("entry").filter(|id| !id.is_empty()) else {
-        return Err(Fault::MissingField { whose: "`revert`".to_owned(), field: "entry" });
+        return Err(OperationFault::MissingField { whose: "`revert`".to_owned(), field: "entry" });
     };
     let ports = gate.ports();
     match asked.text("step") {
         Some("plan") => {
             if asked.0.get("restoring") == Some(&Value::Bool(true)) && !permit::take(id, ports) {
-                return Err(Fault::NotPermitted(id.to_owned()));
+                return Err(OperationFault::NotPermitted(id.to_owned()));
             }
             let plan = revert::plan(id, ports)?;
             let action = match plan.action {
-                Action::Restore => "restore",
-                Action::Remove => "remove",
+                RevertAction::Restore => "restore",
+                RevertAction::Remove => "remove",
             };
             Ok(json!({
                 "path": plan.path,
@@ -202,16 +203,16 @@ fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
             let entries: Vec<Value> = lines.iter().filter_map(|line| json::value(line).ok()).collect();
             Ok(json!({"entries": entries}))
         }
-        _ => Err(invalid("revert", "step", "say `plan` or `record`".to_owned())),
+        _ => Err(invalid("revert", "step", "use `plan` or `record`".to_owned())),
     }
 }
 
 fn size(ports: &Ports) -> u64 {
     let facts = ports.workspace.inspect(&[Question::project(ledger::PATH)]).pop();
-    facts.filter(|facts| facts.kind == Kind::File).map_or(0, |facts| facts.size)
+    facts.filter(|facts| facts.kind == FileKind::File).map_or(0, |facts| facts.size)
 }
 
-fn filter(asked: &Asked, ports: &Ports) -> Result<Filter, Fault> {
+fn filter(asked: &TraceRequest, ports: &Ports) -> Result<Filter, OperationFault> {
     let text = |field: &str| asked.text(field).map(str::to_owned);
     let time = |field: &'static str| asked.text(field).map(|text| moment(field, text, ports)).transpose();
     Ok(Filter {
@@ -224,12 +225,12 @@ fn filter(asked: &Asked, ports: &Ports) -> Result<Filter, Fault> {
 }
 
 /// A moment as a person writes it: `2026-11-16`, `2026-11-16T08:00`, or an age such as `90m`, `2h`, `3d`.
-fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Fault> {
+fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, OperationFault> {
     let fault = || {
         invalid(
             "trace",
             field,
-            format!("`{text}` is no time; write 2026-11-16, 2026-11-16T08:00, all in UTC, or an age such as 90m, 2h, 3d"),
+            format!("`{text}` is not a time; write 2026-11-16, 2026-11-16T08:00, all in UTC, or an age such as 90m, 2h, 3d"),
         )
     };
     let text = text.trim();
@@ -254,6 +255,6 @@ fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Faul
     if fits && text.len() >= 4 && plain { Ok(text.to_owned()) } else { Err(fault()) }
 }
 
-fn invalid(op: &str, field: &'static str, why: String) -> Fault {
-    Fault::InvalidValue { op: op.to_owned(), field, why }
+fn invalid(op: &str, field: &'static str, why: String) -> OperationFault {
+    OperationFault::InvalidValue { op: op.to_owned(), field, why }
 }

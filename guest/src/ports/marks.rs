@@ -1,4 +1,4 @@
-//! Telling files and their versions apart by what the operating system says of them.
+//! Identifies files and their versions by what the operating system reports about them.
 //!
 //! Mixed here alone, so that two hosts on one workspace agree about what has changed.
 

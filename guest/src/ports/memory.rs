@@ -1,4 +1,4 @@
-//! A world in memory, for tests, benchmarks and fuzzing: files with links, a clock that ticks, bytes that repeat.
+//! An in-memory host for tests, benchmarks and fuzzing: files with links, a clock that ticks, deterministic random bytes.
 //!
 //! It follows the same contract as the hosts' file systems and goes through the same fixtures, so a test that passes here
 //! means what it says.
@@ -12,21 +12,21 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{
-    Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
-    Timestamp, Workspace,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace,
 };
 use crate::digest::Digest;
 use path::{folder, join, may_read, may_write, parent_of, reported, walk_from};
 
-/// Where the workspace stands in a world in memory.
+/// Where the workspace is in an in-memory host.
 pub const PROJECT: &str = "/workspace";
-/// Where the home folder stands in a world in memory.
+/// Where the home folder is in an in-memory host.
 pub const HOME: &str = "/home/user";
-/// Where the gate's state stands in a world in memory.
+/// Where the gate's state is in an in-memory host.
 pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 
 /// Links followed before a path counts as a circle; the kernel's own limit.
-const MOST_LINKS: u32 = 40;
+const MAX_LINKS: u32 = 40;
 
 #[derive(Debug, Clone)]
 enum Node {
@@ -42,18 +42,20 @@ struct Content {
     stamp: u64,
 }
 
-/// The world in memory.
+/// The in-memory host.
 pub struct Memory {
     nodes: RefCell<BTreeMap<String, Node>>,
     contents: RefCell<BTreeMap<u64, Content>>,
     ticks: Cell<u64>,
     now: Cell<u64>,
     drawn: Cell<u8>,
-    lines: RefCell<Vec<(Level, String)>>,
-    /// What somebody else appends to a file just before the gate does.
+    lines: RefCell<Vec<(LogLevel, String)>>,
+    /// What another process appends to a file just before the gate does.
     ahead: RefCell<Option<(String, Vec<u8>)>>,
     /// What writing ends with.
     refusal: Cell<Option<FileFault>>,
+    variables: RefCell<BTreeMap<String, String>>,
+    secrets: RefCell<BTreeMap<String, String>>,
 }
 
 /// Where a walk ended.
@@ -77,6 +79,8 @@ impl Memory {
             lines: RefCell::default(),
             ahead: RefCell::default(),
             refusal: Cell::new(None),
+            variables: RefCell::default(),
+            secrets: RefCell::default(),
         };
         world.make_directory(PROJECT);
         world.make_directory(HOME);
@@ -92,6 +96,7 @@ impl Memory {
             log: self.clone(),
             clock: self.clone(),
             random: self.clone(),
+            environment: self.clone(),
             secrets: Rc::default(),
         }
     }
@@ -139,7 +144,7 @@ impl Memory {
         self.file_at(&real).ok().map(|content| content.bytes)
     }
 
-    /// Has somebody else append to a file of the workspace just before the gate does next.
+    /// Makes another process append to a file of the workspace just before the gate next does.
     pub fn before_append(&self, path: &str, bytes: &[u8]) {
         *self.ahead.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
     }
@@ -147,6 +152,16 @@ impl Memory {
     /// From now on, the gate cannot write anything.
     pub fn refuse_writes(&self, with: Option<FileFault>) {
         self.refusal.set(with);
+    }
+
+    /// Sets a variable of the environment.
+    pub fn set_variable(&self, name: &str, value: &str) {
+        self.variables.borrow_mut().insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Puts a secret into the keyring.
+    pub fn set_secret(&self, name: &str, value: &str) {
+        self.secrets.borrow_mut().insert(name.to_owned(), value.to_owned());
     }
 
     /// How many files stand below a folder of the workspace.
@@ -161,7 +176,7 @@ impl Memory {
     }
 
     /// What was logged so far.
-    pub fn logged(&self) -> Vec<(Level, String)> {
+    pub fn logged(&self) -> Vec<(LogLevel, String)> {
         self.lines.borrow().clone()
     }
 
@@ -211,7 +226,7 @@ impl Memory {
                         (entry, link) = (Some(here), Some(target.clone()));
                     }
                     links += 1;
-                    if links > MOST_LINKS {
+                    if links > MAX_LINKS {
                         return Walk { real: None, entry, link };
                     }
                     at.pop();
@@ -259,7 +274,7 @@ impl Workspace for Memory {
         let look = |question: &Question| {
             let walk = self.walk(question.root, &question.path);
             let mut facts = Facts {
-                kind: Kind::Missing,
+                kind: FileKind::Missing,
                 real_path: walk.real.as_deref().map(reported),
                 entry_path: walk.entry.as_deref().map(reported),
                 link: walk.link,
@@ -271,12 +286,12 @@ impl Workspace for Memory {
             };
             match walk.real.and_then(|real| self.node(&real)) {
                 None => {}
-                Some(Node::Directory) => (facts.kind, facts.hard_links, facts.stamp) = (Kind::Directory, 1, 1),
-                Some(Node::Link(_) | Node::Other) => (facts.kind, facts.hard_links, facts.stamp) = (Kind::Other, 1, 1),
+                Some(Node::Directory) => (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Directory, 1, 1),
+                Some(Node::Link(_) | Node::Other) => (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Other, 1, 1),
                 Some(Node::File { identity }) => {
                     let names = self.nodes.borrow();
                     let same = |node: &&Node| matches!(node, Node::File { identity: other } if *other == identity);
-                    facts.kind = Kind::File;
+                    facts.kind = FileKind::File;
                     facts.hard_links = u32::try_from(names.values().filter(same).count()).unwrap_or(u32::MAX);
                     facts.identity = identity;
                     if let Some(content) = self.contents.borrow().get(&identity) {
@@ -309,7 +324,7 @@ impl Workspace for Memory {
         Ok(Tail { offset, bytes: self.read_range(root, path, offset, limit_bytes)? })
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         let real = self.walk(root, directory).real.ok_or(FileFault::Other)?;
         match self.node(&real) {
             Some(Node::Directory) => {}
@@ -336,14 +351,21 @@ impl Workspace for Memory {
                 listing.truncated = true;
                 break;
             }
-            let mut entry =
-                Entry { path: path.to_owned(), kind: Kind::Other, link: None, hard_links: 1, identity: 0, stamp: 1, size: 0 };
+            let mut entry = DirEntry {
+                path: path.to_owned(),
+                kind: FileKind::Other,
+                link: None,
+                hard_links: 1,
+                identity: 0,
+                stamp: 1,
+                size: 0,
+            };
             match node {
-                Node::Directory => entry.kind = Kind::Directory,
+                Node::Directory => entry.kind = FileKind::Directory,
                 Node::Link(target) => entry.link = Some(target.clone()),
                 Node::Other => {}
                 Node::File { identity } => {
-                    entry.kind = Kind::File;
+                    entry.kind = FileKind::File;
                     entry.identity = *identity;
                     entry.hard_links = names.get(identity).copied().unwrap_or(1);
                     if let Some(content) = self.contents.borrow().get(identity) {
@@ -399,8 +421,18 @@ impl Records for Memory {
     }
 }
 
+impl Environment for Memory {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| self.variables.borrow().get(name).cloned()).collect()
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| self.secrets.borrow().get(name).cloned()).collect()
+    }
+}
+
 impl Log for Memory {
-    fn write(&self, level: Level, message: &str, _details: &Value) {
+    fn write(&self, level: LogLevel, message: &str, _details: &Value) {
         self.lines.borrow_mut().push((level, message.to_owned()));
     }
 }
@@ -416,7 +448,7 @@ impl Clock for Memory {
 
 impl Random for Memory {
     /// Sixteen times the same byte, another one each time.
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         let byte = self.drawn.get();
         self.drawn.set(byte.wrapping_add(1));
         [byte; 16]

@@ -1,4 +1,4 @@
-//! What the gate needs from the world outside, as traits.
+//! Everything the gate needs from its host, as traits.
 //!
 //! In the component they are the contract's imports (`component.rs`); in native tests they are [`memory`].
 
@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::redact::Secrets;
 pub use timestamp::Timestamp;
 
-/// A folder that the host lends.
+/// A folder that the host exposes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Root {
     /// The workspace.
@@ -25,9 +25,9 @@ pub enum Root {
     State,
 }
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// Nothing.
     Missing,
     /// A regular file.
@@ -61,13 +61,13 @@ impl Question {
 /// What the host can tell about one path in one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// What stands at `real_path`.
-    pub kind: Kind,
+    /// What is at `real_path`.
+    pub kind: FileKind,
     /// Where the path leads once every link is followed; none where it leads nowhere.
     pub real_path: Option<String>,
     /// The same with the last name's own link not followed.
     pub entry_path: Option<String>,
-    /// What the link at `entry_path` says, as it was written; none where no link stands there, or where it is not UTF-8.
+    /// What the link at `entry_path` says, as it was written; none where no link is there, or where it is not UTF-8.
     pub link: Option<String>,
     /// How many names the file has.
     pub hard_links: u32,
@@ -84,22 +84,22 @@ pub struct Facts {
 /// Why a file could not be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FileFault {
-    /// The host does not lend this path.
+    /// The host does not expose this path.
     #[error("access denied")]
     Denied,
-    /// Nothing stands there.
+    /// Nothing is there.
     #[error("no such file")]
     Missing,
-    /// Something stands there already.
-    #[error("it exists already")]
+    /// Something is there already.
+    #[error("it already exists")]
     Exists,
     /// The content is no longer what was expected.
-    #[error("it has changed meanwhile")]
+    #[error("it has changed in the meantime")]
     Changed,
     /// It exceeds the given limit.
     #[error("it is too large")]
     TooLarge,
-    /// Somebody else holds it.
+    /// Someone else holds it.
     #[error("it is busy")]
     Busy,
     /// There is no room.
@@ -112,10 +112,10 @@ pub enum FileFault {
 
 /// How far a listing goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
+pub struct ListingLimits {
     /// 1 lists the folder itself.
     pub depth: u32,
-    /// At most so many entries.
+    /// At most this many entries.
     pub limit: u32,
     /// Folders of these names are listed, never entered.
     pub skip: Vec<String>,
@@ -123,11 +123,11 @@ pub struct Reach {
 
 /// One name in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirEntry {
     /// Relative to the listed folder.
     pub path: String,
-    /// What stands there, no link followed.
-    pub kind: Kind,
+    /// What is there, no link followed.
+    pub kind: FileKind,
     /// What a link says, as it was written; none for everything else, and where it is not UTF-8.
     pub link: Option<String>,
     /// As in [`Facts`].
@@ -144,7 +144,7 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The names.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DirEntry>,
     /// Whether the limit cut it short.
     pub truncated: bool,
     /// The first thing that is there and could not be told: a name that is not UTF-8, a folder that cannot be opened.
@@ -171,10 +171,10 @@ pub trait Workspace {
     /// The last bytes of a file.
     fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault>;
     /// The names below a folder.
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault>;
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault>;
 }
 
-/// What must stand at a path before it is replaced.
+/// What must be at a path before it is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
     /// Whatever there is.
@@ -197,21 +197,21 @@ pub trait Records {
 
 /// How much a log line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum LogLevel {
     /// For those who look into a fault.
     Debug,
     /// Worth knowing.
     Info,
-    /// Works on, but somebody should look.
+    /// Recovered; worth a look.
     Warn,
     /// Something was not done.
     Error,
 }
 
-/// What the gate has to say to whoever runs the host.
+/// The log that the operator of the host reads.
 pub trait Log {
     /// Writes one line; `details` is a JSON object or null.
-    fn write(&self, level: Level, message: &str, details: &Value);
+    fn write(&self, level: LogLevel, message: &str, details: &Value);
 }
 
 /// The time of day.
@@ -223,7 +223,15 @@ pub trait Clock {
 /// A source of unpredictable bytes.
 pub trait Random {
     /// Sixteen of them.
-    fn sixteen(&self) -> [u8; 16];
+    fn random_bytes(&self) -> [u8; 16];
+}
+
+/// What the user keeps outside of files, by name.
+pub trait Environment {
+    /// The values of variables, in the order of the names.
+    fn variables(&self, names: &[String]) -> Vec<Option<String>>;
+    /// The secrets in the system's keyring, in the order of the names.
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>>;
 }
 
 /// Everything the gate reaches the world through.
@@ -239,6 +247,8 @@ pub struct Ports {
     pub clock: Rc<dyn Clock>,
     /// Unpredictable bytes.
     pub random: Rc<dyn Random>,
+    /// What the user keeps outside of files.
+    pub environment: Rc<dyn Environment>,
     /// What is said and written down goes through here first.
     pub secrets: Rc<Secrets>,
 }
@@ -246,11 +256,11 @@ pub struct Ports {
 impl Ports {
     /// Says that something went wrong that did not stop the work.
     pub fn warn(&self, message: &str) {
-        self.log.write(Level::Warn, &self.secrets.redact(message), &Value::Null);
+        self.log.write(LogLevel::Warn, &self.secrets.redact(message), &Value::Null);
     }
 
     /// Says that something was not done.
     pub fn fail(&self, message: &str) {
-        self.log.write(Level::Error, &self.secrets.redact(message), &Value::Null);
+        self.log.write(LogLevel::Error, &self.secrets.redact(message), &Value::Null);
     }
 }

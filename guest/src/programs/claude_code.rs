@@ -7,20 +7,28 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
+use super::ArgumentMeaning::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellPrefix, Timeout};
-use super::{Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific, shell_prefix};
+use super::wiring::{
+    Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, ShellPrefix, Timeout,
+};
+use super::{
+    AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring, hook_specific,
+    shell_prefix,
+};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["claude-code", "claude"],
     title: "Claude Code",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp__SERVER__TOOL"],
-    permissions: Some(Permissions { file: ".claude/settings.json", form: permissions::Form::Json(permissions::rules) }),
-    speech: Some(Speech {
+    permissions: Some(Permissions {
+        file: ".claude/settings.json",
+        form: permissions::PermissionsFormat::Json(permissions::rules),
+    }),
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &["CLAUDE_PROJECT_DIR"],
         read,
@@ -32,13 +40,21 @@ pub(super) static PROGRAM: Program = Program {
         person: Some("systemMessage"),
     }),
     wiring: Some(Wiring {
-        form: Form::Nested,
-        signs: &[Place::Workspace(".claude"), own("")],
+        form: HooksFormat::Nested,
+        signs: &[SettingsPlace::Workspace(".claude"), own("")],
         commands: &["claude"],
         settings: &[
-            Settings { place: Place::Workspace(".claude/settings.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
-            Settings { place: Place::Workspace(".claude/settings.local.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
-            Settings { place: own("settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".claude/settings.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::StartFolder,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".claude/settings.local.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::StartFolder,
+            },
+            SettingsSource { place: own("settings.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
         ],
         events: &[
             "PreToolUse",
@@ -56,52 +72,54 @@ pub(super) static PROGRAM: Program = Program {
         trust: None,
         shell_prefix: Some(ShellPrefix {
             variable: shell_prefix::VARIABLE,
-            file: Place::Workspace(".claude/settings.local.json"),
+            file: SettingsPlace::Workspace(".claude/settings.local.json"),
         }),
         sandboxes: false,
-        servers: Some(Place::Workspace(".mcp.json")),
+        keeps_shell: false,
+        checks_paths: false,
+        servers: Some(SettingsPlace::Workspace(".mcp.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
     }),
     controls: &[
-        Place::Workspace(".claude/settings.json"),
-        Place::Workspace(".claude/settings.local.json"),
-        Place::Workspace(".claude/hooks"),
-        Place::Workspace(".mcp.json"),
-        Place::Home(".claude/settings.json"),
-        Place::Home(".claude/settings.local.json"),
-        Place::Home(".claude/hooks"),
-        Place::Home(".claude/plugins"),
-        Place::Home(".claude.json"),
+        SettingsPlace::Workspace(".claude/settings.json"),
+        SettingsPlace::Workspace(".claude/settings.local.json"),
+        SettingsPlace::Workspace(".claude/hooks"),
+        SettingsPlace::Workspace(".mcp.json"),
+        SettingsPlace::Home(".claude/settings.json"),
+        SettingsPlace::Home(".claude/settings.local.json"),
+        SettingsPlace::Home(".claude/hooks"),
+        SettingsPlace::Home(".claude/plugins"),
+        SettingsPlace::Home(".claude.json"),
     ],
     processes: &["claude", "claude-code"],
     variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
 };
 
 /// A path in the folder that Claude Code keeps for itself.
-const fn own(path: &'static str) -> Place {
-    Place::Own { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", path }
+const fn own(path: &'static str) -> SettingsPlace {
+    SettingsPlace::Own { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", path }
 }
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("PreToolUse", Moment::BeforeTool),
-    ("PostToolUse", Moment::AfterTool),
-    ("PostToolUseFailure", Moment::AfterTool),
-    ("SessionStart", Moment::SessionStart),
-    ("UserPromptSubmit", Moment::BeforeAgent),
-    ("SubagentStart", Moment::SubagentStart),
-    ("Stop", Moment::AfterAgent),
-    ("SessionEnd", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("PreToolUse", EventKind::BeforeTool),
+    ("PostToolUse", EventKind::AfterTool),
+    ("PostToolUseFailure", EventKind::AfterTool),
+    ("SessionStart", EventKind::SessionStart),
+    ("UserPromptSubmit", EventKind::BeforeAgent),
+    ("SubagentStart", EventKind::SubagentStart),
+    ("Stop", EventKind::AfterAgent),
+    ("SessionEnd", EventKind::SessionEnd),
 ];
 
 /// Tools that it starts without asking anybody.
 const UNASKED: [&str; 2] = ["Agent", "Task"];
 
-fn read(payload: Value, named: Option<&str>) -> Event {
+fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     // Whoever lets everything run without being asked is not there to be asked.
     let asks_nobody = payload.get("permission_mode").and_then(Value::as_str) == Some("bypassPermissions");
     let server = payload.pointer("/mcp_server/name").and_then(Value::as_str).map(str::to_owned);
-    let mut event = Event { asks_nobody, ..payload::read(&SNAKE, MOMENTS, payload, named, ending) };
+    let mut event = ProgramEvent { asks_nobody, ..payload::read(&SNAKE, MOMENTS, payload, named, ending) };
     if let Some(call) = &mut event.call {
         call.server = server.and_then(|server| ServerTool::of_server(&server, &call.tool));
     }
@@ -109,17 +127,22 @@ fn read(payload: Value, named: Option<&str>) -> Event {
 }
 
 /// What is longer goes into a file, and the model is told the file's name.
-fn limit(moment: Moment) -> Option<Limit> {
-    (!matches!(moment, Moment::AfterAgent | Moment::SessionEnd)).then_some(Limit::Utf16(10_000))
+fn limit(moment: EventKind) -> Option<Limit> {
+    (!matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Utf16(10_000))
 }
 
-fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
-    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { Ending::Done }
+fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
+    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { CallEnding::Done }
 }
 
 fn canary(root: &str, file: &str) -> Value {
     hook_specific::canary(root, "PreToolUse", "Write", &json!({"file_path": file, "content": "canary"}))
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "PreToolUse", "Bash", &json!({"command": command})),
+    rewritten: None,
+};
 
 static TOOLS: &[Tool] = &[
     Tool { names: &["Write"], act: Writes, args: &[("file_path", Path), ("content", Text)] },

@@ -1,13 +1,13 @@
 //! Cline, from which Roo Code comes: the same names, but other arguments.
 
 use super::Act::{CallsServer, Inert, Patches, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text};
-use super::{Dialect, Program, Tool};
+use super::ArgumentMeaning::{Command, Flag, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text};
+use super::{AgentProgram, PatchDialect, Tool};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["cline"],
     title: "Cline",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &[],
     permissions: None,

@@ -8,20 +8,25 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{Executes, Inert, Opaque, Patches, Reads, Shell as RunsShell, Types, Writes};
-use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, ReadPath, Shell, Text, Typed, Words, WrittenPath};
+use super::ArgumentMeaning::{
+    Command, Flag, Folder, List, Number, Patch, Path, ReadPath, Shell, Text, Typed, Words, WrittenPath,
+};
 use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
-use super::{Dialect, Ending, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
+use super::{AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, Tool, Wiring, hook_specific};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["codex"],
     title: "Codex",
-    dialect: Dialect::Codex,
+    dialect: PatchDialect::Codex,
     tools: TOOLS,
     mcp_prefixes: &["mcp__SERVER__TOOL"],
-    permissions: Some(Permissions { file: ".codex/config.toml", form: permissions::Form::Toml(permissions::approvals) }),
-    speech: Some(Speech {
+    permissions: Some(Permissions {
+        file: ".codex/config.toml",
+        form: permissions::PermissionsFormat::Toml(permissions::approvals),
+    }),
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &[],
         read: |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
@@ -33,64 +38,73 @@ pub(super) static PROGRAM: Program = Program {
         person: Some("systemMessage"),
     }),
     wiring: Some(Wiring {
-        form: Form::Nested,
-        signs: &[Place::Workspace(".codex"), own("")],
+        form: HooksFormat::Nested,
+        signs: &[SettingsPlace::Workspace(".codex"), own("")],
         commands: &["codex"],
         settings: &[
-            Settings { place: own("hooks.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
-            Settings { place: Place::Workspace(".codex/hooks.json"), holds: Holds::Hooks, reach: Reach::Project },
+            SettingsSource { place: own("hooks.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".codex/hooks.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::Project,
+            },
         ],
         events: &["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"],
         every: None,
         // It gives the end of a session three seconds, and warns at every start where more is asked for.
-        timeout: Timeout { shorter: &[(Moment::SessionEnd, 3)], ..Timeout::SECONDS },
+        timeout: Timeout { shorter: &[(EventKind::SessionEnd, 3)], ..Timeout::SECONDS },
         switches: &[],
-        trust: Some(Trust::Hooks { file: own("config.toml"), remedy: "open `/hooks` in Codex and trust the hooks of Tollgate" }),
+        trust: Some(TrustRule::Hooks {
+            file: own("config.toml"),
+            remedy: "open `/hooks` in Codex and trust the hooks of Tollgate",
+        }),
         shell_prefix: None,
         sandboxes: true,
+        keeps_shell: false,
+        checks_paths: false,
         servers: None,
         note: Some(
             "it runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
              for its tools, run `codex mcp add tollgate -- tollgate mcp-serve`",
         ),
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
     }),
-    controls: &[Place::Workspace(".codex"), Place::Home(".codex")],
+    controls: &[SettingsPlace::Workspace(".codex"), SettingsPlace::Home(".codex")],
     processes: &["codex"],
     variables: &["CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"],
 };
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("PreToolUse", Moment::BeforeTool),
-    ("PostToolUse", Moment::AfterTool),
-    ("SessionStart", Moment::SessionStart),
-    ("UserPromptSubmit", Moment::BeforeAgent),
-    ("Stop", Moment::AfterAgent),
-    ("SessionEnd", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("PreToolUse", EventKind::BeforeTool),
+    ("PostToolUse", EventKind::AfterTool),
+    ("SessionStart", EventKind::SessionStart),
+    ("UserPromptSubmit", EventKind::BeforeAgent),
+    ("Stop", EventKind::AfterAgent),
+    ("SessionEnd", EventKind::SessionEnd),
 ];
 
 /// A path in the folder that Codex keeps for itself.
-const fn own(path: &'static str) -> Place {
-    Place::Own { variable: "CODEX_HOME", folder: ".codex", path }
+const fn own(path: &'static str) -> SettingsPlace {
+    SettingsPlace::Own { variable: "CODEX_HOME", folder: ".codex", path }
 }
 
 /// It takes some 2,500 tokens and counts four bytes for each; the rest goes into a file.
-fn limit(moment: Moment) -> Option<Limit> {
-    (!matches!(moment, Moment::AfterAgent | Moment::SessionEnd)).then_some(Limit::Bytes(8_000))
+fn limit(moment: EventKind) -> Option<Limit> {
+    (!matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Bytes(8_000))
 }
 
 /// There is one event for tools that ran and tools that failed. A patch says how it ended in its first line, a server's tool
 /// in a field, a command not at all.
-fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
+fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match payload.get("tool_response") {
         Some(Value::String(said)) => match said.strip_prefix("Exit code: ").and_then(|rest| rest.lines().next()) {
-            Some(code) if code.trim() != "0" => Ending::Failed(said.chars().take(500).collect()),
-            _ => Ending::Done,
+            Some(code) if code.trim() != "0" => CallEnding::Failed(said.chars().take(500).collect()),
+            _ => CallEnding::Done,
         },
         Some(Value::Object(result)) if result.get("isError") == Some(&Value::Bool(true)) => {
             payload::failed(result.get("content").and_then(|content| content.pointer("/0/text")))
         }
-        _ => Ending::Done,
+        _ => CallEnding::Done,
     }
 }
 
@@ -98,6 +112,11 @@ fn canary(root: &str, _: &str) -> Value {
     let patch = json!({"command": "*** Begin Patch\n*** Add File: canary.txt\n+canary\n*** End Patch\n"});
     hook_specific::canary(root, "PreToolUse", "apply_patch", &patch)
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "PreToolUse", "Bash", &json!({"command": command})),
+    rewritten: Some("/hookSpecificOutput/updatedInput/command"),
+};
 
 static TOOLS: &[Tool] = &[
     // `command` is what hooks are shown, `input` what the model sends.

@@ -8,24 +8,27 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{Edits, Executes, Inert, MakesFolders, Opaque, Patches, PowerShell, Reads, Shell, Types, Writes};
-use super::Kind::{Command, Flag, Function, List, Number, Patch, Path, Paths, Text, Typed};
+use super::ArgumentMeaning::{Command, Flag, Function, List, Number, Patch, Path, Paths, Text, Typed};
 use super::payload::{self, Spelling};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
-use super::{Answer, Dialect, Ending, Event, Kind, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
+use super::{
+    AgentProgram, ArgumentMeaning, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool,
+    Wiring, hook_specific,
+};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["copilot", "copilot-cli", "github-copilot", "vscode"],
     title: "Copilot",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["SERVER-TOOL", "mcp_SERVER_TOOL"],
     permissions: None,
-    speech: Some(Speech {
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &[],
         read,
         answer,
-        limit: |moment| (moment == Moment::AfterTool).then_some(Limit::Bytes(10_000)),
+        limit: |moment| (moment == EventKind::AfterTool).then_some(Limit::Bytes(10_000)),
         asks: |_| true,
         // VS Code takes other arguments only with an explicit *allow*, which skips its own question.
         rewrites: |event| !is_claude_codes(event.name),
@@ -33,36 +36,50 @@ pub(super) static PROGRAM: Program = Program {
         person: None,
     }),
     wiring: Some(Wiring {
-        form: Form::Shells,
-        signs: &[Place::Workspace(".github/hooks"), Place::Workspace(".github/copilot-instructions.md"), own("")],
+        form: HooksFormat::Shells,
+        signs: &[SettingsPlace::Workspace(".github/hooks"), SettingsPlace::Workspace(".github/copilot-instructions.md"), own("")],
         commands: &["copilot"],
         settings: &[
-            Settings { place: Place::Workspace(".github/hooks/tollgate.json"), holds: Holds::Hooks, reach: Reach::Project },
-            Settings { place: Place::Workspace(".github/hooks"), holds: Holds::HookFiles, reach: Reach::Project },
-            Settings { place: own("hooks"), holds: Holds::HookFiles, reach: Reach::Everywhere },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".github/hooks/tollgate.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".github/hooks"),
+                holds: Holds::HookFiles,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource { place: own("hooks"), holds: Holds::HookFiles, reach: SettingsReach::Everywhere },
         ],
         events: &["preToolUse", "postToolUse", "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd"],
         every: None,
         timeout: Timeout::SECONDS,
         switches: &[],
-        trust: Some(Trust::FolderList {
+        trust: Some(TrustRule::FolderList {
             file: own("config.json"),
             remedy: "trust it when Copilot asks at its start, or add it to `trustedFolders` in ~/.copilot/config.json",
         }),
         shell_prefix: None,
         sandboxes: false,
+        keeps_shell: true,
+        checks_paths: true,
         servers: None,
         note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
-        canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny"), shell: Some(SHELL_CANARY) },
     }),
-    controls: &[Place::Workspace(".github/hooks"), Place::Home(".copilot/hooks"), Place::Home(".copilot/config.json")],
+    controls: &[
+        SettingsPlace::Workspace(".github/hooks"),
+        SettingsPlace::Home(".copilot/hooks"),
+        SettingsPlace::Home(".copilot/config.json"),
+    ],
     processes: &["copilot"],
     variables: &["COPILOT_CLI"],
 };
 
 /// A path in the folder that Copilot keeps for itself.
-const fn own(path: &'static str) -> Place {
-    Place::Own { variable: "COPILOT_HOME", folder: ".copilot", path }
+const fn own(path: &'static str) -> SettingsPlace {
+    SettingsPlace::Own { variable: "COPILOT_HOME", folder: ".copilot", path }
 }
 
 const SPELLING: Spelling = Spelling {
@@ -83,44 +100,44 @@ const SPELLING: Spelling = Spelling {
     data: &["initialPrompt"],
 };
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("preToolUse", Moment::BeforeTool),
-    ("postToolUse", Moment::AfterTool),
-    ("postToolUseFailure", Moment::AfterTool),
-    ("sessionStart", Moment::SessionStart),
-    ("userPromptSubmitted", Moment::BeforeAgent),
-    ("agentStop", Moment::AfterAgent),
-    ("sessionEnd", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("preToolUse", EventKind::BeforeTool),
+    ("postToolUse", EventKind::AfterTool),
+    ("postToolUseFailure", EventKind::AfterTool),
+    ("sessionStart", EventKind::SessionStart),
+    ("userPromptSubmitted", EventKind::BeforeAgent),
+    ("agentStop", EventKind::AfterAgent),
+    ("sessionEnd", EventKind::SessionEnd),
     // The same in Claude Code's spelling.
-    ("PreToolUse", Moment::BeforeTool),
-    ("PostToolUse", Moment::AfterTool),
-    ("PostToolUseFailure", Moment::AfterTool),
-    ("SessionStart", Moment::SessionStart),
-    ("UserPromptSubmit", Moment::BeforeAgent),
-    ("Stop", Moment::AfterAgent),
-    ("SessionEnd", Moment::SessionEnd),
+    ("PreToolUse", EventKind::BeforeTool),
+    ("PostToolUse", EventKind::AfterTool),
+    ("PostToolUseFailure", EventKind::AfterTool),
+    ("SessionStart", EventKind::SessionStart),
+    ("UserPromptSubmit", EventKind::BeforeAgent),
+    ("Stop", EventKind::AfterAgent),
+    ("SessionEnd", EventKind::SessionEnd),
 ];
 
-fn read(payload: Value, named: Option<&str>) -> Event {
+fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     // A payload that names its event wants to be answered under that name.
     let own = payload.as_object().and_then(|fields| payload::first(fields, SPELLING.event)).map(str::to_owned);
     let named = own.as_deref().or(named).or_else(|| guess_event(&payload));
     payload::read(&SPELLING, MOMENTS, payload, named.map(str::to_owned).as_deref(), ending)
 }
 
-fn answer(event: &Event, answer: Answer) -> Option<Value> {
+fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     if is_claude_codes(event.name) {
         return hook_specific::answer(event, answer);
     }
     let decided =
         |decision: &str, reason: String| Some(json!({"permissionDecision": decision, "permissionDecisionReason": reason}));
     match answer {
-        Answer::Ask(reason) => decided("ask", reason),
-        Answer::Deny(reason) => decided("deny", reason),
-        Answer::Allow { args, .. } => args.map(|args| json!({"modifiedArgs": args})),
-        Answer::Tell(told) => (!told.is_empty()).then(|| json!({"additionalContext": told})),
+        HookAnswer::Ask(reason) => decided("ask", reason),
+        HookAnswer::Deny(reason) => decided("deny", reason),
+        HookAnswer::Allow { args, .. } => args.map(|args| json!({"modifiedArgs": args})),
+        HookAnswer::Tell(told) => (!told.is_empty()).then(|| json!({"additionalContext": told})),
         // What a hook says about a prompt is not read.
-        Answer::Stop(_) => None,
+        HookAnswer::Stop(_) => None,
     }
 }
 
@@ -142,16 +159,16 @@ fn guess_event(payload: &Value) -> Option<&'static str> {
     }
 }
 
-fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
+fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
     if event.eq_ignore_ascii_case("postToolUseFailure") {
         return payload::failed(payload.get("error"));
     }
     let result = payload.get("toolResult").or_else(|| payload.get("tool_result"));
     let said = |names: &[&str]| names.iter().find_map(|name| result?.get(*name)?.as_str()).unwrap_or_default().to_owned();
     match said(&["resultType", "result_type"]).as_str() {
-        "failure" => Ending::Failed(said(&["textResultForLlm", "text_result_for_llm"]).chars().take(500).collect()),
-        "denied" | "rejected" => Ending::Refused("denied in the host".to_owned()),
-        _ => Ending::Done,
+        "failure" => CallEnding::Failed(said(&["textResultForLlm", "text_result_for_llm"]).chars().take(500).collect()),
+        "denied" | "rejected" => CallEnding::Refused("denied in the host".to_owned()),
+        _ => CallEnding::Done,
     }
 }
 
@@ -160,8 +177,13 @@ fn canary(root: &str, file: &str) -> Value {
            "toolArgs": {"path": file, "file_text": "canary"}})
 }
 
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| json!({"sessionId": "tollgate-doctor", "timestamp": 0, "cwd": root, "toolName": "bash", "toolArgs": {"command": command}}),
+    rewritten: Some("/modifiedArgs/command"),
+};
+
 /// A command in a session of the command line's own shells.
-const SESSION: &[(&str, Kind)] = &[
+const SESSION: &[(&str, ArgumentMeaning)] = &[
     ("command", Command),
     ("description", Text),
     ("sessionId", Text),

@@ -8,19 +8,21 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{CallsServer, Deletes, Inert, Patches, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text, WrittenPath};
+use super::ArgumentMeaning::{
+    Command, Flag, Folder, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text, WrittenPath,
+};
 use super::payload::{self, SNAKE, Spelling};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout};
-use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout};
+use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["cursor"],
     title: "Cursor",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["MCP:TOOL"],
     permissions: None,
-    speech: Some(Speech {
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &["CURSOR_PROJECT_DIR"],
         read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
@@ -32,12 +34,20 @@ pub(super) static PROGRAM: Program = Program {
         person: None,
     }),
     wiring: Some(Wiring {
-        form: Form::Flat,
-        signs: &[Place::Workspace(".cursor"), Place::Home(".cursor")],
+        form: HooksFormat::Flat,
+        signs: &[SettingsPlace::Workspace(".cursor"), SettingsPlace::Home(".cursor")],
         commands: &["cursor", "cursor-agent"],
         settings: &[
-            Settings { place: Place::Workspace(".cursor/hooks.json"), holds: Holds::Hooks, reach: Reach::Project },
-            Settings { place: Place::Home(".cursor/hooks.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".cursor/hooks.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Home(".cursor/hooks.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::Everywhere,
+            },
         ],
         // One name that a version of Cursor does not know makes it refuse the whole file, so only what is needed.
         events: &["preToolUse", "postToolUse", "sessionStart", "sessionEnd"],
@@ -47,17 +57,19 @@ pub(super) static PROGRAM: Program = Program {
         trust: None,
         shell_prefix: None,
         sandboxes: false,
-        servers: Some(Place::Workspace(".cursor/mcp.json")),
+        keeps_shell: false,
+        checks_paths: false,
+        servers: Some(SettingsPlace::Workspace(".cursor/mcp.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: ("/permission", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None },
     }),
     controls: &[
-        Place::Workspace(".cursor/hooks.json"),
-        Place::Workspace(".cursor/hooks"),
-        Place::Workspace(".cursor/mcp.json"),
-        Place::Home(".cursor/hooks.json"),
-        Place::Home(".cursor/hooks"),
-        Place::Home(".cursor/mcp.json"),
+        SettingsPlace::Workspace(".cursor/hooks.json"),
+        SettingsPlace::Workspace(".cursor/hooks"),
+        SettingsPlace::Workspace(".cursor/mcp.json"),
+        SettingsPlace::Home(".cursor/hooks.json"),
+        SettingsPlace::Home(".cursor/hooks"),
+        SettingsPlace::Home(".cursor/mcp.json"),
     ],
     processes: &["cursor-agent"],
     variables: &["CURSOR_AGENT"],
@@ -72,39 +84,39 @@ const SPELLING: Spelling = Spelling {
     ..SNAKE
 };
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("preToolUse", Moment::BeforeTool),
-    ("postToolUse", Moment::AfterTool),
-    ("postToolUseFailure", Moment::AfterTool),
-    ("sessionStart", Moment::SessionStart),
-    ("beforeSubmitPrompt", Moment::BeforeAgent),
-    ("stop", Moment::AfterAgent),
-    ("sessionEnd", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("preToolUse", EventKind::BeforeTool),
+    ("postToolUse", EventKind::AfterTool),
+    ("postToolUseFailure", EventKind::AfterTool),
+    ("sessionStart", EventKind::SessionStart),
+    ("beforeSubmitPrompt", EventKind::BeforeAgent),
+    ("stop", EventKind::AfterAgent),
+    ("sessionEnd", EventKind::SessionEnd),
 ];
 
-fn answer(_: &Event, answer: Answer) -> Option<Value> {
+fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     match answer {
-        Answer::Ask(reason) | Answer::Deny(reason) => {
+        HookAnswer::Ask(reason) | HookAnswer::Deny(reason) => {
             Some(json!({"permission": "deny", "user_message": reason, "agent_message": reason}))
         }
-        Answer::Stop(reason) => Some(json!({"continue": false, "user_message": reason})),
-        Answer::Allow { args, .. } => args.map(|args| json!({"permission": "allow", "updated_input": args})),
-        Answer::Tell(told) => (!told.is_empty()).then(|| json!({"additional_context": told})),
+        HookAnswer::Stop(reason) => Some(json!({"continue": false, "user_message": reason})),
+        HookAnswer::Allow { args, .. } => args.map(|args| json!({"permission": "allow", "updated_input": args})),
+        HookAnswer::Tell(told) => (!told.is_empty()).then(|| json!({"additional_context": told})),
     }
 }
 
 /// What is longer is dropped.
-fn limit(moment: Moment) -> Option<Limit> {
-    matches!(moment, Moment::AfterTool | Moment::SessionStart).then_some(Limit::Utf16(10_000))
+fn limit(moment: EventKind) -> Option<Limit> {
+    matches!(moment, EventKind::AfterTool | EventKind::SessionStart).then_some(Limit::Utf16(10_000))
 }
 
-fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
+fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
     if event == "postToolUseFailure" {
         return payload::failed(payload.get("error_message").or_else(|| payload.get("error")));
     }
     match payload.get("error") {
         Some(error) if !error.is_null() => payload::failed(Some(error)),
-        _ => Ending::Done,
+        _ => CallEnding::Done,
     }
 }
 

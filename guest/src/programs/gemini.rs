@@ -7,20 +7,25 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{Executes, Inert, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, Folder, List, Number, Path, ReadPath, Text, WrittenPath};
+use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Path, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE, Spelling};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
-use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
+use super::{
+    AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring, hook_specific,
+};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["gemini", "gemini-cli"],
     title: "Gemini CLI",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp_SERVER_TOOL"],
-    permissions: Some(Permissions { file: ".gemini/settings.json", form: permissions::Form::Json(permissions::server_trust) }),
-    speech: Some(Speech {
+    permissions: Some(Permissions {
+        file: ".gemini/settings.json",
+        form: permissions::PermissionsFormat::Json(permissions::server_trust),
+    }),
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &["GEMINI_PROJECT_DIR"],
         read,
@@ -32,19 +37,27 @@ pub(super) static PROGRAM: Program = Program {
         person: Some("systemMessage"),
     }),
     wiring: Some(Wiring {
-        form: Form::Nested,
-        signs: &[Place::Workspace(".gemini"), Place::Home(".gemini")],
+        form: HooksFormat::Nested,
+        signs: &[SettingsPlace::Workspace(".gemini"), SettingsPlace::Home(".gemini")],
         commands: &["gemini"],
         settings: &[
-            Settings { place: Place::Workspace(".gemini/settings.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
-            Settings { place: Place::Home(".gemini/settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".gemini/settings.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::StartFolder,
+            },
+            SettingsSource {
+                place: SettingsPlace::Home(".gemini/settings.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::Everywhere,
+            },
         ],
         events: &["BeforeTool", "AfterTool", "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"],
         every: Some(".*"),
         timeout: Timeout::MILLISECONDS,
         switches: &[("/hooksConfig/enabled", false)],
-        trust: Some(Trust::Folders {
-            file: Place::Home(".gemini/trustedFolders.json"),
+        trust: Some(TrustRule::Folders {
+            file: SettingsPlace::Home(".gemini/trustedFolders.json"),
             variable: "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
             setting: "/security/folderTrust/enabled",
             default: true,
@@ -52,18 +65,20 @@ pub(super) static PROGRAM: Program = Program {
         }),
         shell_prefix: None,
         sandboxes: false,
-        servers: Some(Place::Workspace(".gemini/settings.json")),
+        keeps_shell: false,
+        checks_paths: false,
+        servers: Some(SettingsPlace::Workspace(".gemini/settings.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/decision", "deny"), shell: Some(SHELL_CANARY) },
     }),
     controls: &[
-        Place::Workspace(".gemini/settings.json"),
-        Place::Workspace(".gemini/hooks"),
-        Place::Workspace(".gemini/extensions"),
-        Place::Home(".gemini/settings.json"),
-        Place::Home(".gemini/hooks"),
-        Place::Home(".gemini/extensions"),
-        Place::Home(".gemini/trustedFolders.json"),
+        SettingsPlace::Workspace(".gemini/settings.json"),
+        SettingsPlace::Workspace(".gemini/hooks"),
+        SettingsPlace::Workspace(".gemini/extensions"),
+        SettingsPlace::Home(".gemini/settings.json"),
+        SettingsPlace::Home(".gemini/hooks"),
+        SettingsPlace::Home(".gemini/extensions"),
+        SettingsPlace::Home(".gemini/trustedFolders.json"),
     ],
     processes: &["gemini", "gemini-cli"],
     variables: &["GEMINI_CLI"],
@@ -71,20 +86,20 @@ pub(super) static PROGRAM: Program = Program {
 
 const SPELLING: Spelling = Spelling { response: &["prompt_response"], data: &["llm_request", "llm_response"], ..SNAKE };
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("BeforeTool", Moment::BeforeTool),
-    ("AfterTool", Moment::AfterTool),
-    ("SessionStart", Moment::SessionStart),
-    ("BeforeAgent", Moment::BeforeAgent),
-    ("BeforeModel", Moment::BeforeModel),
-    ("AfterModel", Moment::AfterModel),
-    ("BeforeToolSelection", Moment::BeforeToolSelection),
-    ("AfterAgent", Moment::AfterAgent),
-    ("SessionEnd", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("BeforeTool", EventKind::BeforeTool),
+    ("AfterTool", EventKind::AfterTool),
+    ("SessionStart", EventKind::SessionStart),
+    ("BeforeAgent", EventKind::BeforeAgent),
+    ("BeforeModel", EventKind::BeforeModel),
+    ("AfterModel", EventKind::AfterModel),
+    ("BeforeToolSelection", EventKind::BeforeToolSelection),
+    ("AfterAgent", EventKind::AfterAgent),
+    ("SessionEnd", EventKind::SessionEnd),
 ];
 
 /// The name of a server's tool can be divided in several ways; beside it stands which server and which tool are meant.
-fn read(payload: Value, named: Option<&str>) -> Event {
+fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let context = payload.get("mcp_context").cloned().unwrap_or_default();
     let mut event = payload::read(&SPELLING, MOMENTS, payload, named, ending);
     if let Some(call) = &mut event.call {
@@ -95,34 +110,41 @@ fn read(payload: Value, named: Option<&str>) -> Event {
     event
 }
 
-fn answer(event: &Event, answer: Answer) -> Option<Value> {
+fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     let specific = |name: &str, value: Value| Some(json!({"hookSpecificOutput": {"hookEventName": event.name, name: value}}));
     match answer {
-        Answer::Ask(reason) | Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"decision": "deny", "reason": reason})),
-        Answer::Allow { args, .. } => args.and_then(|args| specific("tool_input", args)),
-        Answer::Tell(told) if told.is_empty() => None,
-        Answer::Tell(told) => match limit(event.moment()) {
+        HookAnswer::Ask(reason) | HookAnswer::Deny(reason) | HookAnswer::Stop(reason) => {
+            Some(json!({"decision": "deny", "reason": reason}))
+        }
+        HookAnswer::Allow { args, .. } => args.and_then(|args| specific("tool_input", args)),
+        HookAnswer::Tell(told) if told.is_empty() => None,
+        HookAnswer::Tell(told) => match limit(event.moment()) {
             Some(_) => specific("additionalContext", told.into()),
             None => Some(json!({"systemMessage": told})),
         },
     }
 }
 
-fn limit(moment: Moment) -> Option<Limit> {
-    let takes = matches!(moment, Moment::AfterTool | Moment::BeforeAgent | Moment::SessionStart);
+fn limit(moment: EventKind) -> Option<Limit> {
+    let takes = matches!(moment, EventKind::AfterTool | EventKind::BeforeAgent | EventKind::SessionStart);
     takes.then_some(Limit::Utf16(10_000))
 }
 
-fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
+fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match payload.get("tool_response").and_then(|response| response.get("error")) {
         Some(error) if !error.is_null() => payload::failed(Some(error)),
-        _ => Ending::Done,
+        _ => CallEnding::Done,
     }
 }
 
 fn canary(root: &str, file: &str) -> Value {
     hook_specific::canary(root, "BeforeTool", "write_file", &json!({"file_path": file, "content": "canary"}))
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "BeforeTool", "run_shell_command", &json!({"command": command})),
+    rewritten: Some("/hookSpecificOutput/tool_input/command"),
+};
 
 static TOOLS: &[Tool] = &[
     Tool {

@@ -7,16 +7,16 @@
 use serde_json::{Map, Value, json};
 
 use super::payload::{self, Spelling};
-use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech};
+use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["generic"],
     title: "a program that speaks JSON lines",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: &[],
     mcp_prefixes: &["SERVER__TOOL", "SERVER_TOOL", "SERVER.TOOL", "SERVER/TOOL", "SERVER:TOOL", "MCP:SERVER:TOOL"],
     permissions: None,
-    speech: Some(Speech {
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &[],
         read,
@@ -51,26 +51,26 @@ const SPELLING: Spelling = Spelling {
     data: &["request", "reply"],
 };
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("before_tool", Moment::BeforeTool),
-    ("after_tool", Moment::AfterTool),
-    ("session_start", Moment::SessionStart),
-    ("before_agent", Moment::BeforeAgent),
-    ("subagent_start", Moment::SubagentStart),
-    ("prompt", Moment::Prompt),
-    ("before_model", Moment::BeforeModel),
-    ("after_model", Moment::AfterModel),
-    ("before_tool_selection", Moment::BeforeToolSelection),
-    ("after_agent", Moment::AfterAgent),
-    ("session_end", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("before_tool", EventKind::BeforeTool),
+    ("after_tool", EventKind::AfterTool),
+    ("session_start", EventKind::SessionStart),
+    ("before_agent", EventKind::BeforeAgent),
+    ("subagent_start", EventKind::SubagentStart),
+    ("prompt", EventKind::Prompt),
+    ("before_model", EventKind::BeforeModel),
+    ("after_model", EventKind::AfterModel),
+    ("before_tool_selection", EventKind::BeforeToolSelection),
+    ("after_agent", EventKind::AfterAgent),
+    ("session_end", EventKind::SessionEnd),
 ];
 
-fn read(payload: Value, named: Option<&str>) -> Event {
+fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let asks_nobody = payload.get("unattended") == Some(&Value::Bool(true));
-    Event { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) }
+    ProgramEvent { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) }
 }
 
-fn answer(_: &Event, answer: Answer) -> Option<Value> {
+fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     let decided = |verdict: &str, reason: String| {
         let mut fields = Map::from_iter([("verdict".to_owned(), verdict.into())]);
         let (reason, code) = split_code(reason);
@@ -79,10 +79,10 @@ fn answer(_: &Event, answer: Answer) -> Option<Value> {
         Some(Value::Object(fields))
     };
     match answer {
-        Answer::Ask(reason) => decided("ask", reason),
-        Answer::Deny(reason) | Answer::Stop(reason) => decided("deny", reason),
-        Answer::Allow { args: None, told } | Answer::Tell(told) if told.is_empty() => None,
-        Answer::Allow { args, told } => {
+        HookAnswer::Ask(reason) => decided("ask", reason),
+        HookAnswer::Deny(reason) | HookAnswer::Stop(reason) => decided("deny", reason),
+        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) if told.is_empty() => None,
+        HookAnswer::Allow { args, told } => {
             let mut fields = Map::from_iter([("verdict".to_owned(), "allow".into()), ("reason".to_owned(), "".into())]);
             fields.extend(args.map(|args| ("args".to_owned(), args)));
             if !told.is_empty() {
@@ -90,7 +90,7 @@ fn answer(_: &Event, answer: Answer) -> Option<Value> {
             }
             Some(fields.into())
         }
-        Answer::Tell(told) => Some(json!({"verdict": "allow", "reason": "", "context": told})),
+        HookAnswer::Tell(told) => Some(json!({"verdict": "allow", "reason": "", "context": told})),
     }
 }
 
@@ -107,9 +107,9 @@ fn split_code(mut reason: String) -> (String, Option<String>) {
     }
 }
 
-fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
+fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match payload.get("error") {
         Some(error) if !error.is_null() => payload::failed(Some(error)),
-        _ => Ending::Done,
+        _ => CallEnding::Done,
     }
 }

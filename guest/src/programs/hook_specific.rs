@@ -1,11 +1,11 @@
-//! The answers of Claude Code's kind, which Codex and VS Code read too.
+//! Answers in the format of Claude Code, which Codex and VS Code read too.
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Event, Moment};
+use super::{EventKind, HookAnswer, ProgramEvent};
 
 /// The answer, with the fields that all three know and no other.
-pub(super) fn answer(event: &Event, answer: Answer) -> Option<Value> {
+pub(super) fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     let specific = |fields: Vec<(&str, Value)>| {
         let mut all = Map::from_iter([("hookEventName".to_owned(), event.name.into())]);
         all.extend(fields.into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -15,26 +15,26 @@ pub(super) fn answer(event: &Event, answer: Answer) -> Option<Value> {
         specific(vec![("permissionDecision", decision.into()), ("permissionDecisionReason", reason.into())])
     };
     match answer {
-        Answer::Ask(reason) => decided("ask", reason),
-        Answer::Deny(reason) => decided("deny", reason),
-        Answer::Stop(reason) => Some(json!({"decision": "block", "reason": reason})),
-        Answer::Allow { args: Some(args), told } => {
+        HookAnswer::Ask(reason) => decided("ask", reason),
+        HookAnswer::Deny(reason) => decided("deny", reason),
+        HookAnswer::Stop(reason) => Some(json!({"decision": "block", "reason": reason})),
+        HookAnswer::Allow { args: Some(args), told } => {
             let mut fields = vec![("permissionDecision", "allow".into()), ("updatedInput", args)];
             if !told.is_empty() {
                 fields.push(("additionalContext", told.into()));
             }
             specific(fields)
         }
-        Answer::Allow { args: None, told } | Answer::Tell(told) => match event.moment() {
+        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) => match event.moment() {
             _ if told.is_empty() => None,
             // There the model cannot be told anything; a person can.
-            Moment::AfterAgent | Moment::SessionEnd => Some(json!({"systemMessage": told})),
+            EventKind::AfterAgent | EventKind::SessionEnd => Some(json!({"systemMessage": told})),
             _ => specific(vec![("additionalContext", told.into())]),
         },
     }
 }
 
-/// Where a denial stands in such an answer, and how it reads.
+/// Where a denial is in such an answer, and how it reads.
 pub(super) const DENIAL: (&str, &str) = ("/hookSpecificOutput/permissionDecision", "deny");
 
 /// A call that must be denied, in the payload that goes with such answers.

@@ -1,6 +1,6 @@
-//! How much a program takes. What is longer is dropped, or put into a file that nobody reads.
+//! How much text a program accepts. Longer text is dropped, or put into a file that nobody reads.
 
-/// How much a program takes, and how it counts.
+/// How much text a program accepts, and how it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// As JavaScript counts: units of UTF-16.
@@ -26,7 +26,7 @@ impl Limit {
 }
 
 /// The last line of a text that was cut.
-const NOTE: &str = "[cut here: the host takes no more]";
+const NOTE: &str = "[cut here: the host accepts no more]";
 
 /// A text within a limit: whole lines, and a note where some are missing.
 pub fn cut(text: &str, limit: Limit) -> String {
@@ -69,10 +69,10 @@ mod tests {
         let wide = "\u{1f980}".repeat(200);
         for (text, limit, begins, ends) in [
             ("short", Limit::Bytes(5), "short", "short"),
-            (&*lines, Limit::Utf16(60), "one\ntwo\n", "one\ntwo\n[cut here: the host takes no more]"),
-            (&long, Limit::Bytes(100), "xxx", "xxx\n[cut here: the host takes no more]"),
-            (&wide, Limit::Utf16(99), "\u{1f980}", "\u{1f980}\n[cut here: the host takes no more]"),
-            (&wide, Limit::Bytes(99), "\u{1f980}", "\u{1f980}\n[cut here: the host takes no more]"),
+            (&*lines, Limit::Utf16(60), "one\ntwo\n", "one\ntwo\n[cut here: the host accepts no more]"),
+            (&long, Limit::Bytes(100), "xxx", "xxx\n[cut here: the host accepts no more]"),
+            (&wide, Limit::Utf16(99), "\u{1f980}", "\u{1f980}\n[cut here: the host accepts no more]"),
+            (&wide, Limit::Bytes(99), "\u{1f980}", "\u{1f980}\n[cut here: the host accepts no more]"),
         ] {
             let cut = cut(text, limit);
             assert!(limit.size(&cut) <= limit.max(), "{limit:?}: {cut}");

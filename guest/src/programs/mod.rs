@@ -47,15 +47,18 @@ pub mod wiring;
 pub use limit::{Limit, cut};
 pub(crate) use payload::{UNSAID, derived_id};
 use permissions::Permissions;
-pub use salvage::salvage;
-pub use speech::{Answer, Call, Ending, Event, Moment, Speech};
+pub use salvage::recover_event;
+pub use speech::{CallEnding, EventKind, HookAnswer, HookProtocol, ProgramEvent, ReportedCall};
 pub use table::{act, dialect, tools};
-pub use tool::{Act, Dialect, Kind, Tool};
-use wiring::Place;
+pub use tool::{Act, ArgumentMeaning, PatchDialect, Tool};
+use wiring::SettingsPlace;
 pub use wiring::Wiring;
 
+/// The folders in which agent programs keep skills, in the workspace and in the home folder.
+pub const SKILL_FOLDERS: [&str; 4] = [".claude/skills", ".codex/skills", ".gemini/skills", ".agents/skills"];
+
 /// Every program there is a record of, in the order in which they are listed.
-pub static PROGRAMS: &[&Program] = &[
+pub static PROGRAMS: &[&AgentProgram] = &[
     &claude_code::PROGRAM,
     &codex::PROGRAM,
     &gemini::PROGRAM,
@@ -69,40 +72,40 @@ pub static PROGRAMS: &[&Program] = &[
 ];
 
 /// The program of a name or an alias, whatever its case.
-pub fn named(name: &str) -> Option<&'static Program> {
+pub fn named(name: &str) -> Option<&'static AgentProgram> {
     PROGRAMS.iter().copied().find(|program| program.is(name))
 }
 
 /// What is known about an agent program.
 #[derive(Debug)]
-pub struct Program {
+pub struct AgentProgram {
     /// As hosts and settings call it; the first is the one that `tollgate hook` takes.
     pub names: &'static [&'static str],
     /// As people call it.
     pub title: &'static str,
     /// Whose parser reads the patches that its tools are given.
-    pub dialect: Dialect,
+    pub dialect: PatchDialect,
     /// Its own tools; those of MCP servers are not among them.
     pub tools: &'static [Tool],
     /// How the tools of MCP servers are spelled, with `SERVER` and `TOOL` for their names.
     pub mcp_prefixes: &'static [&'static str],
-    /// Where it keeps which of those tools a person lets it call unasked; none where it keeps no such thing, or not in a form
+    /// Where it keeps which of those tools a person lets it call without asking; none where it keeps no such thing, or not in a form
     /// that is known.
     pub permissions: Option<Permissions>,
     /// Its hook payloads and answers; none for programs without hooks.
-    pub speech: Option<Speech>,
+    pub speech: Option<HookProtocol>,
     /// How it is wired to the gate; none where that cannot be done by writing files.
     pub wiring: Option<Wiring>,
     /// Files and folders that govern it, and so whether it asks the gate: no agent may change them. Those of a workspace are in
     /// lower case, as they are compared.
-    pub controls: &'static [Place],
+    pub controls: &'static [SettingsPlace],
     /// The names that its process has: of the program itself, or of the script that an interpreter runs for it.
     pub processes: &'static [&'static str],
     /// Variables that it sets for the commands it runs.
     pub variables: &'static [&'static str],
 }
 
-impl Program {
+impl AgentProgram {
     /// As `tollgate hook` calls it.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()

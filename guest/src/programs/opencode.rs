@@ -9,51 +9,89 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{Inert, Opaque, Patches, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, Text};
+use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Patch, Path, Text};
 use super::payload::{self, first};
 use super::speech::find_moment;
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout};
-use super::{Answer, Call, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout};
+use super::{
+    AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, ReportedCall, Tool, Wiring,
+};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["opencode", "kilo", "kilocode"],
     title: "OpenCode",
-    dialect: Dialect::OpenCode,
+    dialect: PatchDialect::OpenCode,
     tools: TOOLS,
     mcp_prefixes: &["SERVER_TOOL"],
     permissions: None,
-    speech: Some(Speech {
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &[],
         read,
         answer,
-        limit: |moment| matches!(moment, Moment::AfterTool | Moment::Prompt).then_some(Limit::Utf16(16_000)),
+        limit: |moment| matches!(moment, EventKind::AfterTool | EventKind::Prompt).then_some(Limit::Utf16(16_000)),
         asks: |_| false,
         rewrites: |_| true,
         silence: "{}",
         person: Some("notice"),
     }),
     wiring: Some(Wiring {
-        form: Form::Plugin(PLUGIN),
+        form: HooksFormat::Plugin(PLUGIN),
         signs: &[
-            Place::Workspace(".opencode"),
-            Place::Workspace("opencode.json"),
-            Place::Workspace("opencode.jsonc"),
+            SettingsPlace::Workspace(".opencode"),
+            SettingsPlace::Workspace("opencode.json"),
+            SettingsPlace::Workspace("opencode.jsonc"),
             config("opencode"),
         ],
         commands: &["opencode"],
         settings: &[
-            Settings { place: Place::Workspace(".opencode/plugin/tollgate.js"), holds: Holds::Plugin, reach: Reach::Project },
-            Settings { place: Place::Workspace(".opencode/plugin"), holds: Holds::Plugins, reach: Reach::Project },
-            Settings { place: Place::Workspace(".opencode/plugins"), holds: Holds::Plugins, reach: Reach::Project },
-            Settings { place: Place::Workspace("opencode.json"), holds: Holds::PluginList, reach: Reach::Project },
-            Settings { place: Place::Workspace("opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Project },
-            Settings { place: Place::Workspace(".opencode/opencode.json"), holds: Holds::PluginList, reach: Reach::Project },
-            Settings { place: Place::Workspace(".opencode/opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Project },
-            Settings { place: config("opencode/plugin"), holds: Holds::Plugins, reach: Reach::Everywhere },
-            Settings { place: config("opencode/plugins"), holds: Holds::Plugins, reach: Reach::Everywhere },
-            Settings { place: config("opencode/opencode.json"), holds: Holds::PluginList, reach: Reach::Everywhere },
-            Settings { place: config("opencode/opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Everywhere },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".opencode/plugin/tollgate.js"),
+                holds: Holds::Plugin,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".opencode/plugin"),
+                holds: Holds::Plugins,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".opencode/plugins"),
+                holds: Holds::Plugins,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace("opencode.json"),
+                holds: Holds::PluginList,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace("opencode.jsonc"),
+                holds: Holds::PluginList,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".opencode/opencode.json"),
+                holds: Holds::PluginList,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".opencode/opencode.jsonc"),
+                holds: Holds::PluginList,
+                reach: SettingsReach::Project,
+            },
+            SettingsSource { place: config("opencode/plugin"), holds: Holds::Plugins, reach: SettingsReach::Everywhere },
+            SettingsSource { place: config("opencode/plugins"), holds: Holds::Plugins, reach: SettingsReach::Everywhere },
+            SettingsSource {
+                place: config("opencode/opencode.json"),
+                holds: Holds::PluginList,
+                reach: SettingsReach::Everywhere,
+            },
+            SettingsSource {
+                place: config("opencode/opencode.jsonc"),
+                holds: Holds::PluginList,
+                reach: SettingsReach::Everywhere,
+            },
         ],
         events: &["tool.execute.before"],
         every: None,
@@ -62,37 +100,39 @@ pub(super) static PROGRAM: Program = Program {
         trust: None,
         shell_prefix: None,
         sandboxes: false,
+        keeps_shell: false,
+        checks_paths: false,
         servers: None,
         note: Some("it finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),
     }),
     controls: &[
-        Place::Workspace(".opencode"),
-        Place::Workspace("opencode.json"),
-        Place::Workspace("opencode.jsonc"),
-        Place::Home(".config/opencode"),
+        SettingsPlace::Workspace(".opencode"),
+        SettingsPlace::Workspace("opencode.json"),
+        SettingsPlace::Workspace("opencode.jsonc"),
+        SettingsPlace::Home(".config/opencode"),
     ],
     processes: &["opencode", "opencode-ai", "kilo"],
     variables: &["OPENCODE", "OPENCODE_PID"],
 };
 
 /// A path in the folder for settings of every program.
-const fn config(path: &'static str) -> Place {
-    Place::Own { variable: "XDG_CONFIG_HOME", folder: ".config", path }
+const fn config(path: &'static str) -> SettingsPlace {
+    SettingsPlace::Own { variable: "XDG_CONFIG_HOME", folder: ".config", path }
 }
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("tool.execute.before", Moment::BeforeTool),
-    ("tool.execute.after", Moment::AfterTool),
-    ("chat.message", Moment::BeforeAgent),
-    ("experimental.chat.system.transform", Moment::Prompt),
-    ("chat.params", Moment::BeforeModel),
-    ("experimental.text.complete", Moment::AfterModel),
-    ("session.created", Moment::SessionStart),
-    ("session.idle", Moment::AfterAgent),
-    ("session.deleted", Moment::SessionEnd),
-    ("message.part.updated", Moment::AfterTool),
-    ("dispose", Moment::ProgramEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("tool.execute.before", EventKind::BeforeTool),
+    ("tool.execute.after", EventKind::AfterTool),
+    ("chat.message", EventKind::BeforeAgent),
+    ("experimental.chat.system.transform", EventKind::Prompt),
+    ("chat.params", EventKind::BeforeModel),
+    ("experimental.text.complete", EventKind::AfterModel),
+    ("session.created", EventKind::SessionStart),
+    ("session.idle", EventKind::AfterAgent),
+    ("session.deleted", EventKind::SessionEnd),
+    ("message.part.updated", EventKind::AfterTool),
+    ("dispose", EventKind::ProgramEnd),
 ];
 
 /// Agents that OpenCode asks on its own behalf, with the session's prompt and another model: for a title, for a summary.
@@ -102,15 +142,15 @@ const OWN_AGENTS: &[&str] = &["title", "summary", "compaction"];
 const REFUSALS: &[&str] = &["The user rejected permission", "The user has specified a rule which prevents"];
 
 /// What the plugin's file says. Every export must be a plugin, so there is one.
-const PLUGIN: &str = "// Lets every tool call of OpenCode pass Tollgate. Made by `tollgate init`; `tollgate init --undo` takes it away.\n\
+const PLUGIN: &str = "// Sends every tool call of OpenCode through Tollgate. Created by `tollgate init`; `tollgate init --undo` removes it.\n\
                       export { default } from 'tollgate/opencode';\n";
 
-/// Loads a plugin as OpenCode does and lets it see the call: whoever denies, throws.
+/// Loads a plugin as OpenCode does and lets it see the call: a denial is thrown.
 const SCRIPT: &str = include_str!("opencode_canary.mjs");
 
-fn read(payload: Value, named: Option<&str>) -> Event {
+fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let Value::Object(mut fields) = payload else {
-        return Event { fault: Some(payload::NOT_AN_OBJECT.to_owned()), ..Event::default() };
+        return ProgramEvent { fault: Some(payload::NOT_AN_OBJECT.to_owned()), ..ProgramEvent::default() };
     };
     let take = |fields: &mut Map<String, Value>, name: &str| fields.remove(name).unwrap_or_default();
     let (mut input, mut output) = (take(&mut fields, "input"), take(&mut fields, "output"));
@@ -119,40 +159,40 @@ fn read(payload: Value, named: Option<&str>) -> Event {
     let happened = (hook == "event").then(|| text(&input, "/event/type").unwrap_or_default());
     let properties = input.pointer_mut("/event/properties").map(Value::take).unwrap_or_default();
     let session = ["/sessionID", "/part/sessionID", "/info/id"].iter().find_map(|pointer| text(&properties, pointer));
-    let mut event = Event {
+    let mut event = ProgramEvent {
         session: text(&input, "/sessionID").or(session).unwrap_or_default(),
         parent: text(&properties, "/info/parentID"),
         cwd: first(&fields, &["directory", "worktree"]).map(str::to_owned),
         lasting: fields.get("lasting") == Some(&Value::Bool(true)),
         unheard: happened.is_some(),
-        ..Event::default()
+        ..ProgramEvent::default()
     };
     match find_moment(MOMENTS, happened.as_deref().unwrap_or(hook)) {
         Some((name, moment)) => (event.name, event.moment) = (name, Some(moment)),
         None if hook.is_empty() => event.fault = Some("the payload has no `hook`".to_owned()),
         None => return event,
     }
-    let needs_session = !matches!(event.moment(), Moment::Prompt | Moment::ProgramEnd);
+    let needs_session = !matches!(event.moment(), EventKind::Prompt | EventKind::ProgramEnd);
     if event.session.is_empty() && needs_session {
         event.fault.get_or_insert_with(|| "the payload has no `input.sessionID`".to_owned());
     }
     match event.moment() {
-        Moment::AfterTool if happened.is_some() => read_failure(properties, &mut event),
-        Moment::BeforeTool | Moment::AfterTool => read_call(&mut input, &mut output, &mut event),
-        Moment::SessionStart => {
+        EventKind::AfterTool if happened.is_some() => read_failure(properties, &mut event),
+        EventKind::BeforeTool | EventKind::AfterTool => read_call(&mut input, &mut output, &mut event),
+        EventKind::SessionStart => {
             event.source = Some(if event.parent.is_none() { "startup" } else { "subagent" }.to_owned());
         }
-        Moment::BeforeAgent => event.prompt = prompt(&output),
-        Moment::BeforeModel => {
+        EventKind::BeforeAgent => event.prompt = prompt(&output),
+        EventKind::BeforeModel => {
             // Earlier versions give the agent whole.
             let agent = text(&input, "/agent").or_else(|| text(&input, "/agent/name"));
             if agent.as_deref().is_some_and(|agent| OWN_AGENTS.contains(&agent)) {
-                event.moment = Some(Moment::Other);
+                event.moment = Some(EventKind::Other);
             }
             let (model, provider) = (text(&input, "/model/id"), text(&input, "/model/providerID"));
             event.data = json!({"request": {"agent": agent, "model": model, "provider": provider}});
         }
-        Moment::AfterModel => {
+        EventKind::AfterModel => {
             event.response = text(&output, "/text");
             event.data = json!({"reply": {"text": event.response}});
         }
@@ -167,8 +207,8 @@ fn text(value: &Value, pointer: &str) -> Option<String> {
 }
 
 /// Reads a call that is about to run, or has run.
-fn read_call(input: &mut Value, output: &mut Value, event: &mut Event) {
-    let before = event.moment == Some(Moment::BeforeTool);
+fn read_call(input: &mut Value, output: &mut Value, event: &mut ProgramEvent) {
+    let before = event.moment == Some(EventKind::BeforeTool);
     let args = if before { output.get_mut("args") } else { input.get_mut("args") };
     let args = args.map(Value::take).unwrap_or_default();
     let Some(tool) = text(input, "/tool") else {
@@ -176,43 +216,43 @@ fn read_call(input: &mut Value, output: &mut Value, event: &mut Event) {
         return;
     };
     let id = text(input, "/callID").unwrap_or_else(|| payload::derived_id(&event.session, &tool, &args));
-    let (ending, result) = if before { (Ending::Done, None) } else { (ending(output), result(output)) };
+    let (ending, result) = if before { (CallEnding::Done, None) } else { (ending(output), result(output)) };
     // Pictures and the like have no place for more words.
     event.unheard =
         !before && !output.get("output").is_some_and(Value::is_string) && !output.get("content").is_some_and(Value::is_array);
-    event.call = Some(Call { id, other_id: None, tool, server: None, args, ending, result });
+    event.call = Some(ReportedCall { id, other_id: None, tool, server: None, args, ending, result });
 }
 
 /// Reads a call that failed, or that OpenCode or a person kept from running: it is told only as a piece of a message that has
 /// changed.
-fn read_failure(mut properties: Value, event: &mut Event) {
+fn read_failure(mut properties: Value, event: &mut ProgramEvent) {
     let mut part = properties.get_mut("part").map(Value::take).unwrap_or_default();
     let is_failure = text(&part, "/type").as_deref() == Some("tool") && text(&part, "/state/status").as_deref() == Some("error");
     let (Some(tool), Some(id), true) = (text(&part, "/tool"), text(&part, "/callID"), is_failure) else {
-        event.moment = Some(Moment::Other);
+        event.moment = Some(EventKind::Other);
         return;
     };
     let said = text(&part, "/state/error").unwrap_or_else(|| payload::UNSAID.to_owned());
     let is_refusal = REFUSALS.iter().any(|refusal| said.starts_with(refusal));
-    let ending = if is_refusal { Ending::Refused(said) } else { Ending::Failed(said) };
+    let ending = if is_refusal { CallEnding::Refused(said) } else { CallEnding::Failed(said) };
     let args = part.pointer_mut("/state/input").map(Value::take).unwrap_or_default();
     event.repeats = true;
     // A sub-agent that a person calls by a command is announced under the id of its part.
-    event.call = Some(Call { id, other_id: text(&part, "/id"), tool, server: None, args, ending, result: None });
+    event.call = Some(ReportedCall { id, other_id: text(&part, "/id"), tool, server: None, args, ending, result: None });
 }
 
 /// How a call ended. A command that exits with an error has run: that is between it and the model. A server's tool says itself
 /// that it failed, and a sub-agent that fails ends without a result.
-fn ending(output: &Value) -> Ending {
+fn ending(output: &Value) -> CallEnding {
     if output.is_null() {
-        return Ending::Failed(payload::UNSAID.to_owned());
+        return CallEnding::Failed(payload::UNSAID.to_owned());
     }
     match output.get("content").and_then(Value::as_array) {
         Some(pieces) if output.get("isError") == Some(&Value::Bool(true)) => {
             let said: Vec<&str> = pieces.iter().filter_map(|piece| piece.get("text")?.as_str()).collect();
-            Ending::Failed(if said.is_empty() { payload::UNSAID.to_owned() } else { said.join("\n") })
+            CallEnding::Failed(if said.is_empty() { payload::UNSAID.to_owned() } else { said.join("\n") })
         }
-        _ => Ending::Done,
+        _ => CallEnding::Done,
     }
 }
 
@@ -234,14 +274,14 @@ fn prompt(output: &Value) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn answer(event: &Event, answer: Answer) -> Option<Value> {
+fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     match answer {
-        Answer::Ask(reason) | Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"throw": reason})),
-        Answer::Allow { args, .. } => args.map(|args| json!({"output": {"args": args}})),
-        Answer::Tell(told) if told.is_empty() => None,
-        Answer::Tell(told) => match event.moment() {
-            Moment::AfterTool => Some(json!({"output": beside_result(&event.rest, &told)})),
-            Moment::Prompt => {
+        HookAnswer::Ask(reason) | HookAnswer::Deny(reason) | HookAnswer::Stop(reason) => Some(json!({"throw": reason})),
+        HookAnswer::Allow { args, .. } => args.map(|args| json!({"output": {"args": args}})),
+        HookAnswer::Tell(told) if told.is_empty() => None,
+        HookAnswer::Tell(told) => match event.moment() {
+            EventKind::AfterTool => Some(json!({"output": beside_result(&event.rest, &told)})),
+            EventKind::Prompt => {
                 let mut system = event.rest.get("system").and_then(Value::as_array).cloned().unwrap_or_default();
                 system.push(told.into());
                 Some(json!({"output": {"system": system}}))

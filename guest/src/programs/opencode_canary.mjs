@@ -1,11 +1,12 @@
-// Loads a plugin as OpenCode does and lets it see a call that must be denied: whoever denies, throws.
+// Loads a plugin as OpenCode does and lets it see a call that must be denied: a denial is thrown.
 // Prints `denied`, `allowed`, `failing` (the gate behind it does not work) or `absent` (OpenCode has not installed it yet).
+// With a shell command, prints the arguments that the tool would be run with.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const [named, from, directory] = process.argv.slice(2);
+const [named, from, directory, command] = process.argv.slice(2);
 
 function end(said) {
   console.log(said);
@@ -39,11 +40,13 @@ if (path === undefined) end('absent');
 const loaded = (await import(pathToFileURL(entry(path)).href)).default;
 const plugin = typeof loaded === 'function' ? loaded : loaded.server;
 const hooks = await plugin({ directory, worktree: directory, project: { id: 'canary', worktree: directory }, client: {} });
-const input = { tool: 'write', sessionID: 'tollgate-doctor', callID: 'canary' };
+const input = { tool: command === undefined ? 'write' : 'bash', sessionID: 'tollgate-doctor', callID: 'canary' };
+const args = command === undefined ? { filePath: directory + '/canary.txt', content: 'canary' } : { command };
+const output = { args };
 try {
-  await hooks['tool.execute.before'](input, { args: { filePath: directory + '/canary.txt', content: 'canary' } });
+  await hooks['tool.execute.before'](input, output);
 } catch (error) {
   const said = String(error.message);
   end(said.includes('(gate_fault)') || said.includes('so nothing is known about the call') ? 'failing' : 'denied');
 }
-end('allowed');
+end(command === undefined ? 'allowed' : JSON.stringify(output.args));

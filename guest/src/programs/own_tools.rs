@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Act, Kind, PROGRAMS, Tool, table};
+use super::{Act, ArgumentMeaning, PROGRAMS, Tool, table};
 
 /// The name of Tollgate's MCP server.
 pub const SERVER: &str = "tollgate";
@@ -73,7 +73,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
         name: SELECT,
         title: "Select the active intent",
         description: "Selects the intent that the following work is for, and answers with what it owns and demands. Call it \
-            before any tool that changes files: only files in the intent's scope can be changed. Another one replaces it.",
+            before any tool that changes files: only files in the intent's scope can be changed. Selecting another one replaces it.",
         arguments: &[Argument {
             name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
@@ -102,7 +102,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: CONTEXT,
         title: "Show an intent's context",
-        description: "Tells what an intent owns and demands, its files and its last changes.",
+        description: "Shows what an intent owns and demands, its files and its last changes.",
         arguments: &[Argument {
             name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
@@ -116,13 +116,13 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: "recent_trace",
         title: "Show recent changes",
-        description: "Tells what was changed last, oldest first: which files, for which intent.",
+        description: "Shows the last changes, oldest first: which files, for which intent.",
         arguments: &[
             Argument {
                 name: "limit",
                 aliases: &[],
                 field: "limit",
-                description: "At most this many entries; 20 without it.",
+                description: "At most this many entries; the default is 20.",
                 holds: ArgumentKind::Count,
                 required: false,
             },
@@ -144,13 +144,13 @@ static RECORD: Tool = Tool {
     names: &["select_active_intent", "clear_active_intent", "list_intents", "intent_context", "recent_trace"],
     act: Act::Inert,
     args: &[
-        ("intent_id", Kind::Text),
-        ("intentId", Kind::Text),
-        ("intent", Kind::Text),
-        ("id", Kind::Text),
-        ("limit", Kind::Number),
-        ("file", Kind::Text),
-        ("path", Kind::Text),
+        ("intent_id", ArgumentMeaning::Text),
+        ("intentId", ArgumentMeaning::Text),
+        ("intent", ArgumentMeaning::Text),
+        ("id", ArgumentMeaning::Text),
+        ("limit", ArgumentMeaning::Number),
+        ("file", ArgumentMeaning::Text),
+        ("path", ArgumentMeaning::Text),
     ],
 };
 
@@ -185,8 +185,8 @@ pub fn call(tool: &str, args: &Value) -> Option<OwnCall> {
     let passes = table::tools(None, tool).into_iter().filter(|tool| tool.act == Act::CallsServer);
     passes.into_iter().find_map(|passes| {
         let text = |kind| passes.arguments(kind).find_map(|name| args.get(name)?.as_str());
-        let tool = named(text(Kind::ServerTool).filter(|_| text(Kind::Server) == Some(SERVER))?)?;
-        let given = passes.arguments(Kind::ServerArguments).find_map(|name| args.get(name));
+        let tool = named(text(ArgumentMeaning::ServerTool).filter(|_| text(ArgumentMeaning::Server) == Some(SERVER))?)?;
+        let given = passes.arguments(ArgumentMeaning::ServerArguments).find_map(|name| args.get(name));
         Some(OwnCall { tool, args: given.map(unpack).unwrap_or_default() })
     })
 }
@@ -269,7 +269,7 @@ impl ArgumentKind {
     fn rejects(self, value: &Value) -> Option<String> {
         match self {
             Self::Text if value.as_str().is_some_and(|text| !text.is_empty()) => None,
-            Self::Text => Some("a text that is not empty".to_owned()),
+            Self::Text => Some("a non-empty string".to_owned()),
             Self::Count if value.as_u64().is_some_and(|count| (1..=MAX_ENTRIES).contains(&count)) => None,
             Self::Count => Some(format!("a whole number from 1 to {MAX_ENTRIES}")),
         }
@@ -359,7 +359,7 @@ mod tests {
             ("recent_trace", json!({"files": "a"}), Err("it takes: `limit`, `file`")),
             ("list_intents", json!({"x": 1}), Err("it takes: none")),
             ("select_active_intent", json!({}), Err("`select_active_intent` needs `intent_id`")),
-            ("select_active_intent", json!({"intent_id": ""}), Err("a text that is not empty")),
+            ("select_active_intent", json!({"intent_id": ""}), Err("a non-empty string")),
         ] {
             let fields = named(tool).unwrap().fields(args.as_object().unwrap()).map(Value::Object);
             match expected {

@@ -1,13 +1,13 @@
-//! Reading a payload by the names that a program gives its fields. Fields that nobody asks for are ignored.
+//! Reads a payload by the names that a program gives its fields. Unknown fields are ignored.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::speech::find_moment;
-use super::{Call, Ending, Event, Moment};
+use super::{CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// Why a payload of another kind cannot be understood.
-pub(super) const NOT_AN_OBJECT: &str = "the payload is no JSON object";
+pub(super) const NOT_AN_OBJECT: &str = "the payload is not a JSON object";
 
 /// Why a tool failed that did not say it.
 pub(crate) const UNSAID: &str = "the tool did not say";
@@ -55,23 +55,23 @@ pub(super) const SNAKE: Spelling = Spelling {
 /// Reads a payload. `ending` says how a call ended, by the event's name and the payload.
 pub(super) fn read(
     spelling: &Spelling,
-    moments: &'static [(&'static str, Moment)],
+    moments: &'static [(&'static str, EventKind)],
     mut payload: Value,
     named: Option<&str>,
-    ending: fn(&str, &Map<String, Value>) -> Ending,
-) -> Event {
+    ending: fn(&str, &Map<String, Value>) -> CallEnding,
+) -> ProgramEvent {
     let Some(fields) = payload.as_object_mut() else {
-        return Event { fault: Some(NOT_AN_OBJECT.to_owned()), ..Event::default() };
+        return ProgramEvent { fault: Some(NOT_AN_OBJECT.to_owned()), ..ProgramEvent::default() };
     };
     let name = named.or_else(|| first(fields, spelling.event)).unwrap_or_default().to_owned();
     let text = |names| first(fields, names).map(str::to_owned);
-    let mut event = Event {
+    let mut event = ProgramEvent {
         session: text(spelling.session).unwrap_or_default(),
         agent: text(spelling.agent),
         parent: text(spelling.parent),
         cwd: text(spelling.cwd),
         roots: spelling.roots.iter().filter_map(|name| fields.get(*name)).flat_map(texts).collect(),
-        ..Event::default()
+        ..ProgramEvent::default()
     };
     match find_moment(moments, &name) {
         Some((name, moment)) => (event.name, event.moment) = (name, Some(moment)),
@@ -82,7 +82,7 @@ pub(super) fn read(
     if event.session.is_empty() {
         event.fault.get_or_insert_with(|| missing(spelling.session));
     }
-    if matches!(event.moment, Some(Moment::BeforeTool | Moment::AfterTool)) {
+    if matches!(event.moment, Some(EventKind::BeforeTool | EventKind::AfterTool)) {
         let ending = ending(event.name, fields);
         match call(spelling, fields, &event.session, ending) {
             Ok(call) => event.call = Some(call),
@@ -94,16 +94,16 @@ pub(super) fn read(
 }
 
 /// What hooks are given beside the call: each field where its moment is, since programs use the same names for other things.
-fn tell_more(spelling: &Spelling, fields: &mut Map<String, Value>, event: &mut Event) {
+fn tell_more(spelling: &Spelling, fields: &mut Map<String, Value>, event: &mut ProgramEvent) {
     let text = |names| first(fields, names).map(str::to_owned);
     match event.moment() {
-        Moment::SessionStart => event.source = text(spelling.source),
-        Moment::BeforeAgent => event.prompt = text(spelling.prompt),
-        Moment::AfterAgent => {
+        EventKind::SessionStart => event.source = text(spelling.source),
+        EventKind::BeforeAgent => event.prompt = text(spelling.prompt),
+        EventKind::AfterAgent => {
             (event.prompt, event.response, event.reason) =
                 (text(spelling.prompt), text(spelling.response), text(spelling.reason));
         }
-        Moment::SessionEnd => event.reason = text(spelling.reason),
+        EventKind::SessionEnd => event.reason = text(spelling.reason),
         _ => {}
     }
     let data: Map<String, Value> =
@@ -113,18 +113,18 @@ fn tell_more(spelling: &Spelling, fields: &mut Map<String, Value>, event: &mut E
     }
 }
 
-fn call(spelling: &Spelling, fields: &mut Map<String, Value>, session: &str, ending: Ending) -> Result<Call, String> {
+fn call(spelling: &Spelling, fields: &mut Map<String, Value>, session: &str, ending: CallEnding) -> Result<ReportedCall, String> {
     let tool = first(fields, spelling.tool).ok_or_else(|| missing(spelling.tool))?.to_owned();
     let id = first(fields, spelling.call).map(str::to_owned);
     let args = spelling.args.iter().find_map(|name| fields.remove(*name)).unwrap_or_default();
-    let args = unpacked(args);
+    let args = unpack_args(args);
     let id = id.unwrap_or_else(|| derived_id(session, &tool, &args));
     let result = spelling.result.iter().find_map(|name| fields.remove(*name)).filter(|result| !result.is_null());
-    Ok(Call { id, other_id: None, tool, server: None, args, ending, result })
+    Ok(ReportedCall { id, other_id: None, tool, server: None, args, ending, result })
 }
 
 /// Arguments that a program sends as the text of a JSON object.
-pub(super) fn unpacked(args: Value) -> Value {
+pub(super) fn unpack_args(args: Value) -> Value {
     match &args {
         Value::String(text) => match serde_json::from_str(text) {
             Ok(object @ Value::Object(_)) => object,
@@ -165,13 +165,13 @@ pub(super) fn first<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Optio
 }
 
 /// A tool that failed, in its own words.
-pub(super) fn failed(error: Option<&Value>) -> Ending {
+pub(super) fn failed(error: Option<&Value>) -> CallEnding {
     let said = match error {
         Some(Value::String(text)) => Some(text.clone()),
         Some(Value::Object(error)) => first(error, &["message", "error"]).map(str::to_owned),
         _ => None,
     };
-    Ending::Failed(said.unwrap_or_else(|| UNSAID.to_owned()))
+    CallEnding::Failed(said.unwrap_or_else(|| UNSAID.to_owned()))
 }
 
 fn texts(value: &Value) -> Vec<String> {

@@ -1,8 +1,7 @@
-//! What a person lets a program do with the tools of MCP servers without being asked, read from the settings in which the program
-//! keeps it.
+//! Reads which MCP tools a person lets a program run without being asked, from the program's own settings.
 //!
 //! Only the user's own file is named here. A program reads files of the workspace as well, but a repository can ship those, so
-//! they are nobody's word.
+//! they say nothing about a person's wishes.
 
 use serde_json::Value;
 
@@ -29,7 +28,7 @@ impl ServerTool {
 
     /// The tool that `mcp__SERVER__TOOL` names, where the program says which server it means.
     pub fn of_server(server: &str, name: &str) -> Option<Self> {
-        Self::new(server, name.strip_prefix(&format!("mcp__{}__", spelled(server)))?)
+        Self::new(server, name.strip_prefix(&format!("mcp__{}__", spell(server)))?)
     }
 
     /// A tool of a server; none where either has no name.
@@ -39,92 +38,94 @@ impl ServerTool {
     }
 
     fn is_of(&self, server: &str) -> bool {
-        spelled(server) == spelled(&self.server)
+        spell(server) == spell(&self.server)
     }
 }
 
 /// A name as programs spell it for their models.
-fn spelled(name: &str) -> String {
+fn spell(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
-/// What a person has said about a tool of a server, in settings that are their own. What the server says of itself is a
+/// Whether a person lets an MCP tool run, according to their own settings. What the server says of itself is a
 /// [`Claim`](crate::servers::Claim).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Word {
+pub enum Permission {
     /// Nothing.
     #[default]
     Unsaid,
     /// They want to be asked, or do not want it to run.
     Against,
-    /// They let the server's tools run unasked, this one among others.
+    /// They let the server's tools run without asking, including this one.
     Server,
-    /// They let this very tool run unasked.
+    /// They let this tool run without asking.
     Tool,
 }
 
 /// Where a program keeps what a person allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Permissions {
-    /// The user's own file, below the home folder. The hosts lend these files to the gate, to read.
+    /// The user's own file, below the home folder. Hosts expose these files to the gate, read-only.
     pub file: &'static str,
     /// How it reads.
-    pub form: Form,
+    pub form: PermissionsFormat,
 }
 
 /// How a program's permissions are written down.
 #[derive(Debug, Clone, Copy)]
-pub enum Form {
+pub enum PermissionsFormat {
     /// JSON, comments allowed.
-    Json(fn(&Value, &ServerTool) -> Word),
+    Json(fn(&Value, &ServerTool) -> Permission),
     /// TOML.
-    Toml(fn(&str, &ServerTool) -> Word),
+    Toml(fn(&str, &ServerTool) -> Permission),
 }
 
 /// The rules of Claude Code: `permissions.allow`, `ask` and `deny`, with `mcp__SERVER` and `mcp__SERVER__*` for a whole server and
 /// `mcp__SERVER__TOOL` for one tool. It skips an allowing rule whose wildcard is not behind the name of a server.
-pub(super) fn rules(settings: &Value, asked: &ServerTool) -> Word {
-    let server = format!("mcp__{}", spelled(&asked.server));
+pub(super) fn rules(settings: &Value, asked: &ServerTool) -> Permission {
+    let server = format!("mcp__{}", spell(&asked.server));
     let behind = format!("{server}__");
-    let name = format!("{behind}{}", spelled(&asked.tool));
+    let name = format!("{behind}{}", spell(&asked.tool));
     let listed = |list: &str| settings.get("permissions")?.get(list)?.as_array();
     let rules = |list: &str| listed(list).into_iter().flatten().filter_map(Value::as_str);
-    // It does not read what stands in parentheses behind the name of such a tool. Where it is stricter, the name alone counts.
+    // It does not read what is in parentheses behind the name of such a tool. Where it is stricter, the name alone counts.
     let is_about = |rule: &str| {
         let rule = rule.split('(').next().unwrap_or_default();
         rule == server || has_stars(rule, &name)
     };
     if rules("deny").chain(rules("ask")).any(is_about) {
-        Word::Against
+        Permission::Against
     } else if rules("allow").any(|rule| rule == name) {
-        Word::Tool
+        Permission::Tool
     } else if rules("allow").any(|rule| rule == server || (rule.starts_with(&behind) && has_stars(rule, &name))) {
-        Word::Server
+        Permission::Server
     } else {
-        Word::Unsaid
+        Permission::Unsaid
     }
 }
 
 /// The trust of Gemini CLI: `mcpServers.SERVER.trust`, for the tools that `includeTools` and `excludeTools` leave. A workspace can
 /// put a server of its own in the place of the user's, so it must be the one that the user's settings start.
-pub(super) fn server_trust(settings: &Value, asked: &ServerTool) -> Word {
+pub(super) fn server_trust(settings: &Value, asked: &ServerTool) -> Permission {
     let lists = |holder: &Value, list: &str, name: &str| {
         let listed = holder.get(list)?.as_array()?;
         let is_it = |item: &str| item == name || item.strip_prefix(name).is_some_and(|rest| rest.starts_with('('));
         Some(listed.iter().filter_map(Value::as_str).any(is_it))
     };
-    let Some(server) = settings.get("mcpServers").and_then(|servers| servers.get(&asked.server)) else { return Word::Unsaid };
+    let Some(server) = settings.get("mcpServers").and_then(|servers| servers.get(&asked.server)) else {
+        return Permission::Unsaid;
+    };
     let servers = settings.get("mcp").unwrap_or(&Value::Null);
     if lists(server, "excludeTools", &asked.tool) == Some(true) || lists(servers, "excluded", &asked.server) == Some(true) {
-        return Word::Against;
+        return Permission::Against;
     }
     let is_included =
         lists(server, "includeTools", &asked.tool) != Some(false) && lists(servers, "allowed", &asked.server) != Some(false);
     let is_trusted = server.get("trust") == Some(&Value::Bool(true)) && is_included;
     if is_trusted && started(server).is_some_and(|start| asked.start.as_ref() == Some(&start)) {
-        Word::Server
+        Permission::Server
     } else {
-        Word::Unsaid
+        Permission::Unsaid
     }
 }
 
@@ -137,12 +138,12 @@ pub(super) fn started(server: &Value) -> Option<Vec<String>> {
 }
 
 /// The approvals of Codex: `approval_mode` in `[mcp_servers.SERVER.tools.TOOL]`, else `default_tools_approval_mode` in
-/// `[mcp_servers.SERVER]`. Only `approve` lets a tool run unasked whatever it does.
-pub(super) fn approvals(config: &str, asked: &ServerTool) -> Word {
+/// `[mcp_servers.SERVER]`. Only `approve` lets a tool run without asking, whatever it does.
+pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
     let (mut table, mut text) = (Some(Vec::new()), None);
     let (mut of_server, mut of_tool) = (None, None);
     for line in config.lines().map(str::trim) {
-        // What stands in a text of several lines is no setting.
+        // What is in a text of several lines is not a setting.
         if let Some(quotes) = text {
             text = (line.matches(quotes).count() % 2 == 0).then_some(quotes);
             continue;
@@ -162,17 +163,17 @@ pub(super) fn approvals(config: &str, asked: &ServerTool) -> Word {
         let value = value.split('#').next().unwrap_or_default().trim();
         match path {
             ["default_tools_approval_mode"] => of_server = Some(value),
-            ["tools", tool, "approval_mode"] if spelled(tool) == spelled(&asked.tool) => of_tool = Some(value),
+            ["tools", tool, "approval_mode"] if spell(tool) == spell(&asked.tool) => of_tool = Some(value),
             // A table in one line is not read, and may say anything.
-            [] | ["tools", ..] if value.starts_with('{') => return Word::Unsaid,
+            [] | ["tools", ..] if value.starts_with('{') => return Permission::Unsaid,
             _ => {}
         }
     }
     match of_tool.or(of_server).map(|mode| mode.trim_matches(['"', '\''])) {
-        Some("approve") if of_tool.is_some() => Word::Tool,
-        Some("approve") => Word::Server,
-        Some("prompt") => Word::Against,
-        _ => Word::Unsaid,
+        Some("approve") if of_tool.is_some() => Permission::Tool,
+        Some("approve") => Permission::Server,
+        Some("prompt") => Permission::Against,
+        _ => Permission::Unsaid,
     }
 }
 
@@ -241,32 +242,32 @@ mod tests {
     #[test]
     fn claude_code() {
         for (allow, ask, deny, expected) in [
-            (json!(["mcp__github"]), json!([]), json!([]), Word::Server),
-            (json!(["mcp__github__*"]), json!([]), json!([]), Word::Server),
-            (json!(["mcp__github__create_*"]), json!([]), json!([]), Word::Server),
-            (json!(["mcp__github__*_issue"]), json!([]), json!([]), Word::Server),
-            (json!(["Bash", 3, "mcp__github__create_issue"]), json!([]), json!([]), Word::Tool),
+            (json!(["mcp__github"]), json!([]), json!([]), Permission::Server),
+            (json!(["mcp__github__*"]), json!([]), json!([]), Permission::Server),
+            (json!(["mcp__github__create_*"]), json!([]), json!([]), Permission::Server),
+            (json!(["mcp__github__*_issue"]), json!([]), json!([]), Permission::Server),
+            (json!(["Bash", 3, "mcp__github__create_issue"]), json!([]), json!([]), Permission::Tool),
             (
                 json!(["mcp__git", "mcp__github_", "mcp__github__create", "mcp__github__get_*"]),
                 json!([]),
                 json!([]),
-                Word::Unsaid,
+                Permission::Unsaid,
             ),
             // Claude Code skips these.
-            (json!(["mcp__*", "*", "mcp__git*", "mcp__github*"]), json!([]), json!([]), Word::Unsaid),
-            (json!(["mcp__github__create_issue(title:*)"]), json!([]), json!([]), Word::Unsaid),
-            (json!("mcp__github"), json!([]), json!([]), Word::Unsaid),
+            (json!(["mcp__*", "*", "mcp__git*", "mcp__github*"]), json!([]), json!([]), Permission::Unsaid),
+            (json!(["mcp__github__create_issue(title:*)"]), json!([]), json!([]), Permission::Unsaid),
+            (json!("mcp__github"), json!([]), json!([]), Permission::Unsaid),
             // Whoever wants to be asked is asked.
-            (json!(["mcp__github__create_issue"]), json!(["mcp__github"]), json!([]), Word::Against),
-            (json!(["mcp__github__create_issue"]), json!(["mcp__*"]), json!([]), Word::Against),
-            (json!(["mcp__github"]), json!([]), json!(["mcp__github__create_issue(x)"]), Word::Against),
-            (json!(["mcp__github"]), json!([]), json!(["mcp__github__delete_*", "mcp__gitlab"]), Word::Server),
-            (json!(["mcp__github"]), json!([]), json!(["*"]), Word::Against),
+            (json!(["mcp__github__create_issue"]), json!(["mcp__github"]), json!([]), Permission::Against),
+            (json!(["mcp__github__create_issue"]), json!(["mcp__*"]), json!([]), Permission::Against),
+            (json!(["mcp__github"]), json!([]), json!(["mcp__github__create_issue(x)"]), Permission::Against),
+            (json!(["mcp__github"]), json!([]), json!(["mcp__github__delete_*", "mcp__gitlab"]), Permission::Server),
+            (json!(["mcp__github"]), json!([]), json!(["*"]), Permission::Against),
         ] {
             let settings = json!({"permissions": {"allow": allow, "ask": ask, "deny": deny}});
             assert_eq!(rules(&settings, &asked("github", "create_issue")), expected, "{settings}");
         }
-        assert_eq!(rules(&Value::Null, &asked("github", "x")), Word::Unsaid);
+        assert_eq!(rules(&Value::Null, &asked("github", "x")), Permission::Unsaid);
     }
 
     #[test]
@@ -278,26 +279,26 @@ mod tests {
             json!({"mcpServers": {"s": server}})
         };
         for (settings, start, expected) in [
-            (server(json!({})), Some(ours.clone()), Word::Server),
-            (server(json!({"trust": false})), Some(ours.clone()), Word::Unsaid),
-            (server(json!({"trust": "true"})), Some(ours.clone()), Word::Unsaid),
-            (server(json!({"includeTools": ["t", "u"]})), Some(ours.clone()), Word::Server),
-            (server(json!({"includeTools": ["t(x)"]})), Some(ours.clone()), Word::Server),
-            (server(json!({"includeTools": ["u", "tt"]})), Some(ours.clone()), Word::Unsaid),
-            (server(json!({"excludeTools": ["t"]})), Some(ours.clone()), Word::Against),
+            (server(json!({})), Some(ours.clone()), Permission::Server),
+            (server(json!({"trust": false})), Some(ours.clone()), Permission::Unsaid),
+            (server(json!({"trust": "true"})), Some(ours.clone()), Permission::Unsaid),
+            (server(json!({"includeTools": ["t", "u"]})), Some(ours.clone()), Permission::Server),
+            (server(json!({"includeTools": ["t(x)"]})), Some(ours.clone()), Permission::Server),
+            (server(json!({"includeTools": ["u", "tt"]})), Some(ours.clone()), Permission::Unsaid),
+            (server(json!({"excludeTools": ["t"]})), Some(ours.clone()), Permission::Against),
             // A workspace put another server in its place, or nobody says which it is.
-            (server(json!({})), Some(vec!["node".to_owned(), "other.js".to_owned()]), Word::Unsaid),
-            (server(json!({})), None, Word::Unsaid),
+            (server(json!({})), Some(vec!["node".to_owned(), "other.js".to_owned()]), Permission::Unsaid),
+            (server(json!({})), None, Permission::Unsaid),
             (
                 json!({"mcpServers": {"s": {"httpUrl": "https://a", "trust": true}}}),
                 Some(vec!["https://a".to_owned()]),
-                Word::Server,
+                Permission::Server,
             ),
-            (json!({"mcpServers": {"s": {"trust": true}}}), None, Word::Unsaid),
+            (json!({"mcpServers": {"s": {"trust": true}}}), None, Permission::Unsaid),
             (
                 json!({"mcpServers": {"other": {"command": "node", "args": ["server.js"], "trust": true}}}),
                 Some(ours.clone()),
-                Word::Unsaid,
+                Permission::Unsaid,
             ),
         ] {
             let asked = ServerTool { start, ..asked("s", "t") };
@@ -305,42 +306,42 @@ mod tests {
         }
         let mut settings = server(json!({}));
         settings["mcp"] = json!({"excluded": ["s"]});
-        assert_eq!(server_trust(&settings, &ServerTool { start: Some(ours), ..asked("s", "t") }), Word::Against);
+        assert_eq!(server_trust(&settings, &ServerTool { start: Some(ours), ..asked("s", "t") }), Permission::Against);
     }
 
     #[test]
     fn codex() {
         for (config, expected) in [
-            ("[mcp_servers.s]\ncommand = \"x\"\ndefault_tools_approval_mode = \"approve\" # always", Word::Server),
-            ("[mcp_servers.\"s\"]\ndefault_tools_approval_mode = 'approve'", Word::Server),
-            ("[mcp_servers]\ns.default_tools_approval_mode = \"approve\"", Word::Server),
-            ("mcp_servers.s.tools.t.approval_mode = \"approve\"", Word::Tool),
-            ("[mcp_servers.s.tools.t]\napproval_mode = \"approve\"", Word::Tool),
-            ("[mcp_servers.s.tools.\"t\"]\napproval_mode = \"approve\"", Word::Tool),
-            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"prompt\"", Word::Against),
-            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"auto\"", Word::Unsaid),
-            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"writes\"", Word::Unsaid),
+            ("[mcp_servers.s]\ncommand = \"x\"\ndefault_tools_approval_mode = \"approve\" # always", Permission::Server),
+            ("[mcp_servers.\"s\"]\ndefault_tools_approval_mode = 'approve'", Permission::Server),
+            ("[mcp_servers]\ns.default_tools_approval_mode = \"approve\"", Permission::Server),
+            ("mcp_servers.s.tools.t.approval_mode = \"approve\"", Permission::Tool),
+            ("[mcp_servers.s.tools.t]\napproval_mode = \"approve\"", Permission::Tool),
+            ("[mcp_servers.s.tools.\"t\"]\napproval_mode = \"approve\"", Permission::Tool),
+            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"prompt\"", Permission::Against),
+            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"auto\"", Permission::Unsaid),
+            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"writes\"", Permission::Unsaid),
             (
                 "[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\n[mcp_servers.s.tools.t]\napproval_mode = \"prompt\"",
-                Word::Against,
+                Permission::Against,
             ),
             (
                 "[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\ntools = { t = { approval_mode = \"prompt\" } }",
-                Word::Unsaid,
+                Permission::Unsaid,
             ),
-            ("[mcp_servers]\ns = { default_tools_approval_mode = \"approve\" }", Word::Unsaid),
-            ("[mcp_servers.other]\ndefault_tools_approval_mode = \"approve\"", Word::Unsaid),
-            ("[mcp_servers.s.tools.other]\napproval_mode = \"approve\"", Word::Unsaid),
-            ("[other.s]\ndefault_tools_approval_mode = \"approve\"", Word::Unsaid),
-            ("note = \"\"\"\n[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\n\"\"\"", Word::Unsaid),
-            ("# [mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"", Word::Unsaid),
-            ("[mcp_servers.s\ndefault_tools_approval_mode = \"approve\"", Word::Unsaid),
-            ("", Word::Unsaid),
+            ("[mcp_servers]\ns = { default_tools_approval_mode = \"approve\" }", Permission::Unsaid),
+            ("[mcp_servers.other]\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
+            ("[mcp_servers.s.tools.other]\napproval_mode = \"approve\"", Permission::Unsaid),
+            ("[other.s]\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
+            ("note = \"\"\"\n[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\n\"\"\"", Permission::Unsaid),
+            ("# [mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
+            ("[mcp_servers.s\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
+            ("", Permission::Unsaid),
         ] {
             assert_eq!(approvals(config, &asked("s", "t")), expected, "{config}");
         }
         let spaced = "[mcp_servers.\"my server\"]\ndefault_tools_approval_mode = \"approve\"";
-        assert_eq!(approvals(spaced, &asked("my_server", "t")), Word::Server);
+        assert_eq!(approvals(spaced, &asked("my_server", "t")), Permission::Server);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Recognising an agent program by its process: its name, the words of its command line, or the variables that it sets for its
-//! children.
+//! Recognises an agent program by its process: its name, its command line, or the variables that it sets for its children.
 //!
 //! Editors are not among them. A person works in an editor's terminal too, so `code` and `cursor` say nothing about who typed.
 
@@ -63,10 +62,10 @@ fn with_process(name: &str) -> Option<&'static str> {
     known().find(|(_, processes, _)| processes.contains(&name)).map(|(title, ..)| title)
 }
 
-type Known = (&'static str, &'static [&'static str], &'static [&'static str]);
+type KnownProgram = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// Titles, processes and variables of every agent program that is known.
-fn known() -> impl Iterator<Item = Known> {
+fn known() -> impl Iterator<Item = KnownProgram> {
     let wired = PROGRAMS.iter().map(|program| (program.title, program.processes, program.variables));
     wired.chain(UNWIRED.iter().map(|program| (program.title, program.processes, program.variables)))
 }

@@ -1,24 +1,24 @@
 //! Qwen Code 0.24, a fork of Gemini CLI with hooks of Claude Code's kind, by the code of its package.
 //!
-//! To *ask* blocks the call like a denial, but says that somebody was to be asked, so *ask* becomes a denial. It takes no other
+//! To *ask* blocks the call like a denial, but says that someone was to be asked, so *ask* becomes a denial. It takes no other
 //! arguments from a hook. What is told before a tool runs and at the start of a session is not shown to the model.
 
 use serde_json::{Map, Value, json};
 
 use super::Act::{Executes, Inert, Opaque, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, Folder, List, Number, Path, ReadPath, Text};
+use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Path, ReadPath, Text};
 use super::payload::{self, SNAKE};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
-use super::{Dialect, Ending, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout, TrustRule};
+use super::{AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, Tool, Wiring, hook_specific};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["qwen", "qwen-code"],
     title: "Qwen Code",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp__SERVER__TOOL"],
     permissions: None,
-    speech: Some(Speech {
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &["QWEN_PROJECT_DIR"],
         read: |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
@@ -30,12 +30,16 @@ pub(super) static PROGRAM: Program = Program {
         person: Some("systemMessage"),
     }),
     wiring: Some(Wiring {
-        form: Form::Nested,
-        signs: &[Place::Workspace(".qwen"), own("")],
+        form: HooksFormat::Nested,
+        signs: &[SettingsPlace::Workspace(".qwen"), own("")],
         commands: &["qwen"],
         settings: &[
-            Settings { place: Place::Workspace(".qwen/settings.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
-            Settings { place: own("settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+            SettingsSource {
+                place: SettingsPlace::Workspace(".qwen/settings.json"),
+                holds: Holds::Hooks,
+                reach: SettingsReach::StartFolder,
+            },
+            SettingsSource { place: own("settings.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
         ],
         events: &[
             "PreToolUse",
@@ -50,7 +54,7 @@ pub(super) static PROGRAM: Program = Program {
         every: Some(".*"),
         timeout: Timeout::MILLISECONDS,
         switches: &[("/disableAllHooks", true)],
-        trust: Some(Trust::Folders {
+        trust: Some(TrustRule::Folders {
             file: own("trustedFolders.json"),
             variable: "QWEN_CODE_TRUSTED_FOLDERS_PATH",
             setting: "/security/folderTrust/enabled",
@@ -59,44 +63,46 @@ pub(super) static PROGRAM: Program = Program {
         }),
         shell_prefix: None,
         sandboxes: false,
-        servers: Some(Place::Workspace(".qwen/settings.json")),
+        keeps_shell: false,
+        checks_paths: false,
+        servers: Some(SettingsPlace::Workspace(".qwen/settings.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: None },
     }),
     controls: &[
-        Place::Workspace(".qwen/settings.json"),
-        Place::Workspace(".qwen/hooks"),
-        Place::Home(".qwen/settings.json"),
-        Place::Home(".qwen/hooks"),
-        Place::Home(".qwen/trustedFolders.json"),
+        SettingsPlace::Workspace(".qwen/settings.json"),
+        SettingsPlace::Workspace(".qwen/hooks"),
+        SettingsPlace::Home(".qwen/settings.json"),
+        SettingsPlace::Home(".qwen/hooks"),
+        SettingsPlace::Home(".qwen/trustedFolders.json"),
     ],
     processes: &["qwen", "qwen-code"],
     variables: &["QWEN_CODE"],
 };
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("PreToolUse", Moment::BeforeTool),
-    ("PostToolUse", Moment::AfterTool),
-    ("PostToolUseFailure", Moment::AfterTool),
-    ("SessionStart", Moment::SessionStart),
-    ("UserPromptSubmit", Moment::BeforeAgent),
-    ("SubagentStart", Moment::SubagentStart),
-    ("Stop", Moment::AfterAgent),
-    ("SessionEnd", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("PreToolUse", EventKind::BeforeTool),
+    ("PostToolUse", EventKind::AfterTool),
+    ("PostToolUseFailure", EventKind::AfterTool),
+    ("SessionStart", EventKind::SessionStart),
+    ("UserPromptSubmit", EventKind::BeforeAgent),
+    ("SubagentStart", EventKind::SubagentStart),
+    ("Stop", EventKind::AfterAgent),
+    ("SessionEnd", EventKind::SessionEnd),
 ];
 
 /// A path in the folder that Qwen Code keeps for itself.
-const fn own(path: &'static str) -> Place {
-    Place::Own { variable: "QWEN_HOME", folder: ".qwen", path }
+const fn own(path: &'static str) -> SettingsPlace {
+    SettingsPlace::Own { variable: "QWEN_HOME", folder: ".qwen", path }
 }
 
-fn limit(moment: Moment) -> Option<Limit> {
-    let takes = matches!(moment, Moment::AfterTool | Moment::BeforeAgent | Moment::SubagentStart);
+fn limit(moment: EventKind) -> Option<Limit> {
+    let takes = matches!(moment, EventKind::AfterTool | EventKind::BeforeAgent | EventKind::SubagentStart);
     takes.then_some(Limit::Utf16(10_000))
 }
 
-fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
-    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { Ending::Done }
+fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
+    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { CallEnding::Done }
 }
 
 fn canary(root: &str, file: &str) -> Value {

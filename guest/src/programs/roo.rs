@@ -8,21 +8,21 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{CallsServer, Diffs, Inert, Patches, Reads, Shell, Types, Writes};
-use super::Kind::{
+use super::ArgumentMeaning::{
     Command, Flag, Folder, List, Number, Patch, Path, Paths, ReadPath, Server, ServerArguments, ServerTool, Text, Typed,
     WrittenPath,
 };
 use super::payload::{self, Spelling};
-use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool};
+use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool};
 
-pub(super) static PROGRAM: Program = Program {
+pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["roo", "roo-code"],
     title: "Roo Code",
-    dialect: Dialect::Any,
+    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp--SERVER--TOOL"],
     permissions: None,
-    speech: Some(Speech {
+    speech: Some(HookProtocol {
         moments: MOMENTS,
         project_variables: &[],
         read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
@@ -58,28 +58,28 @@ const SPELLING: Spelling = Spelling {
     data: &[],
 };
 
-const MOMENTS: &[(&str, Moment)] = &[
-    ("before_tool", Moment::BeforeTool),
-    ("after_tool", Moment::AfterTool),
-    ("session_start", Moment::SessionStart),
-    ("before_agent", Moment::BeforeAgent),
-    ("after_agent", Moment::AfterAgent),
-    ("session_end", Moment::SessionEnd),
+const MOMENTS: &[(&str, EventKind)] = &[
+    ("before_tool", EventKind::BeforeTool),
+    ("after_tool", EventKind::AfterTool),
+    ("session_start", EventKind::SessionStart),
+    ("before_agent", EventKind::BeforeAgent),
+    ("after_agent", EventKind::AfterAgent),
+    ("session_end", EventKind::SessionEnd),
 ];
 
-fn answer(_: &Event, answer: Answer) -> Option<Value> {
+fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     match answer {
-        Answer::Ask(reason) => Some(json!({"decision": "ask", "reason": reason})),
-        Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"decision": "deny", "reason": reason})),
-        Answer::Allow { args: Some(args), .. } => Some(json!({"params": args})),
-        Answer::Allow { args: None, told } | Answer::Tell(told) => (!told.is_empty()).then(|| json!({"context": told})),
+        HookAnswer::Ask(reason) => Some(json!({"decision": "ask", "reason": reason})),
+        HookAnswer::Deny(reason) | HookAnswer::Stop(reason) => Some(json!({"decision": "deny", "reason": reason})),
+        HookAnswer::Allow { args: Some(args), .. } => Some(json!({"params": args})),
+        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) => (!told.is_empty()).then(|| json!({"context": told})),
     }
 }
 
-fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
+fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match payload.get("error") {
         Some(error) if !error.is_null() => payload::failed(Some(error)),
-        _ => Ending::Done,
+        _ => CallEnding::Done,
     }
 }
 

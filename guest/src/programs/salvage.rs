@@ -1,9 +1,9 @@
-//! What can be told of a payload that is not valid JSON: a program that was cut short still names its event at the beginning.
+//! Reads what it can from a payload that is not valid JSON: a truncated payload still names its event at the beginning.
 
-use super::{Event, Moment, Speech};
+use super::{EventKind, HookProtocol, ProgramEvent};
 
 /// An event out of a payload that cannot be parsed. Where not even its name is certain it counts as a call.
-pub fn salvage(speech: &Speech, payload: &[u8], named: Option<&str>, why: &serde_json::Error) -> Event {
+pub fn recover_event(speech: &HookProtocol, payload: &[u8], named: Option<&str>, why: &serde_json::Error) -> ProgramEvent {
     let text = String::from_utf8_lossy(payload);
     // What is broken elsewhere than at its end may be broken at its beginning too.
     let found = if why.is_eof() { top_texts(&text) } else { Vec::new() };
@@ -12,12 +12,12 @@ pub fn salvage(speech: &Speech, payload: &[u8], named: Option<&str>, why: &serde
     let moment = name.as_deref().map(|name| speech.moment_of(name));
     let (name, moment) = match moment {
         Some(Some((name, moment))) => (name, moment),
-        Some(None) => ("", Moment::Other),
-        None => (speech.name_of(Moment::BeforeTool), Moment::BeforeTool),
+        Some(None) => ("", EventKind::Other),
+        None => (speech.name_of(EventKind::BeforeTool), EventKind::BeforeTool),
     };
     let cwd = find(&["cwd", "directory"]);
-    let fault = if why.is_eof() { "the payload is cut short" } else { "the payload is no JSON" };
-    Event { name, moment: Some(moment), cwd, fault: Some(fault.to_owned()), ..Event::default() }
+    let fault = if why.is_eof() { "the payload is truncated" } else { "the payload is not valid JSON" };
+    ProgramEvent { name, moment: Some(moment), cwd, fault: Some(fault.to_owned()), ..ProgramEvent::default() }
 }
 
 /// The text of a field; none where it is there twice, or written with escapes.

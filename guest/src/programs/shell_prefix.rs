@@ -40,8 +40,8 @@ pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
     }
     let found = given.rsplit_once(BEHIND).and_then(|(before, file)| {
         let quoted = before.split_once(BEFORE)?.1;
-        let command = unquoted(quoted.strip_suffix(" < /dev/null").unwrap_or(quoted))?;
-        Some(ShellCall { command, folder_file: unquoted(file.trim()) })
+        let command = unquote(quoted.strip_suffix(" < /dev/null").unwrap_or(quoted))?;
+        Some(ShellCall { command, folder_file: unquote(file.trim()) })
     });
     match found {
         None if agent.is_none() => None,
@@ -50,8 +50,16 @@ pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
     }
 }
 
+/// What the prefix is given for a command of the Bash tool, as Claude Code 2.1.325 writes it. `quoted` is one word of a shell.
+pub fn given(quoted: &str, folder_file: &str) -> String {
+    format!(
+        "source /dev/null 2>/dev/null || true && {{ \\builtin shopt -u extglob || \\builtin setopt NO_BRACE_CCL; }} >/dev/null 2>&1 || true \
+         && eval {quoted} < /dev/null && pwd -P >| {folder_file}"
+    )
+}
+
 /// One word of a shell without its quotes; none where it is more than that.
-fn unquoted(word: &str) -> Option<String> {
+fn unquote(word: &str) -> Option<String> {
     let mut found = String::new();
     let mut rest = word;
     while let Some(first) = rest.chars().next() {
@@ -95,12 +103,9 @@ fn unquoted(word: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// As Claude Code 2.1.325 gives it.
     fn given(quoted: &str) -> String {
-        format!(
-            "source /home/u/.claude/shell-snapshots/snapshot-bash-1-x.sh 2>/dev/null || true && {{ \\builtin shopt -u extglob || \\builtin setopt NO_BRACE_CCL; }} \
-             >/dev/null 2>&1 || true && eval {quoted} < /dev/null && pwd -P >| /tmp/claude-1267-cwd"
-        )
+        super::given(quoted, "/tmp/claude-1267-cwd")
+            .replace("/dev/null 2", "/home/u/.claude/shell-snapshots/snapshot-bash-1-x.sh 2")
     }
 
     #[test]

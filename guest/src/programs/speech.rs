@@ -1,6 +1,6 @@
-//! How a program speaks to its hooks: the events it tells of, its payloads, and the answers it reads.
+//! The hook protocol of a program: its events, its payloads, and the answers it reads.
 //!
-//! A record of speech translates and decides nothing. It reads the program's JSON into an [`Event`] and writes an [`Answer`] in
+//! A record of speech translates and decides nothing. It reads the program's JSON into an [`ProgramEvent`] and writes an [`HookAnswer`] in
 //! the program's own words, with no field that the program does not know.
 
 use serde_json::Value;
@@ -10,21 +10,21 @@ use super::permissions::ServerTool;
 
 /// A program's hook payloads and answers.
 #[derive(Debug)]
-pub struct Speech {
+pub struct HookProtocol {
     /// The moments that it tells of, under its own names. The first name of a moment is the one that `init` writes.
-    pub moments: &'static [(&'static str, Moment)],
+    pub moments: &'static [(&'static str, EventKind)],
     /// Variables in which it gives the project's folder to its hooks. They do not follow a `cd` of the agent.
     pub project_variables: &'static [&'static str],
     /// Reads a payload. `named` is the event's name where the command line gives one.
-    pub read: fn(payload: Value, named: Option<&str>) -> Event,
+    pub read: fn(payload: Value, named: Option<&str>) -> ProgramEvent,
     /// What it is told; none where it wants to read nothing.
-    pub answer: fn(&Event, Answer) -> Option<Value>,
+    pub answer: fn(&ProgramEvent, HookAnswer) -> Option<Value>,
     /// How much the model can be told at a moment; none where it cannot be told anything.
-    pub limit: fn(Moment) -> Option<Limit>,
-    /// Whether somebody is asked when the answer is *ask*.
-    pub asks: fn(&Event) -> bool,
+    pub limit: fn(EventKind) -> Option<Limit>,
+    /// Whether the program asks a person when the answer is *ask*.
+    pub asks: fn(&ProgramEvent) -> bool,
     /// Whether a call's arguments can be rewritten without letting anything run that would not run otherwise.
-    pub rewrites: fn(&Event) -> bool,
+    pub rewrites: fn(&ProgramEvent) -> bool,
     /// What it reads where there is nothing to say.
     pub silence: &'static str,
     /// The field of an answer that is shown to the person and not to the model, at the beginning of a session; none where there is no
@@ -32,34 +32,34 @@ pub struct Speech {
     pub person: Option<&'static str>,
 }
 
-impl Speech {
+impl HookProtocol {
     /// What the program calls a moment; empty where it does not tell of it.
-    pub fn name_of(&self, moment: Moment) -> &'static str {
+    pub fn name_of(&self, moment: EventKind) -> &'static str {
         self.moments.iter().find(|(_, known)| *known == moment).map_or("", |(name, _)| name)
     }
 
     /// The moment of an event's name. Programs that run another program's hooks do not always spell it as that one does.
-    pub fn moment_of(&self, name: &str) -> Option<(&'static str, Moment)> {
+    pub fn moment_of(&self, name: &str) -> Option<(&'static str, EventKind)> {
         find_moment(self.moments, name)
     }
 }
 
 /// The moment of an event's name: spelled exactly, else without case.
-pub(super) fn find_moment(moments: &'static [(&'static str, Moment)], name: &str) -> Option<(&'static str, Moment)> {
+pub(super) fn find_moment(moments: &'static [(&'static str, EventKind)], name: &str) -> Option<(&'static str, EventKind)> {
     let exact = moments.iter().find(|(known, _)| *known == name);
     exact.or_else(|| moments.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))).copied()
 }
 
-/// When a program speaks.
+/// The kinds of events that programs report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Moment {
+pub enum EventKind {
     /// A session begins, or goes on.
     SessionStart,
     /// A person has said something, and the agent is about to work on it.
     BeforeAgent,
     /// A sub-agent begins.
     SubagentStart,
-    /// The prompt is being put together.
+    /// The prompt is being built.
     Prompt,
     /// The model is about to be asked.
     BeforeModel,
@@ -81,13 +81,13 @@ pub enum Moment {
     Other,
 }
 
-/// What a program says.
+/// An event that a program reports.
 #[derive(Debug, Default)]
-pub struct Event {
+pub struct ProgramEvent {
     /// The program's own name for it, as the program spells it.
     pub name: &'static str,
     /// When it is said; none where the event is not known.
-    pub moment: Option<Moment>,
+    pub moment: Option<EventKind>,
     /// The session's id.
     pub session: String,
     /// The sub-agent within the session.
@@ -99,8 +99,8 @@ pub struct Event {
     /// The folders that are open in the program.
     pub roots: Vec<String>,
     /// The tool call that it is about.
-    pub call: Option<Call>,
-    /// Somebody told the program to ask nobody.
+    pub call: Option<ReportedCall>,
+    /// Someone told the program to ask nobody.
     pub asks_nobody: bool,
     /// What the person said.
     pub prompt: Option<String>,
@@ -124,16 +124,16 @@ pub struct Event {
     pub fault: Option<String>,
 }
 
-impl Event {
+impl ProgramEvent {
     /// When it is said.
-    pub fn moment(&self) -> Moment {
-        self.moment.unwrap_or(Moment::Other)
+    pub fn moment(&self) -> EventKind {
+        self.moment.unwrap_or(EventKind::Other)
     }
 }
 
 /// A tool call.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct ReportedCall {
     /// The program's id for it, or one made from the call itself.
     pub id: String,
     /// Another id under which the program may have told of it before it ran.
@@ -145,14 +145,14 @@ pub struct Call {
     /// What the tool is given.
     pub args: Value,
     /// How it ended, where it has.
-    pub ending: Ending,
+    pub ending: CallEnding,
     /// What the tool said, in the program's own form, where the program passes it on.
     pub result: Option<Value>,
 }
 
 /// How a tool call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum CallEnding {
     /// The tool ran, or has not run yet.
     Done,
     /// The tool failed, in its own words.
@@ -161,9 +161,9 @@ pub enum Ending {
     Refused(String),
 }
 
-/// What a program is told.
+/// An answer to a program.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum HookAnswer {
     /// The call may run.
     Allow {
         /// Other arguments, where there are some.

@@ -1,6 +1,6 @@
-//! Which tools a name may mean, by the records of all programs.
+//! Finds the tools that a name may mean, in the records of all programs.
 
-use super::{Act, Dialect, PROGRAMS, Program, Tool, own_tools};
+use super::{Act, AgentProgram, PROGRAMS, PatchDialect, Tool, own_tools};
 
 /// The tools that a call may mean: the program's own, spelled exactly, else without case; where the program is not known or
 /// has no such tool, those of every program. None means that no record knows the name.
@@ -8,7 +8,7 @@ pub fn tools(host: Option<&str>, name: &str) -> Vec<&'static Tool> {
     if let Some(own) = own_tools::record(name) {
         return vec![own];
     }
-    let own: Vec<&Program> = PROGRAMS.iter().copied().filter(|program| host.is_some_and(|host| program.is(host))).collect();
+    let own: Vec<&AgentProgram> = PROGRAMS.iter().copied().filter(|program| host.is_some_and(|host| program.is(host))).collect();
     let exact = |known: &str| known == name;
     let loosely = |known: &str| known.eq_ignore_ascii_case(name);
     let mut found = named(&own, exact);
@@ -21,7 +21,7 @@ pub fn tools(host: Option<&str>, name: &str) -> Vec<&'static Tool> {
     found
 }
 
-fn named(programs: &[&'static Program], fits: impl Fn(&str) -> bool) -> Vec<&'static Tool> {
+fn named(programs: &[&'static AgentProgram], fits: impl Fn(&str) -> bool) -> Vec<&'static Tool> {
     let mut found: Vec<&Tool> = Vec::new();
     for tool in programs.iter().flat_map(|program| program.tools) {
         let same = |other: &&Tool| (other.act, other.args) == (tool.act, tool.args);
@@ -40,14 +40,14 @@ pub fn act(host: Option<&str>, name: &str) -> Option<Act> {
 }
 
 /// Whose parser reads a program's patches.
-pub fn dialect(host: Option<&str>) -> Dialect {
+pub fn dialect(host: Option<&str>) -> PatchDialect {
     let known = PROGRAMS.iter().find(|program| host.is_some_and(|host| program.is(host)));
-    known.map_or(Dialect::Any, |program| program.dialect)
+    known.map_or(PatchDialect::Any, |program| program.dialect)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Kind;
+    use super::super::ArgumentMeaning;
     use super::*;
 
     #[test]
@@ -83,14 +83,16 @@ mod tests {
     fn records_are_whole() {
         for program in PROGRAMS {
             for tool in program.tools {
-                let has = |kinds: &[Kind]| tool.args.iter().any(|(_, kind)| kinds.contains(kind));
+                let has = |kinds: &[ArgumentMeaning]| tool.args.iter().any(|(_, kind)| kinds.contains(kind));
                 let whole = match tool.act {
-                    Act::Writes | Act::Deletes | Act::MakesFolders => has(&[Kind::Path, Kind::Paths, Kind::WrittenPath]),
-                    Act::Shell | Act::PowerShell => has(&[Kind::Command, Kind::Words]),
-                    Act::Patches | Act::Diffs => has(&[Kind::Patch]),
-                    Act::Types => has(&[Kind::Typed]),
-                    Act::Edits => has(&[Kind::Function]) && has(&[Kind::Path]),
-                    Act::CallsServer => has(&[Kind::ServerTool]) && has(&[Kind::ServerArguments]),
+                    Act::Writes | Act::Deletes | Act::MakesFolders => {
+                        has(&[ArgumentMeaning::Path, ArgumentMeaning::Paths, ArgumentMeaning::WrittenPath])
+                    }
+                    Act::Shell | Act::PowerShell => has(&[ArgumentMeaning::Command, ArgumentMeaning::Words]),
+                    Act::Patches | Act::Diffs => has(&[ArgumentMeaning::Patch]),
+                    Act::Types => has(&[ArgumentMeaning::Typed]),
+                    Act::Edits => has(&[ArgumentMeaning::Function]) && has(&[ArgumentMeaning::Path]),
+                    Act::CallsServer => has(&[ArgumentMeaning::ServerTool]) && has(&[ArgumentMeaning::ServerArguments]),
                     Act::Reads | Act::Inert | Act::Executes | Act::Opaque => true,
                 };
                 assert!(whole, "{:?} of {:?}", tool.names, program.names);

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::wiring::{Canary, Form};
+use super::wiring::{Canary, HooksFormat};
 use super::*;
 
 /// The cases of a program: their names, and their lines.
-fn cases(program: &Program) -> Vec<(String, Vec<Value>)> {
+fn cases(program: &AgentProgram) -> Vec<(String, Vec<Value>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/hosts").join(program.name());
     let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
     files.sort();
@@ -19,12 +19,12 @@ fn cases(program: &Program) -> Vec<(String, Vec<Value>)> {
 }
 
 /// The event of a line, as the program given on the line reads it.
-fn event(speech: &Speech, line: &Value) -> Option<Event> {
+fn event(speech: &HookProtocol, line: &Value) -> Option<ProgramEvent> {
     let named = line.get("event").and_then(Value::as_str);
     if let Some(raw) = line.get("raw").and_then(Value::as_str) {
         return Some(match serde_json::from_str::<Value>(raw) {
             Ok(payload) => (speech.read)(payload, named),
-            Err(why) => salvage(speech, raw.as_bytes(), named, &why),
+            Err(why) => recover_event(speech, raw.as_bytes(), named, &why),
         });
     }
     Some((speech.read)(line.get("payload")?.clone(), named))
@@ -44,8 +44,8 @@ fn leaves(value: &Value, texts: &mut Vec<String>, objects: &mut Vec<Value>) {
 }
 
 /// An answer without what is added for the person when a session begins.
-fn without_word_to_person(speech: &Speech, event: &Event, answer: &str) -> String {
-    let Some(field) = speech.person.filter(|_| event.moment() == Moment::SessionStart) else { return answer.to_owned() };
+fn without_word_to_person(speech: &HookProtocol, event: &ProgramEvent, answer: &str) -> String {
+    let Some(field) = speech.person.filter(|_| event.moment() == EventKind::SessionStart) else { return answer.to_owned() };
     let Ok(Value::Object(mut fields)) = serde_json::from_str(answer) else { return answer.to_owned() };
     match fields.shift_remove(field) {
         None => answer.to_owned(),
@@ -66,7 +66,7 @@ fn answers_are_in_the_programs_own_words() {
                 let Some(mut event) = event(speech, &line) else { continue };
                 // What cannot be understood counts as a call.
                 if event.fault.is_some() && event.moment.is_none() {
-                    (event.name, event.moment) = (speech.name_of(Moment::BeforeTool), Some(Moment::BeforeTool));
+                    (event.name, event.moment) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
                 }
                 let expected = line["answer"].as_str().unwrap().trim_end_matches('\n');
                 let expected = without_word_to_person(speech, &event, expected);
@@ -80,13 +80,17 @@ fn answers_are_in_the_programs_own_words() {
                 let codes: Vec<String> =
                     texts.iter().flat_map(|one| texts.iter().map(move |other| format!("{one} ({other})"))).collect();
                 texts.extend(codes);
-                let mut possible: Vec<Answer> = Vec::new();
+                let mut possible: Vec<HookAnswer> = Vec::new();
                 for text in &texts {
-                    possible.extend([Answer::Ask(text.clone()), Answer::Deny(text.clone()), Answer::Stop(text.clone())]);
-                    possible.extend([Answer::Tell(text.clone()), Answer::Allow { args: None, told: text.clone() }]);
+                    possible.extend([
+                        HookAnswer::Ask(text.clone()),
+                        HookAnswer::Deny(text.clone()),
+                        HookAnswer::Stop(text.clone()),
+                    ]);
+                    possible.extend([HookAnswer::Tell(text.clone()), HookAnswer::Allow { args: None, told: text.clone() }]);
                 }
-                possible.extend(objects.into_iter().map(|args| Answer::Allow { args: Some(args), told: String::new() }));
-                let given = |answer: Answer| (speech.answer)(&event, answer).map(|said| said.to_string());
+                possible.extend(objects.into_iter().map(|args| HookAnswer::Allow { args: Some(args), told: String::new() }));
+                let given = |answer: HookAnswer| (speech.answer)(&event, answer).map(|said| said.to_string());
                 assert!(possible.into_iter().any(|answer| given(answer).as_deref() == Some(&*expected)), "{file}: {expected}");
                 count += 1;
             }
@@ -186,9 +190,9 @@ fn payloads_carry_what_hooks_are_given() {
         if let Some(call) = event.call {
             found.extend(call.result.map(|result| ("result".to_owned(), result)));
             match call.ending {
-                Ending::Done => {}
-                Ending::Failed(error) => drop(found.insert("error".to_owned(), error.into())),
-                Ending::Refused(_) => drop(found.insert("refused".to_owned(), true.into())),
+                CallEnding::Done => {}
+                CallEnding::Failed(error) => drop(found.insert("error".to_owned(), error.into())),
+                CallEnding::Refused(_) => drop(found.insert("refused".to_owned(), true.into())),
             }
         }
         assert_eq!(Value::Object(found), expected, "{program} {payload}");
@@ -201,17 +205,28 @@ fn canaries_are_calls_of_tools_that_change_something() {
     for program in PROGRAMS {
         let Some(wiring) = &program.wiring else { continue };
         let speech = program.speech.as_ref().unwrap();
-        let Canary::Command { payload, denial: (pointer, word) } = wiring.canary else {
-            assert!(matches!(wiring.form, Form::Plugin(_)), "{}", program.title);
+        let Canary::Command { payload, denial: (pointer, word), shell } = wiring.canary else {
+            assert!(matches!(wiring.form, HooksFormat::Plugin(_)), "{}", program.title);
             continue;
         };
         let named = wiring.events.first().copied();
         let event = (speech.read)(payload("/w", "/w/canary.txt"), named);
-        assert_eq!((event.fault.as_deref(), event.moment()), (None, Moment::BeforeTool), "{}", program.title);
+        assert_eq!((event.fault.as_deref(), event.moment()), (None, EventKind::BeforeTool), "{}", program.title);
         let tool = event.call.as_ref().unwrap().tool.clone();
         assert!(program.changing_tools().any(|known| known == tool), "{tool} of {}", program.title);
-        let answer = (speech.answer)(&event, Answer::Deny("no".to_owned())).unwrap();
+        let answer = (speech.answer)(&event, HookAnswer::Deny("no".to_owned())).unwrap();
         assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some(word), "{}", program.title);
+        let Some(shell) = shell else { continue };
+        let event = (speech.read)((shell.payload)("/w", "ls"), named);
+        let call = event.call.as_ref().unwrap();
+        assert!(program.tools.iter().any(|tool| tool.act == Act::Shell && tool.names.contains(&call.tool.as_str())), "{call:?}");
+        assert_eq!(shell.rewritten.is_some(), (speech.rewrites)(&event), "{}", program.title);
+        assert_eq!(shell.rewritten.is_none(), wiring.shell_prefix.is_some(), "{}", program.title);
+        if let Some(pointer) = shell.rewritten {
+            let answer = HookAnswer::Allow { args: Some(call.args.clone()), told: String::new() };
+            let answer = (speech.answer)(&event, answer).unwrap();
+            assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some("ls"), "{}", program.title);
+        }
     }
 }
 
@@ -222,7 +237,7 @@ fn entries_are_found_again() {
         for event in wiring.events {
             assert!(program.speech.as_ref().unwrap().moment_of(event).is_some(), "{event} of {}", program.title);
             let entry = program.hook_entry("/opt/tollgate", event);
-            assert_eq!(program.is_our_entry(&entry), !matches!(wiring.form, Form::Plugin(_)), "{entry}");
+            assert_eq!(program.is_our_entry(&entry), !matches!(wiring.form, HooksFormat::Plugin(_)), "{entry}");
         }
         assert!(!program.is_our_command("tollgate hook somebody") && !program.is_our_command("make hook"));
         assert!(!program.is_our_command(&format!("tollgate hook {}-other", program.name())));
@@ -241,7 +256,7 @@ fn names_mean_one_program() {
     for program in PROGRAMS {
         assert!(program.names.iter().all(|name| std::ptr::eq(named(&name.to_uppercase()).unwrap(), *program)));
         let others = PROGRAMS.iter().filter(|other| !std::ptr::eq(**other, *program));
-        let shared = |list: fn(&Program) -> &'static [&'static str]| {
+        let shared = |list: fn(&AgentProgram) -> &'static [&'static str]| {
             others.clone().flat_map(|other| list(other)).find(|name| list(program).contains(name))
         };
         assert_eq!(shared(|program| program.processes), None, "{}", program.title);
@@ -258,19 +273,20 @@ fn settings_are_controls() {
         |path: &str, control: &str| path.strip_prefix(control).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     for program in PROGRAMS {
         let Some(wiring) = &program.wiring else { continue };
-        let trust = wiring.trust.map(wiring::Trust::file);
+        let trust = wiring.trust.map(wiring::TrustRule::file);
         for place in wiring.settings.iter().map(|settings| settings.place).chain(trust) {
-            let known = |control: &Place| match (place, *control) {
-                (Place::Workspace(path), Place::Workspace(control)) | (Place::Home(path), Place::Home(control)) => {
-                    is_in(path, control)
+            let known = |control: &SettingsPlace| match (place, *control) {
+                (SettingsPlace::Workspace(path), SettingsPlace::Workspace(control))
+                | (SettingsPlace::Home(path), SettingsPlace::Home(control)) => is_in(path, control),
+                (SettingsPlace::Own { folder, path, .. }, SettingsPlace::Home(control)) => {
+                    is_in(&format!("{folder}/{path}"), control)
                 }
-                (Place::Own { folder, path, .. }, Place::Home(control)) => is_in(&format!("{folder}/{path}"), control),
                 _ => false,
             };
             assert!(program.controls.iter().any(known), "{place:?} of {}", program.title);
         }
         for control in program.controls {
-            if let Place::Workspace(path) = control {
+            if let SettingsPlace::Workspace(path) = control {
                 assert_eq!(*path, path.to_lowercase(), "{}", program.title);
             }
         }

@@ -1,4 +1,4 @@
-//! The form in which a program's tools are written down: the names of a tool, what it does, and what each argument means.
+//! The record of a program's tool: its names, what it does, and what each argument means.
 
 /// One tool, or several that take the same arguments.
 #[derive(Debug, PartialEq, Eq)]
@@ -8,17 +8,17 @@ pub struct Tool {
     /// What the tool does.
     pub act: Act,
     /// Its arguments, spelled exactly as the program does.
-    pub args: &'static [(&'static str, Kind)],
+    pub args: &'static [(&'static str, ArgumentMeaning)],
 }
 
 impl Tool {
     /// What an argument means to this tool; nothing where it has no such argument.
-    pub fn kind(&self, argument: &str) -> Option<Kind> {
+    pub fn kind(&self, argument: &str) -> Option<ArgumentMeaning> {
         self.args.iter().find(|(name, _)| *name == argument).map(|(_, kind)| *kind)
     }
 
     /// The arguments of one kind, in the record's order.
-    pub fn arguments(&self, kind: Kind) -> impl Iterator<Item = &'static str> {
+    pub fn arguments(&self, kind: ArgumentMeaning) -> impl Iterator<Item = &'static str> {
         self.args.iter().filter(move |(_, other)| *other == kind).map(|(name, _)| *name)
     }
 }
@@ -65,7 +65,7 @@ impl Act {
 
 /// What an argument means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ArgumentMeaning {
     /// A path, to which the tool does what it does.
     Path,
     /// A list of such paths, or of objects that hold them.
@@ -106,7 +106,7 @@ pub enum Kind {
 
 /// Whose parser reads a patch of the form `*** Begin Patch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
+pub enum PatchDialect {
     /// Anybody's: what either of the others would see.
     Any,
     /// Codex's: headers may be indented, one blank stands before the path and any more belong to it.

@@ -1,4 +1,4 @@
-//! Whether a program would run its hooks: what it asks a person for first, read from where it keeps the answers.
+//! Whether a program would run its hooks: what a person has to trust first, read from where the program stores it.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -12,7 +12,7 @@ pub enum TrustState {
     Undecided,
     /// It was trusted, and has changed since, so it does not run.
     Changed,
-    /// Somebody decided that it does not run.
+    /// Someone decided that it does not run.
     Refused,
 }
 
@@ -54,11 +54,11 @@ pub fn hook_trust(config: &str, key: &str, hash: Option<&str>) -> TrustState {
         if let Some(header) = line.strip_prefix('[') {
             let name = header.strip_suffix(']').unwrap_or(header).trim();
             let quoted = name.strip_prefix("hooks.state.").map(str::trim);
-            is_ours = quoted.and_then(unquoted).as_deref() == Some(key);
+            is_ours = quoted.and_then(unquote).as_deref() == Some(key);
         } else if let Some((name, value)) = line.split_once('=').filter(|_| is_ours) {
             let value = value.split(" #").next().unwrap_or_default().trim();
             match name.trim() {
-                "trusted_hash" => trusted = unquoted(value),
+                "trusted_hash" => trusted = unquote(value),
                 "enabled" => enabled = Some(value == "true"),
                 _ => {}
             }
@@ -117,7 +117,7 @@ fn snake(event: &str) -> String {
 }
 
 /// The text of a quoted TOML key or value; none where it is written in another way.
-fn unquoted(text: &str) -> Option<String> {
+fn unquote(text: &str) -> Option<String> {
     if let Some(literal) = text.strip_prefix('\'') {
         return literal.strip_suffix('\'').map(str::to_owned);
     }

@@ -1,23 +1,23 @@
-//! How a program is wired to the gate: where its settings stand, what goes into them, and what proves that it works.
+//! How a program is wired to the gate: where its settings are, what goes into them, and what proves that it works.
 //!
-//! `tollgate init` writes what stands here and `tollgate doctor` examines it. Paths are data: whoever reads and writes the
+//! `tollgate init` writes what is here and `tollgate doctor` examines it. Paths are data: whoever reads and writes the
 //! files decides where the workspace and the home folder are.
 
 use serde_json::{Value, json};
 
-use super::{Moment, Program};
+use super::{AgentProgram, EventKind};
 
 /// A program's wiring.
 #[derive(Debug)]
 pub struct Wiring {
     /// How it writes its hooks down.
-    pub form: Form,
+    pub form: HooksFormat,
     /// Files and folders that show that it is in use.
-    pub signs: &'static [Place],
+    pub signs: &'static [SettingsPlace],
     /// Commands on the search path that show the same.
     pub commands: &'static [&'static str],
     /// Where its hooks may stand. The first is what `init` writes; the first that reaches everywhere, what it may write instead.
-    pub settings: &'static [Settings],
+    pub settings: &'static [SettingsSource],
     /// Its events that are written down; the first is the one before a tool.
     pub events: &'static [&'static str],
     /// The matcher that means every tool; none where tools need no matcher.
@@ -27,15 +27,19 @@ pub struct Wiring {
     /// Settings that switch its hooks off: where they stand in the settings file, and the value that does.
     pub switches: &'static [(&'static str, bool)],
     /// What else it asks for before it runs a hook.
-    pub trust: Option<Trust>,
+    pub trust: Option<TrustRule>,
     /// How it is told of a program to which it gives every shell command, as one word. `init` names the native `tollgate`, which then
     /// runs the commands confined.
     pub shell_prefix: Option<ShellPrefix>,
     /// Whether it runs commands in a sandbox of its own, in which the gate's state is closed: then nobody can tell that a command ran
     /// confined.
     pub sandboxes: bool,
+    /// Whether its shell goes on after a call, so that the next command finds the folder and the variables that this one set.
+    pub keeps_shell: bool,
+    /// Whether it asks a person about every path in a command that lies outside of the workspace.
+    pub checks_paths: bool,
     /// Where its MCP servers are listed.
-    pub servers: Option<Place>,
+    pub servers: Option<SettingsPlace>,
     /// What a person has to do besides.
     pub note: Option<&'static str>,
     /// A call that must be denied, to prove that it is.
@@ -48,12 +52,12 @@ pub struct ShellPrefix {
     /// The variable in `env` of its settings.
     pub variable: &'static str,
     /// Its settings in a workspace that a team does not share.
-    pub file: Place,
+    pub file: SettingsPlace,
 }
 
 /// How a program writes its hooks down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum HooksFormat {
     /// `hooks.EVENT[] = {matcher, hooks: [{type, command, timeout}]}`
     Nested,
     /// `hooks.EVENT[] = {command, timeout}`
@@ -64,9 +68,9 @@ pub enum Form {
     Plugin(&'static str),
 }
 
-/// Where a file or a folder stands.
+/// Where a file or a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SettingsPlace {
     /// Counted from the workspace's root.
     Workspace(&'static str),
     /// Counted from the user's home folder.
@@ -84,16 +88,16 @@ pub enum Place {
 
 /// Where a program looks for hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct SettingsSource {
     /// The file or the folder.
-    pub place: Place,
+    pub place: SettingsPlace,
     /// What is found there.
     pub holds: Holds,
     /// From where it counts.
-    pub reach: Reach,
+    pub reach: SettingsReach,
 }
 
-/// What a place of settings holds.
+/// What a settings source contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     /// A file with hooks.
@@ -108,9 +112,9 @@ pub enum Holds {
     PluginList,
 }
 
-/// For which folders settings count in which the program is started.
+/// In which start folders settings apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum SettingsReach {
     /// For that folder only: started further down, the program does not read them.
     StartFolder,
     /// For the whole project.
@@ -122,12 +126,12 @@ pub enum Reach {
 /// How long a program waits for a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout {
-    /// What is asked for. Looking things up may take five seconds, a check as long.
+    /// The request. Looking things up may take five seconds, a check as long.
     pub seconds: u64,
     /// Whether the program counts milliseconds.
     pub milliseconds: bool,
     /// Moments for which the program gives less.
-    pub shorter: &'static [(Moment, u64)],
+    pub shorter: &'static [(EventKind, u64)],
 }
 
 impl Timeout {
@@ -138,13 +142,13 @@ impl Timeout {
     pub const MILLISECONDS: Self = Self { milliseconds: true, ..Self::SECONDS };
 
     /// What is written down for a moment, in the program's own unit.
-    pub fn at(&self, moment: Moment) -> u64 {
+    pub fn at(&self, moment: EventKind) -> u64 {
         let shorter = self.shorter.iter().find(|(known, _)| *known == moment);
         let seconds = shorter.map_or(self.seconds, |(_, seconds)| *seconds);
         if self.milliseconds { seconds.saturating_mul(1_000) } else { seconds }
     }
 
-    /// Whether a timeout that is written down is too short for any answer, because somebody mistook the unit.
+    /// Whether a timeout that is written down is too short for any answer, because the unit was mistaken.
     pub fn is_mistaken(&self, written: u64) -> bool {
         self.milliseconds && written < 1_000
     }
@@ -152,18 +156,18 @@ impl Timeout {
 
 /// What a program asks for before it runs a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trust {
-    /// A person trusts each hook; its digest then stands in a TOML file, see [`hook_trust`](super::trust::hook_trust).
+pub enum TrustRule {
+    /// A person trusts each hook; its digest is then in a TOML file, see [`hook_trust`](super::trust::hook_trust).
     Hooks {
         /// The TOML file.
-        file: Place,
+        file: SettingsPlace,
         /// What a person does to trust a hook.
         remedy: &'static str,
     },
     /// A person trusts the folder; see [`folder_trust`](super::trust::folder_trust).
     Folders {
         /// The file that lists the folders.
-        file: Place,
+        file: SettingsPlace,
         /// The variable that names another file.
         variable: &'static str,
         /// Where the settings say whether trust is asked for.
@@ -177,15 +181,15 @@ pub enum Trust {
     /// for only where the program itself is installed, and not just an editor that reads its hooks.
     FolderList {
         /// The JSON file.
-        file: Place,
+        file: SettingsPlace,
         /// What a person does to trust a folder.
         remedy: &'static str,
     },
 }
 
-impl Trust {
+impl TrustRule {
     /// The file in which the program keeps whom it trusts.
-    pub fn file(self) -> Place {
+    pub fn file(self) -> SettingsPlace {
         match self {
             Self::Hooks { file, .. } | Self::Folders { file, .. } | Self::FolderList { file, .. } => file,
         }
@@ -207,37 +211,51 @@ pub enum Canary {
     Command {
         /// The words for: I am about to write a file. Given the workspace's root and the file.
         payload: fn(root: &str, file: &str) -> Value,
-        /// Where a denial stands in the answer, and how it reads.
+        /// Where a denial is in the answer, and how it reads.
         denial: (&'static str, &'static str),
+        /// A shell command that must run confined; none where the program takes no other command than the model's.
+        shell: Option<ShellCanary>,
     },
     /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed`, `failing` or, where the
     /// plugin is not installed yet, `absent`. Its arguments are the plugin as the program names it, the folder that relative
-    /// paths count from, and the workspace's root.
+    /// paths count from, and the workspace's root. With a shell command as one more argument it prints the arguments of the tool as JSON,
+    /// as the program would run it.
     Script(&'static str),
 }
 
-impl Program {
+/// A shell command that must run confined, sent the way the program would send it.
+#[derive(Debug, Clone, Copy)]
+pub struct ShellCanary {
+    /// The words for: I am about to run this command. Given the workspace's root and the command.
+    pub payload: fn(root: &str, command: &str) -> Value,
+    /// Where the answer has the command that is run instead; none where the program gives every command to another program
+    /// ([`ShellPrefix`]).
+    pub rewritten: Option<&'static str>,
+}
+
+impl AgentProgram {
     /// What goes into the list of an event; null for programs without a list of hooks.
     pub fn hook_entry(&self, command: &str, event: &str) -> Value {
         let Some(wiring) = &self.wiring else { return Value::Null };
-        let moment = self.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(Moment::Other, |(_, moment)| moment);
+        let moment =
+            self.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(EventKind::Other, |(_, moment)| moment);
         let command = format!("{command} hook {}", self.name());
         let timeout = wiring.timeout.at(moment);
         match wiring.form {
-            Form::Nested => {
+            HooksFormat::Nested => {
                 let hook = json!({"type": "command", "command": command, "timeout": timeout});
-                let of_tools = matches!(moment, Moment::BeforeTool | Moment::AfterTool);
+                let of_tools = matches!(moment, EventKind::BeforeTool | EventKind::AfterTool);
                 match wiring.every.filter(|_| of_tools) {
                     Some(every) => json!({"matcher": every, "hooks": [hook]}),
                     None => json!({"hooks": [hook]}),
                 }
             }
-            Form::Flat => json!({"command": command, "timeout": timeout}),
-            Form::Shells => {
+            HooksFormat::Flat => json!({"command": command, "timeout": timeout}),
+            HooksFormat::Shells => {
                 let command = format!("{command} --event {event}");
                 json!({"type": "command", "bash": command, "powershell": command, "timeoutSec": timeout})
             }
-            Form::Plugin(_) => Value::Null,
+            HooksFormat::Plugin(_) => Value::Null,
         }
     }
 
@@ -245,13 +263,13 @@ impl Program {
     pub fn hook_commands<'a>(&self, entry: &'a Value) -> Vec<&'a str> {
         let text = |entry: &'a Value, name: &str| entry.get(name).and_then(Value::as_str);
         match self.wiring.as_ref().map(|wiring| wiring.form) {
-            Some(Form::Nested) => {
+            Some(HooksFormat::Nested) => {
                 let hooks = entry.get("hooks").and_then(Value::as_array);
                 hooks.into_iter().flatten().filter_map(|hook| text(hook, "command")).collect()
             }
-            Some(Form::Flat) => text(entry, "command").into_iter().collect(),
-            Some(Form::Shells) => ["bash", "powershell"].into_iter().filter_map(|name| text(entry, name)).collect(),
-            Some(Form::Plugin(_)) | None => Vec::new(),
+            Some(HooksFormat::Flat) => text(entry, "command").into_iter().collect(),
+            Some(HooksFormat::Shells) => ["bash", "powershell"].into_iter().filter_map(|name| text(entry, name)).collect(),
+            Some(HooksFormat::Plugin(_)) | None => Vec::new(),
         }
     }
 
@@ -273,7 +291,7 @@ impl Program {
     /// Whether a plugin's file is Tollgate's, by its name or by the module that it takes from the package.
     pub fn is_our_plugin_file(&self, path: &str, text: &str) -> bool {
         let module = match self.wiring.as_ref().map(|wiring| wiring.form) {
-            Some(Form::Plugin(plugin)) => plugin.split('\'').nth(1).unwrap_or_default(),
+            Some(HooksFormat::Plugin(plugin)) => plugin.split('\'').nth(1).unwrap_or_default(),
             _ => return false,
         };
         let last = path.rsplit(['/', '\\']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Small questions about bytes.
+//! Byte predicates.
 
 /// Everything from `at` on.
 pub(super) fn from(bytes: &[u8], at: usize) -> &[u8] {

@@ -1,4 +1,4 @@
-//! Secrets that are known by what stands before them.
+//! Secrets recognised by the label before them.
 
 use std::ops::Range;
 
@@ -44,7 +44,7 @@ fn is_scheme(word: &[u8]) -> bool {
 }
 
 /// The secret that the word at the start of `rest` announces. `in_prose` says that another word stands before it.
-pub(super) fn announced(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
+pub(super) fn announced_secret(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
     let length = count(rest, is_name);
     let word = rest.get(..length)?;
     if is_scheme(word) { after_scheme(rest, length) } else { after_label(rest, word, in_prose) }
@@ -52,7 +52,7 @@ pub(super) fn announced(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
 
 fn after_scheme(rest: &[u8], length: usize) -> Option<Range<usize>> {
     let start = length + count(from(rest, length), is_blank);
-    // Told at once, because the word may stand in the text many times.
+    // Told at once, because the word may be in the text many times.
     if start == length {
         return None;
     }

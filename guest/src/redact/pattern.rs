@@ -1,4 +1,4 @@
-//! Patterns of secrets that people configure: read when the settings are, built when there is text to search.
+//! Secret patterns that people configure: parsed with the settings, compiled when there is text to search.
 //!
 //! The syntax is that of the `regex` crate: no look-around and no references back to a group, because those take more than linear
 //! time. `\d`, `\s`, `\w` and `\b` know ASCII alone: a letter such as `ä` before a key does not hide the edge of the key.
@@ -65,6 +65,13 @@ impl Pattern {
     /// How large it is once it is built, in states of an automaton.
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    /// Whether a match covers anything of a text; none where that cannot be told within the budget.
+    pub fn finds(&self, text: &str) -> Option<bool> {
+        let (mut covered, mut budget) = (Vec::new(), Budget::new());
+        budget.grant(text.len());
+        self.cover(text, &mut covered, &mut budget).ok().map(|()| !covered.is_empty())
     }
 
     /// Adds everything that a match covers, as ranges of bytes.

@@ -1,6 +1,6 @@
-//! The search for everything that the matches of one pattern cover, within a budget.
+//! Finds everything that the matches of one pattern cover, within a budget.
 //!
-//! It stands on `regex-automata`, the engine of the `regex` crate, because that crate offers neither of the two things needed here: all
+//! It is on `regex-automata`, the engine of the `regex` crate, because that crate offers neither of the two things needed here: all
 //! matches instead of one after the other, and an end to the work that does not depend on a clock. Automata are built while the text is
 //! read, and only as much of them as the text asks for.
 //!
@@ -93,7 +93,7 @@ impl Search {
         self.forwards.begin();
         self.backwards.begin();
         let before = self.memory();
-        let found = self.cover_unpaid(text, covered, budget);
+        let found = self.cover_within(text, covered, budget);
         if found.is_err() {
             budget.use_up();
         }
@@ -101,7 +101,7 @@ impl Search {
         budget.spend(self.memory().saturating_sub(before).saturating_mul(STEPS_PER_CACHE_BYTE))
     }
 
-    fn cover_unpaid(&mut self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
+    fn cover_within(&mut self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
         // A plain search takes half as long as a walk, and next to nothing where it looks for a literal first.
         let is_quick = self.forwards.dfa.get_config().get_prefilter().is_some();
         budget.spend(text.len() / if is_quick { 16 } else { 2 })?;

@@ -1,4 +1,4 @@
-//! Secrets that are known by their own shape.
+//! Secrets recognised by their own format.
 
 use super::bytes::{count, find, from, is_name};
 
@@ -9,7 +9,7 @@ struct Shape {
     least: usize,
     /// Which bytes may follow it.
     inside: fn(u8) -> bool,
-    /// Whether the prefix also begins ordinary words: then it must stand at the start of one, with a digit further on.
+    /// Whether the prefix also begins ordinary words: then it must be at the start of one, with a digit further on.
     ordinary: bool,
 }
 

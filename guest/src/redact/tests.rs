@@ -6,7 +6,7 @@ fn row(text: &str) -> String {
 }
 
 #[test]
-fn hidden() {
+fn secret_ranges() {
     for (text, expected) in [
         // By shape.
         ("id AKIA¦IOSFODNN7EXAMPLE.", "id [REDACTED]."),

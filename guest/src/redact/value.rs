@@ -1,4 +1,4 @@
-//! What stands behind a label: where it ends, and whether it is worth hiding.
+//! The value after a label: where it ends, and whether it should be redacted.
 
 use super::bytes::{count, from, is_mixed, is_name, is_quote};
 use super::{MARK, shape};
@@ -74,7 +74,7 @@ fn is_hidden(rest: &[u8]) -> bool {
     rest.starts_with(MARK.as_bytes()) || shape::is_private_key(rest)
 }
 
-/// Whether a value may stay: nothing, a word that stands in for a secret, a path or a piece of a program.
+/// Whether a value may stay: nothing, a word that is in for a secret, a path or a piece of a program.
 pub(super) fn is_spared(value: &[u8], quoted: bool) -> bool {
     if value.len() > LONGEST_SPARED || shape::within(value) {
         return false;

@@ -19,7 +19,7 @@ const READ_ONLY: &str = "readOnlyHint";
 const DESTRUCTIVE: &str = "destructiveHint";
 
 /// What a server says of one of its tools, in the annotations of the Model Context Protocol. Nobody has checked it: it counts only
-/// where a person trusts the server. What a person says is a [`Word`](super::Word).
+/// where a person trusts the server. What a person says is a [`Word`](super::Permission).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Claim {
     /// `readOnlyHint`: whether the tool leaves everything as it is.
@@ -67,7 +67,7 @@ pub fn keep(server: &str, tools: &[Value], ports: &Ports) -> Result<usize, FileF
     let count = claims.len();
     let text = object(&mut [("server", server.into()), ("tools", claims.into())]).to_string();
     let path = path(server);
-    if state::read(&path, state::MOST_BYTES, ports).is_ok_and(|before| before == text.as_bytes()) {
+    if state::read(&path, state::MAX_BYTES, ports).is_ok_and(|before| before == text.as_bytes()) {
         return Ok(count);
     }
     state::replace(&path, text.as_bytes(), Expectation::Anything, ports)?;
@@ -76,7 +76,7 @@ pub fn keep(server: &str, tools: &[Value], ports: &Ports) -> Result<usize, FileF
 
 /// What a server said of a tool when it was last asked.
 pub(super) fn of(server: &str, tool: &str, ports: &Ports) -> Claim {
-    let text = state::read(&path(server), state::MOST_BYTES, ports).unwrap_or_default();
+    let text = state::read(&path(server), state::MAX_BYTES, ports).unwrap_or_default();
     let kept: Value = serde_json::from_slice(&text).unwrap_or_default();
     let claim = kept.get("tools").and_then(|tools| tools.get(tool)).filter(|_| json::text(&kept, "server") == Some(server));
     claim.map(Claim::of_annotations).unwrap_or_default()

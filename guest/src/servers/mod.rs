@@ -3,24 +3,33 @@
 //!
 //! | | who says it | where | what it is worth |
 //! | --- | --- | --- | --- |
-//! | [`Word`] | a person | their own settings of the agent program, or of Tollgate | they let the tool run without being asked |
+//! | [`Permission`] | a person | their own settings of the agent program, or of Tollgate | they let the tool run without being asked |
 //! | [`Claim`] | the server | its list of tools | nothing, unless a person trusts the server |
 //!
 //! Both are looked at only where a call would otherwise be unknown. What the arguments of such a call plainly name is judged all
 //! the same.
+//!
+//! [`ServerSpec`] says how a server is reached, and [`Registry`] holds all that are declared.
 
+mod address;
 mod claim;
+mod registry;
+mod secret;
+mod spec;
 
 use serde_json::Value;
 
-use crate::call::{self, ToolCall};
 use crate::home;
+use crate::json::document;
 use crate::ports::Ports;
 use crate::programs;
-pub use crate::programs::permissions::Word;
-use crate::programs::permissions::{Form, ServerTool};
-use crate::wiring::document;
+pub use crate::programs::permissions::Permission;
+use crate::programs::permissions::{PermissionsFormat, ServerTool};
+pub use address::Address;
 pub use claim::{Claim, keep};
+pub use registry::Registry;
+pub use secret::{Settings, resolve};
+pub use spec::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, Endpoint, ServerSpec, Source, Transport};
 
 /// How a tool is taken that the gate does not know by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,36 +44,39 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How a call's tool is taken, by what stands in the user's own settings and what its server claims. Reads files, so it is for
-    /// calls that are unknown otherwise.
-    pub fn of(call: &ToolCall, ports: &Ports) -> Self {
-        let Some(asked) = call::server_tool(call) else { return Self::Unknown };
-        let word = word(call.host.as_deref(), &asked, ports);
-        let is_believed = word == Word::Server || is_trusted(&asked.server, ports);
+    /// How a server's tool is taken in an agent program, by what is in the user's own settings and what its server claims.
+    /// Reads files, so it is for calls that are unknown otherwise.
+    pub fn of(asked: &ServerTool, host: Option<&str>, ports: &Ports) -> Self {
+        let word = word(host, asked, ports);
+        let is_believed = word == Permission::Server || is_trusted(&asked.server, ports);
         let claim = || claim::of(&asked.server, &asked.tool, ports);
         Self::by(word, is_believed.then(claim))
     }
 
     /// The same, once everything is known. `claim` is what the server says, where a person trusts it.
-    fn by(word: Word, claim: Option<Claim>) -> Self {
+    fn by(word: Permission, claim: Option<Claim>) -> Self {
         let claim = claim.unwrap_or_default();
         match word {
-            Word::Against => Self::Unknown,
+            Permission::Against => Self::Unknown,
             _ if claim.reads() => Self::Reads,
-            Word::Tool => Self::Runs,
-            Word::Server if !claim.destroys() => Self::Runs,
-            Word::Server | Word::Unsaid => Self::Unknown,
+            Permission::Tool => Self::Runs,
+            Permission::Server if !claim.destroys() => Self::Runs,
+            Permission::Server | Permission::Unsaid => Self::Unknown,
         }
     }
 }
 
 /// What the user's own settings of an agent program say about a tool.
-fn word(host: Option<&str>, asked: &ServerTool, ports: &Ports) -> Word {
-    let Some(permissions) = host.and_then(programs::named).and_then(|program| program.permissions) else { return Word::Unsaid };
-    let Some(text) = home::read(permissions.file, ports) else { return Word::Unsaid };
+fn word(host: Option<&str>, asked: &ServerTool, ports: &Ports) -> Permission {
+    let Some(permissions) = host.and_then(programs::named).and_then(|program| program.permissions) else {
+        return Permission::Unsaid;
+    };
+    let Some(text) = home::read(permissions.file, ports) else { return Permission::Unsaid };
     match permissions.form {
-        Form::Json(read) => document::read(&text).map_or(Word::Unsaid, |settings: Value| read(&settings, asked)),
-        Form::Toml(read) => read(&String::from_utf8_lossy(&text), asked),
+        PermissionsFormat::Json(read) => {
+            document::read(&text).map_or(Permission::Unsaid, |settings: Value| read(&settings, asked))
+        }
+        PermissionsFormat::Toml(read) => read(&String::from_utf8_lossy(&text), asked),
     }
 }
 
@@ -83,17 +95,17 @@ mod tests {
     fn words_and_claims() {
         let claim = |read_only, destructive| Some(Claim { read_only, destructive });
         for (word, claim, expected) in [
-            (Word::Unsaid, None, Standing::Unknown),
-            (Word::Unsaid, claim(Some(true), None), Standing::Reads),
-            (Word::Unsaid, claim(Some(false), Some(false)), Standing::Unknown),
-            (Word::Unsaid, claim(Some(true), Some(true)), Standing::Unknown),
-            (Word::Server, claim(None, None), Standing::Runs),
-            (Word::Server, claim(Some(true), None), Standing::Reads),
-            (Word::Server, claim(None, Some(true)), Standing::Unknown),
-            (Word::Tool, None, Standing::Runs),
-            (Word::Tool, claim(None, Some(true)), Standing::Runs),
-            (Word::Tool, claim(Some(true), Some(false)), Standing::Reads),
-            (Word::Against, claim(Some(true), None), Standing::Unknown),
+            (Permission::Unsaid, None, Standing::Unknown),
+            (Permission::Unsaid, claim(Some(true), None), Standing::Reads),
+            (Permission::Unsaid, claim(Some(false), Some(false)), Standing::Unknown),
+            (Permission::Unsaid, claim(Some(true), Some(true)), Standing::Unknown),
+            (Permission::Server, claim(None, None), Standing::Runs),
+            (Permission::Server, claim(Some(true), None), Standing::Reads),
+            (Permission::Server, claim(None, Some(true)), Standing::Unknown),
+            (Permission::Tool, None, Standing::Runs),
+            (Permission::Tool, claim(None, Some(true)), Standing::Runs),
+            (Permission::Tool, claim(Some(true), Some(false)), Standing::Reads),
+            (Permission::Against, claim(Some(true), None), Standing::Unknown),
         ] {
             assert_eq!(Standing::by(word, claim), expected, "{word:?} {claim:?}");
         }

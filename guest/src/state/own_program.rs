@@ -1,4 +1,4 @@
-//! Tollgate's own program, by its digest, so that a copy of it is known under any name.
+//! Recognises copies of Tollgate's own program, under any name, by their digest.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ impl OwnProgram {
 
     /// What was last kept.
     pub fn kept(workspace: &dyn Workspace) -> Option<Self> {
-        json::parse(&workspace.read(Root::State, FILE, super::MOST_BYTES).ok()?).ok()
+        json::parse(&workspace.read(Root::State, FILE, super::MAX_BYTES).ok()?).ok()
     }
 
     /// Keeps it.

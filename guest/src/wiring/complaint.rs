@@ -1,4 +1,4 @@
-//! The reason in what a failed command printed.
+//! Extracts the reason from what a failed command printed.
 
 /// How many characters of a reason are shown.
 const MAX_CHARS: usize = 300;

@@ -1,4 +1,4 @@
-//! What a change to a file looks like, for the person who is asked about it.
+//! Shows a change to a file as a diff, for the person who is asked about it.
 
 use crate::ledger::line_ranges::differences;
 

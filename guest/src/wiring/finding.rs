@@ -1,22 +1,23 @@
-//! How a program is wired, all in all.
+//! Summarises how a program is wired.
 
 use serde_json::Value;
 
-use super::hook::{Found, Hook};
+use super::confinement::{Confinement, Confiner, ProgramTrials};
+use super::hook::{HookFindings, WiredHook};
 use super::layout::Layout;
 use super::matcher;
 use super::plan::is_in_use;
 use super::seen::Seen;
-use super::trial::{self, MAX_TRIALS, Outcome, Proof, Trial};
+use super::trial::{self, MAX_TRIALS, Proof, Trial, TrialOutcome};
 use crate::json::object;
-use crate::programs::{Moment, Program, Wiring};
+use crate::programs::{AgentProgram, EventKind, Wiring};
 
 /// How many tools are named that a matcher leaves out.
 const MAX_NAMED_TOOLS: usize = 5;
 
-/// How a program stands to the gate.
+/// How a program is wired to the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum WiringState {
     /// It asks the gate before every tool.
     Live,
     /// It asks, but not before every tool that changes something, or does not tell what came of it.
@@ -29,7 +30,7 @@ pub enum State {
     Missing,
 }
 
-impl State {
+impl WiringState {
     /// As people read it.
     pub fn words(self) -> &'static str {
         match self {
@@ -44,22 +45,35 @@ impl State {
 
 /// What is written down of a program, before anything is tried.
 pub struct Examination {
-    program: &'static Program,
+    program: &'static AgentProgram,
     wiring: &'static Wiring,
-    found: Found,
+    found: HookFindings,
     /// The hooks before a tool that nothing is in the way of, one for each command.
-    open: Vec<Hook>,
+    open: Vec<WiredHook>,
     /// What is in the way of the others.
     obstacles: Vec<String>,
+}
+
+/// What trials are made with.
+#[derive(Debug, Clone, Copy)]
+pub struct Trials<'a> {
+    /// A workspace with [`trial::FILES`].
+    pub folder: &'a str,
+    /// Where everything is.
+    pub layout: &'a Layout,
+    /// What the host saw.
+    pub seen: &'a Seen,
+    /// What confines commands on this machine.
+    pub confiner: &'a Confiner,
 }
 
 /// What was found about a program.
 #[derive(Debug)]
 pub struct Finding {
     /// The program.
-    pub program: &'static Program,
+    pub program: &'static AgentProgram,
     /// How it stands to the gate.
-    pub state: State,
+    pub state: WiringState,
     /// Where its hook is written down, as people read it.
     pub settings: Option<String>,
     /// The command, or the plugin.
@@ -68,12 +82,14 @@ pub struct Finding {
     pub tools: String,
     /// What a person should know or do.
     pub remarks: Vec<String>,
+    /// Whether its commands are held to their scope; none where the gate is not even asked.
+    pub confinement: Option<Confinement>,
 }
 
 /// Looks at every program that is in use or has a hook.
 pub fn examine(layout: &Layout, seen: &Seen) -> Vec<Examination> {
-    let examine = |(program, wiring): (&'static Program, &'static Wiring)| {
-        let found = Found::of(program, wiring, layout, seen);
+    let examine = |(program, wiring): (&'static AgentProgram, &'static Wiring)| {
+        let found = HookFindings::of(program, wiring, layout, seen);
         let is_concerned = !found.hooks.is_empty() || !found.unreadable.is_empty() || is_in_use(wiring, layout, seen);
         is_concerned.then(|| Examination::of(program, wiring, found, layout, seen))
     };
@@ -81,8 +97,8 @@ pub fn examine(layout: &Layout, seen: &Seen) -> Vec<Examination> {
 }
 
 impl Examination {
-    fn of(program: &'static Program, wiring: &'static Wiring, found: Found, layout: &Layout, seen: &Seen) -> Self {
-        let (mut open, mut obstacles): (Vec<Hook>, Vec<String>) = (Vec::new(), Vec::new());
+    fn of(program: &'static AgentProgram, wiring: &'static Wiring, found: HookFindings, layout: &Layout, seen: &Seen) -> Self {
+        let (mut open, mut obstacles): (Vec<WiredHook>, Vec<String>) = (Vec::new(), Vec::new());
         for hook in found.before_tool(wiring) {
             match hook.obstacle(program, wiring, layout, seen) {
                 Some(why) if !obstacles.contains(&why) => obstacles.push(why),
@@ -94,8 +110,8 @@ impl Examination {
     }
 
     /// The distinct commands that are tried, by the places of their hooks.
-    fn tried(&self) -> Vec<&Hook> {
-        let mut tried: Vec<&Hook> = Vec::new();
+    fn tried(&self) -> Vec<&WiredHook> {
+        let mut tried: Vec<&WiredHook> = Vec::new();
         for hook in &self.open {
             if tried.len() < MAX_TRIALS && !tried.iter().any(|known| known.command == hook.command) {
                 tried.push(hook);
@@ -104,37 +120,55 @@ impl Examination {
         tried
     }
 
-    /// What is to be run to prove it. `trial_folder` is a workspace with [`trial::INTENTS`].
-    pub fn trials(&self, trial_folder: &str, layout: &Layout, seen: &Seen) -> Vec<Trial> {
+    /// What is to be run next to prove it, given how earlier trials ended.
+    pub fn trials(&self, trials: &Trials<'_>, outcomes: &[TrialOutcome]) -> Vec<Trial> {
+        let Trials { folder, layout, seen, .. } = *trials;
         let tried = self.tried().into_iter().enumerate();
-        tried.flat_map(|(at, hook)| trial::trials(self.program, self.wiring, hook, at, trial_folder, layout, seen)).collect()
+        let trials = tried.flat_map(|(at, hook)| trial::trials(self.program, self.wiring, hook, at, folder, layout, seen));
+        let mut trials: Vec<Trial> = trials.collect();
+        // The first that denies is the one whose commands are tried.
+        let denies = |at: &usize| trial::proof(self.program, self.wiring, *at, outcomes) == Proof::Denied;
+        let denying = (0..self.tried().len()).find(denies).map(|at| trial::trial_id(self.program, at));
+        let hook = denying.and_then(|id| trials.iter().find(|trial| trial.id == id));
+        let next = hook.and_then(|hook| self.confinement(folder, layout, seen).next(hook, outcomes));
+        trials.extend(next);
+        trials.retain(|trial| !outcomes.iter().any(|outcome| outcome.id == trial.id));
+        trials
+    }
+
+    fn confinement<'t>(&self, trial_folder: &'t str, layout: &'t Layout, seen: &'t Seen) -> ProgramTrials<'t> {
+        ProgramTrials { program: self.program, wiring: self.wiring, trial_folder, layout, seen }
     }
 
     /// What it comes to, given how the trials ended.
-    pub fn judge(self, outcomes: &[Outcome], digest: &str, layout: &Layout) -> Finding {
+    pub fn judge(self, trials: &Trials<'_>, outcomes: &[TrialOutcome], digest: &str) -> Finding {
+        let Trials { folder, layout, seen, confiner } = *trials;
+        let confinement = self.confinement(folder, layout, seen).judge(confiner, outcomes);
         let Self { program, wiring, ref found, ref open, ref obstacles } = self;
         let mut remarks = found.unreadable.clone();
         let Some(first) = open.first().or_else(|| found.before_tool(wiring).next()) else {
-            let state = if found.unreadable.is_empty() { State::Missing } else { State::Silent };
+            let state = if found.unreadable.is_empty() { WiringState::Missing } else { WiringState::Silent };
             remarks.push(format!("`tollgate init --host {}` wires it", program.name()));
-            return Finding { program, state, settings: None, command: None, tools: String::new(), remarks };
+            let (settings, command, tools, confinement) = (None, None, String::new(), None);
+            return Finding { program, state, settings, command, tools, remarks, confinement };
         };
-        let proofs: Vec<(&Hook, Proof)> =
+        let proofs: Vec<(&WiredHook, Proof)> =
             self.tried().into_iter().enumerate().map(|(at, hook)| (hook, trial::proof(program, wiring, at, outcomes))).collect();
-        let denies = |hook: &Hook| proofs.iter().any(|(tried, proof)| tried.command == hook.command && *proof == Proof::Denied);
-        let working: Vec<&Hook> = open.iter().filter(|hook| denies(hook)).collect();
+        let denies =
+            |hook: &WiredHook| proofs.iter().any(|(tried, proof)| tried.command == hook.command && *proof == Proof::Denied);
+        let working: Vec<&WiredHook> = open.iter().filter(|hook| denies(hook)).collect();
         let shown = working.first().copied().unwrap_or(first);
         let (tools, misses) = tools_of(program, &working);
-        let untold = untold(program, wiring, found);
+        let untold = missing_events(program, wiring, found);
         let state = if !found.switched_off.is_empty() {
-            State::Silent
+            WiringState::Silent
         } else if working.is_empty() {
-            let is_unproven = |(_, proof): &(&Hook, Proof)| matches!(proof, Proof::Unproven(_));
-            if proofs.iter().any(is_unproven) { State::Unproven } else { State::Silent }
+            let is_unproven = |(_, proof): &(&WiredHook, Proof)| matches!(proof, Proof::Unproven(_));
+            if proofs.iter().any(is_unproven) { WiringState::Unproven } else { WiringState::Silent }
         } else if misses || !untold.is_empty() {
-            State::Partly
+            WiringState::Partly
         } else {
-            State::Live
+            WiringState::Live
         };
         remarks.extend(found.switched_off.iter().cloned());
         for (_, proof) in &proofs {
@@ -148,16 +182,16 @@ impl Examination {
         }
         if misses {
             let every = wiring.every.unwrap_or("*");
-            remarks.push(format!("its matcher leaves out tools that change files; make it `{every}`"));
+            remarks.push(format!("its matcher omits tools that change files; change it to `{every}`"));
         }
         if !untold.is_empty() && !working.is_empty() {
             remarks.push(format!(
-                "nothing is said to the gate at {}, so the ledger stays incomplete; `tollgate init --host {}` adds it",
+                "nothing is reported to the gate at {}, so the ledger stays incomplete; `tollgate init --host {}` adds it",
                 untold.join(", "),
                 program.name()
             ));
         }
-        if matches!(state, State::Live | State::Partly) {
+        if matches!(state, WiringState::Live | WiringState::Partly) {
             remarks.extend((0..proofs.len()).find_map(|at| trial::other_version(program, at, outcomes, digest)));
         }
         Finding {
@@ -167,12 +201,13 @@ impl Examination {
             command: Some(shown.command.clone()),
             tools,
             remarks,
+            confinement: matches!(state, WiringState::Live | WiringState::Partly).then_some(confinement),
         }
     }
 }
 
 /// Before which tools the hooks ask, and whether any that changes something is left out.
-fn tools_of(program: &Program, hooks: &[&Hook]) -> (String, bool) {
+fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
     if hooks.is_empty() {
         return (String::new(), false);
     }
@@ -196,10 +231,10 @@ fn tools_of(program: &Program, hooks: &[&Hook]) -> (String, bool) {
 }
 
 /// The events after a tool that nobody has written a hook for.
-fn untold(program: &Program, wiring: &Wiring, found: &Found) -> Vec<&'static str> {
+fn missing_events(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
     let is_after = |event: &str| {
         let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));
-        moment.is_some_and(|(_, moment)| moment == Moment::AfterTool)
+        moment.is_some_and(|(_, moment)| moment == EventKind::AfterTool)
     };
     let is_written = |event: &str| found.hooks.iter().any(|hook| hook.event == event && hook.source.counts);
     wiring.events.iter().copied().filter(|event| is_after(event) && !is_written(event)).collect()
@@ -209,6 +244,7 @@ impl Finding {
     /// As a host reads it.
     pub fn to_json(&self) -> Value {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        let told = self.confinement.as_ref().filter(|held| **held != Confinement::Holds);
         object(&mut [
             ("host", self.program.name().into()),
             ("title", self.program.title.into()),
@@ -217,6 +253,8 @@ impl Finding {
             ("settings", text(&self.settings)),
             ("command", text(&self.command)),
             ("remarks", self.remarks.clone().into()),
+            ("commands", self.confinement.as_ref().map_or("", Confinement::word).into()),
+            ("confinement", told.map_or(Value::Null, |held| held.sentence("its commands").into())),
         ])
     }
 }

@@ -1,23 +1,23 @@
-//! A hook of Tollgate that is written down, and whether the program would run it.
+//! Finds Tollgate's hooks in a program's settings, and whether the program would run them.
 
 use serde_json::Value;
 
-use super::document::Document;
 use super::layout::Layout;
 use super::look::trust_file;
-use super::seen::{Content, Seen};
-use super::source::{Source, sources};
+use super::seen::{Seen, SeenContent};
+use super::source::{ResolvedSource, sources};
+use crate::json::document::Document;
 use crate::programs::trust::{TrustState, folder_trust, hook_hash, hook_key, hook_trust, listed_trust};
-use crate::programs::wiring::{Form, Holds, Place, Trust};
-use crate::programs::{Program, Wiring};
+use crate::programs::wiring::{Holds, HooksFormat, SettingsPlace, TrustRule};
+use crate::programs::{AgentProgram, Wiring};
 
 /// A hook of Tollgate that is written down.
 #[derive(Debug, Clone)]
-pub struct Hook {
-    /// The file it stands in.
+pub struct WiredHook {
+    /// The file it is in.
     pub file: String,
     /// Where that file counts.
-    pub source: Source,
+    pub source: ResolvedSource,
     /// The event it is for.
     pub event: &'static str,
     /// The command, or the plugin as the program names it.
@@ -34,18 +34,18 @@ pub struct Hook {
 
 /// What was found of a program's hooks.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct HookFindings {
     /// Those of Tollgate.
-    pub hooks: Vec<Hook>,
+    pub hooks: Vec<WiredHook>,
     /// Files that may have some and cannot be read.
     pub unreadable: Vec<String>,
     /// What switches all hooks of the program off.
     pub switched_off: Vec<String>,
 }
 
-impl Found {
+impl HookFindings {
     /// Looks through everything where a program would look.
-    pub fn of(program: &Program, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Self {
+    pub fn of(program: &AgentProgram, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Self {
         let mut found = Self::default();
         for source in sources(wiring, layout) {
             for (path, content) in source.files(seen) {
@@ -56,16 +56,23 @@ impl Found {
     }
 
     /// The hooks for the event before a tool.
-    pub fn before_tool(&self, wiring: &Wiring) -> impl Iterator<Item = &Hook> {
+    pub fn before_tool(&self, wiring: &Wiring) -> impl Iterator<Item = &WiredHook> {
         let event = wiring.events.first().copied().unwrap_or_default();
         self.hooks.iter().filter(move |hook| hook.event == event)
     }
 
-    fn take_in(&mut self, program: &Program, wiring: &Wiring, source: &Source, file: (&str, Content<'_>), layout: &Layout) {
+    fn take_in(
+        &mut self,
+        program: &AgentProgram,
+        wiring: &Wiring,
+        source: &ResolvedSource,
+        file: (&str, SeenContent<'_>),
+        layout: &Layout,
+    ) {
         let (path, content) = file;
         let event = wiring.events.first().copied().unwrap_or_default();
         let known = self.hooks.iter().any(|hook| hook.file == path);
-        let plugin = |command: String| Hook {
+        let plugin = |command: String| WiredHook {
             file: path.to_owned(),
             source: source.clone(),
             event,
@@ -78,20 +85,20 @@ impl Found {
         };
         let text = match (source.holds, content) {
             _ if known => return,
-            (_, Content::Missing) => return,
+            (_, SeenContent::Missing) => return,
             (Holds::Plugin | Holds::Plugins, content) => {
                 // A plugin that is too long to be looked at is known by its name.
-                let text = if let Content::Text(text) = content { text } else { "" };
+                let text = if let SeenContent::Text(text) = content { text } else { "" };
                 if program.is_our_plugin_file(path, text) {
                     self.hooks.push(plugin(path.to_owned()));
                 }
                 return;
             }
-            (_, Content::Fault(why)) => {
+            (_, SeenContent::Fault(why)) => {
                 self.unreadable.push(format!("{} cannot be read: {why}", layout.shown(path)));
                 return;
             }
-            (_, Content::Text(text)) => text,
+            (_, SeenContent::Text(text)) => text,
         };
         let settings = match Document::parse(text) {
             Ok(document) => document.value(),
@@ -123,7 +130,7 @@ impl Found {
                     if !program.is_our_command(command) {
                         continue;
                     }
-                    self.hooks.push(Hook {
+                    self.hooks.push(WiredHook {
                         file: path.to_owned(),
                         source: source.clone(),
                         event,
@@ -143,24 +150,24 @@ impl Found {
 /// The hooks of an entry, each with its place.
 fn handlers<'a>(wiring: &Wiring, entry: &'a Value) -> Vec<(usize, &'a Value)> {
     match wiring.form {
-        Form::Nested => entry.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate().collect(),
-        Form::Flat | Form::Shells => vec![(0, entry)],
-        Form::Plugin(_) => Vec::new(),
+        HooksFormat::Nested => entry.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate().collect(),
+        HooksFormat::Flat | HooksFormat::Shells => vec![(0, entry)],
+        HooksFormat::Plugin(_) => Vec::new(),
     }
 }
 
 fn command_of<'a>(wiring: &Wiring, handler: &'a Value, windows: bool) -> Option<&'a str> {
     let name = match wiring.form {
-        Form::Shells if windows => "powershell",
-        Form::Shells => "bash",
+        HooksFormat::Shells if windows => "powershell",
+        HooksFormat::Shells => "bash",
         _ => "command",
     };
     handler.get(name)?.as_str()
 }
 
-impl Hook {
+impl WiredHook {
     /// Why the program would not run it, and what a person can do; none where nothing that can be seen is in its way.
-    pub fn obstacle(&self, program: &Program, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
+    pub fn obstacle(&self, program: &AgentProgram, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
         if !self.source.counts {
             let file = layout.shown(&self.file);
             return Some(format!(
@@ -176,19 +183,19 @@ impl Hook {
         }
         // A unit that was mistaken makes every answer late, and a late denial is none.
         let timeout = self.timeout.filter(|timeout| wiring.timeout.is_mistaken(*timeout))?;
-        let right = wiring.timeout.at(crate::programs::Moment::BeforeTool);
-        Some(format!("its timeout of {timeout} is in milliseconds, too short for any answer; {right} is right"))
+        let right = wiring.timeout.at(crate::programs::EventKind::BeforeTool);
+        Some(format!("its timeout of {timeout} is in milliseconds, too short for any answer; use {right}"))
     }
 
     /// Why the program does not trust it.
     fn distrust(&self, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
         let path = trust_file(wiring, layout)?;
         let said = match seen.file(&path) {
-            Content::Text(text) => text,
+            SeenContent::Text(text) => text,
             _ => "",
         };
         match wiring.trust? {
-            Trust::Hooks { remedy, .. } => {
+            TrustRule::Hooks { remedy, .. } => {
                 let hash = hook_hash(self.event, &self.entry, self.place);
                 let state = |file: &str| hook_trust(said, &hook_key(file, self.event, self.group, self.place), hash.as_deref());
                 let state = match state(&self.file) {
@@ -199,20 +206,20 @@ impl Hook {
                     TrustState::Trusted => None,
                     TrustState::Undecided => Some(format!("it does not run the hook before you trust it: {remedy}")),
                     TrustState::Changed => {
-                        Some(format!("it does not run the hook, because that has changed since you trusted it: {remedy}"))
+                        Some(format!("it does not run the hook, because it has changed since you trusted it: {remedy}"))
                     }
-                    TrustState::Refused => Some(format!("it does not run the hook, because that is switched off: {remedy}")),
+                    TrustState::Refused => Some(format!("it does not run the hook, because it is switched off: {remedy}")),
                 }
             }
             // The user's own settings count whatever the folder.
-            Trust::Folders { .. } | Trust::FolderList { .. } if !self.source.of_workspace => None,
-            Trust::FolderList { remedy, .. } => {
+            TrustRule::Folders { .. } | TrustRule::FolderList { .. } if !self.source.of_workspace => None,
+            TrustRule::FolderList { remedy, .. } => {
                 let config = Document::parse(said).map(|document| document.value()).unwrap_or_default();
                 let is_trusted = listed_trust(&config, &layout.start) == TrustState::Trusted;
                 (!is_trusted && is_installed(wiring, layout, seen))
                     .then(|| format!("it does not run the hooks of `{}` before you trust the folder: {remedy}", layout.start))
             }
-            Trust::Folders { setting, default, remedy, .. } => {
+            TrustRule::Folders { setting, default, remedy, .. } => {
                 let is_asked_for = user_setting(wiring, setting, layout, seen).unwrap_or(default);
                 let folders = Document::parse(said).map(|document| document.value()).unwrap_or_default();
                 match folder_trust(&folders, &layout.start) {
@@ -234,7 +241,7 @@ impl Hook {
 
 /// Whether the program itself is installed, by its commands or by what it keeps in the user's folder.
 fn is_installed(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
-    let of_user = wiring.signs.iter().filter(|sign| !matches!(sign, Place::Workspace(_)));
+    let of_user = wiring.signs.iter().filter(|sign| !matches!(sign, SettingsPlace::Workspace(_)));
     wiring.commands.iter().any(|command| seen.is_on_path(command))
         || of_user.filter_map(|sign| layout.path(*sign)).any(|path| seen.exists(&path))
 }
@@ -243,7 +250,7 @@ fn is_installed(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
 fn user_setting(wiring: &Wiring, pointer: &str, layout: &Layout, seen: &Seen) -> Option<bool> {
     let own = sources(wiring, layout).into_iter().filter(|source| !source.of_workspace && source.holds == Holds::Hooks);
     own.filter_map(|source| match seen.file(&source.path) {
-        Content::Text(text) => Document::parse(text).ok()?.value().pointer(pointer)?.as_bool(),
+        SeenContent::Text(text) => Document::parse(text).ok()?.value().pointer(pointer)?.as_bool(),
         _ => None,
     })
     .next()

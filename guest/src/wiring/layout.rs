@@ -1,10 +1,10 @@
-//! Where the workspace, the home folder and the programs' own folders are.
+//! The folders of the workspace, the user and the programs.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use crate::programs::wiring::Place;
+use crate::programs::wiring::SettingsPlace;
 
 /// The folders that wiring is about. Paths are absolute and real.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -16,7 +16,7 @@ pub struct Layout {
     pub start: String,
     /// The user's home folder, if there is one.
     pub home: Option<String>,
-    /// Whether somebody named the home folder: then it stands for everything that is the user's, whatever variables say.
+    /// Whether someone named the home folder: then it stands for everything that is the user's, whatever variables say.
     pub home_is_named: bool,
     /// The variables that [`super::look::variables`] asks for, as far as they are set.
     pub variables: BTreeMap<String, String>,
@@ -47,12 +47,12 @@ impl Layout {
     }
 
     /// The path of a place; none where there is no home folder.
-    pub fn path(&self, place: Place) -> Option<String> {
+    pub fn path(&self, place: SettingsPlace) -> Option<String> {
         let home = self.home.as_deref();
         match place {
-            Place::Workspace(path) => Some(join(&self.workspace, path)),
-            Place::Home(path) => Some(join(home?, path)),
-            Place::Own { variable, folder, path } => match self.variables.get(variable) {
+            SettingsPlace::Workspace(path) => Some(join(&self.workspace, path)),
+            SettingsPlace::Home(path) => Some(join(home?, path)),
+            SettingsPlace::Own { variable, folder, path } => match self.variables.get(variable) {
                 Some(own) => Some(join(own, path)),
                 None => Some(join(&join(home?, folder), path)),
             },
@@ -114,17 +114,17 @@ mod tests {
 
     #[test]
     fn places() {
-        let own = Place::Own { variable: "CODEX_HOME", folder: ".codex", path: "hooks.json" };
+        let own = SettingsPlace::Own { variable: "CODEX_HOME", folder: ".codex", path: "hooks.json" };
         let mut layout = layout();
         assert!(!layout.starts_below());
-        assert_eq!(layout.path(Place::Workspace(".a/b")).unwrap(), "/home/u/w/.a/b");
+        assert_eq!(layout.path(SettingsPlace::Workspace(".a/b")).unwrap(), "/home/u/w/.a/b");
         assert_eq!(layout.path(own).unwrap(), "/home/u/.codex/hooks.json");
         layout.variables.insert("CODEX_HOME".to_owned(), "/x".to_owned());
         assert_eq!(layout.path(own).unwrap(), "/x/hooks.json");
         let named = Layout { home_is_named: true, ..layout.clone() }.settled();
         assert_eq!(named.path(own).unwrap(), "/home/u/.codex/hooks.json");
         let homeless = Layout { home: None, ..layout };
-        assert_eq!((homeless.path(Place::Home("a")), homeless.path(own).unwrap()), (None, "/x/hooks.json".to_owned()));
+        assert_eq!((homeless.path(SettingsPlace::Home("a")), homeless.path(own).unwrap()), (None, "/x/hooks.json".to_owned()));
     }
 
     #[test]
@@ -152,6 +152,6 @@ mod tests {
     fn windows() {
         let layout = Layout { workspace: "C:\\w".to_owned(), start: "C:\\w\\a".to_owned(), windows: true, ..Layout::default() };
         let layout = layout.settled();
-        assert_eq!((layout.path(Place::Workspace(".a/b")).unwrap().as_str(), layout.starts_below()), ("C:/w/.a/b", true));
+        assert_eq!((layout.path(SettingsPlace::Workspace(".a/b")).unwrap().as_str(), layout.starts_below()), ("C:/w/.a/b", true));
     }
 }

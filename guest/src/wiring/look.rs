@@ -1,20 +1,20 @@
-//! What a host should look at before it asks what to change or how things are.
+//! The files that a host should read before it plans or examines a wiring.
 
 use std::collections::BTreeSet;
 
 use super::layout::Layout;
-use super::plan::{self, Scope};
+use super::plan::{self, SettingsScope};
 use super::receipt::Receipt;
 use super::source::sources;
 use crate::programs::Wiring;
-use crate::programs::wiring::{Canary, Place, Trust};
+use crate::programs::wiring::{Canary, SettingsPlace, TrustRule};
 
 /// Runtimes that can run a trial's script, the one that programs prefer first.
 pub const RUNTIMES: [&str; 2] = ["bun", "node"];
 
 /// What a host should look at.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct FilesToRead {
     /// Files to read.
     pub files: BTreeSet<String>,
     /// Folders whose files with one of the endings are to be read.
@@ -30,18 +30,18 @@ pub fn variables<'a>(wirings: impl Iterator<Item = &'a Wiring>) -> BTreeSet<&'st
     let mut names = BTreeSet::new();
     for wiring in wirings {
         let settings = wiring.settings.iter().map(|settings| settings.place);
-        let others = wiring.signs.iter().copied().chain(wiring.servers).chain(wiring.trust.map(Trust::file));
+        let others = wiring.signs.iter().copied().chain(wiring.servers).chain(wiring.trust.map(TrustRule::file));
         for place in settings.chain(others) {
-            if let Place::Own { variable, .. } = place {
+            if let SettingsPlace::Own { variable, .. } = place {
                 names.insert(variable);
             }
         }
-        names.extend(wiring.trust.and_then(Trust::variable));
+        names.extend(wiring.trust.and_then(TrustRule::variable));
     }
     names
 }
 
-impl Look {
+impl FilesToRead {
     /// What matters for these programs.
     pub fn at<'a>(wirings: impl Iterator<Item = &'a Wiring>, layout: &Layout) -> Self {
         let mut look = Self::default();
@@ -53,7 +53,7 @@ impl Look {
                 }
             }
             look.files.extend(trust_file(wiring, layout));
-            for scope in [Scope::Workspace, Scope::User] {
+            for scope in [SettingsScope::Workspace, SettingsScope::User] {
                 look.files.extend(plan::target(wiring, scope, layout));
             }
             look.files.extend(wiring.servers.and_then(|place| layout.path(place)));

@@ -1,4 +1,4 @@
-//! Which tools a matcher lets a hook see.
+//! Which tools a hook matcher covers.
 
 /// The tools that a matcher leaves out; none where it cannot be told.
 pub fn misses<'a>(matcher: Option<&str>, tools: &[&'a str]) -> Option<Vec<&'a str>> {

@@ -1,15 +1,15 @@
-//! What `tollgate init` changes.
+//! Plans what `tollgate init` changes.
 
 use serde_json::{Value, json};
 
-use super::document::{Document, DocumentFault};
-use super::hook::Found;
+use super::hook::HookFindings;
 use super::layout::{Layout, is_within, join};
 use super::prefix::{Prefix, prefix};
 use super::receipt::Receipt;
-use super::seen::{Content, Seen};
-use crate::programs::wiring::{Form, Place, Reach, Settings};
-use crate::programs::{Moment, Program, Wiring};
+use super::seen::{Seen, SeenContent};
+use crate::json::document::{Document, DocumentFault};
+use crate::programs::wiring::{HooksFormat, SettingsPlace, SettingsReach, SettingsSource};
+use crate::programs::{AgentProgram, EventKind, Wiring};
 
 /// Where the intents stand in a workspace, and what a new file says.
 const INTENTS: &str = crate::intents::file::PATH;
@@ -17,16 +17,16 @@ const STARTER: &str = include_str!("active_intents.yaml");
 
 /// Whose settings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum SettingsScope {
     /// The workspace's, which a team can share.
     Workspace,
     /// The user's own, which count in every folder.
     User,
 }
 
-/// A file that becomes another.
+/// A file and its new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct FileEdit {
     /// The program it is for; none for the intents.
     pub program: Option<&'static str>,
     /// Where it stands.
@@ -37,44 +37,45 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Default)]
-pub struct Request {
+pub struct PlanRequest {
     /// The program that hooks call: a name on the search path, or a path.
     pub command: String,
     /// The path of the native program that runs commands confined, where it is there and the system can.
     pub confiner: Option<String>,
     /// The agent programs; those in use where none is named.
-    pub programs: Vec<&'static Program>,
+    pub programs: Vec<&'static AgentProgram>,
     /// Whose settings; the better choice for each program where nobody says.
-    pub scope: Option<Scope>,
+    pub scope: Option<SettingsScope>,
     /// What was done in this workspace before.
     pub receipt: Receipt,
     /// What was done in others.
     pub others: Vec<Receipt>,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct WiringPlan {
     /// The programs that are wired.
-    pub programs: Vec<&'static Program>,
+    pub programs: Vec<&'static AgentProgram>,
     /// The files that change.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileEdit>,
     /// What a person should know, each line with its program's title before it.
     pub notes: Vec<String>,
     /// Programs that could not be wired; none stands for the intents.
-    pub problems: Vec<(Option<&'static Program>, String)>,
+    pub problems: Vec<(Option<&'static AgentProgram>, String)>,
     /// The receipt for all of it.
     pub receipt: Receipt,
 }
 
 /// The file that wiring a program writes.
-pub fn target(wiring: &Wiring, scope: Scope, layout: &Layout) -> Option<String> {
-    let everywhere = |settings: &&Settings| settings.reach == Reach::Everywhere && settings.holds.written("").is_some();
+pub fn target(wiring: &Wiring, scope: SettingsScope, layout: &Layout) -> Option<String> {
+    let everywhere =
+        |settings: &&SettingsSource| settings.reach == SettingsReach::Everywhere && settings.holds.written("").is_some();
     let settings = match scope {
-        Scope::Workspace => wiring.settings.first(),
-        Scope::User => wiring.settings.iter().find(everywhere),
+        SettingsScope::Workspace => wiring.settings.first(),
+        SettingsScope::User => wiring.settings.iter().find(everywhere),
     }?;
     settings.holds.written(&layout.path(settings.place)?)
 }
@@ -91,19 +92,19 @@ pub fn is_in_use(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
 }
 
 /// Plans what is asked for. A program that cannot be wired does not keep the others from it.
-pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
-    let Request { command, confiner, programs, scope, receipt, others } = request;
-    let mut plan = Plan { receipt, ..Plan::default() };
+pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
+    let PlanRequest { command, confiner, programs, scope, receipt, others } = request;
+    let mut plan = WiringPlan { receipt, ..WiringPlan::default() };
     plan.receipt.workspace.clone_from(&layout.workspace);
     let known = plan.receipt.files.clone();
     let intents = intents_file(layout);
     match seen.file(&intents) {
-        Content::Missing => {
+        SeenContent::Missing => {
             plan.receipt.enter(None, &intents, None, STARTER, &[]);
-            plan.changes.push(Change { program: None, path: intents, before: None, after: Some(STARTER.to_owned()) });
+            plan.changes.push(FileEdit { program: None, path: intents, before: None, after: Some(STARTER.to_owned()) });
         }
-        Content::Text(_) => {}
-        Content::Fault(why) => plan.problems.push((None, format!("`{}` cannot be used: {why}", layout.shown(&intents)))),
+        SeenContent::Text(_) => {}
+        SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` is invalid: {why}", layout.shown(&intents)))),
     }
     let named = !programs.is_empty();
     for (program, wiring) in super::wired_programs() {
@@ -139,8 +140,8 @@ pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
     plan
 }
 
-impl Plan {
-    fn enter(&mut self, program: &'static Program, change: Change, layout: &Layout, others: &[Receipt]) {
+impl WiringPlan {
+    fn enter(&mut self, program: &'static AgentProgram, change: FileEdit, layout: &Layout, others: &[Receipt]) {
         let (before, after) = (change.before.as_deref(), change.after.as_deref().unwrap_or_default());
         let changes = before != Some(after);
         // What serves every folder serves this workspace too, whoever wrote it.
@@ -156,26 +157,26 @@ impl Plan {
 
 /// A program's files, those that stay as they are among them, and what a person should know.
 struct Wired {
-    files: Vec<Change>,
+    files: Vec<FileEdit>,
     notes: Vec<String>,
 }
 
 fn wire(
-    program: &'static Program,
+    program: &'static AgentProgram,
     wiring: &Wiring,
     (command, confiner): (&str, Option<&str>),
-    scope: Option<Scope>,
+    scope: Option<SettingsScope>,
     layout: &Layout,
     seen: &Seen,
 ) -> Result<Wired, String> {
-    let found = Found::of(program, wiring, layout, seen);
+    let found = HookFindings::of(program, wiring, layout, seen);
     let (path, why) = choose(program, wiring, scope, &found, layout)?;
     let mut notes = vec![why];
     let is_wired = found.before_tool(wiring).any(|hook| hook.file == path);
     let mut files = Vec::new();
-    if let Form::Plugin(plugin) = wiring.form {
+    if let HooksFormat::Plugin(plugin) = wiring.form {
         if !is_wired {
-            files.push(Change { after: Some(plugin.to_owned()), ..unchanged(program, &path, layout, seen)? });
+            files.push(FileEdit { after: Some(plugin.to_owned()), ..unchanged(program, &path, layout, seen)? });
             notes.extend(wiring.note.map(str::to_owned));
         }
         return Ok(Wired { files, notes });
@@ -188,7 +189,7 @@ fn wire(
     let own = wiring.settings.first().map(|settings| settings.place);
     match wiring.servers {
         Some(servers) if Some(servers) == own => {
-            document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left(&settings.path, &why, layout))?;
+            document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left_alone_note(&settings.path, &why, layout))?;
         }
         Some(servers) => {
             if let Some(servers) = layout.path(servers) {
@@ -206,7 +207,7 @@ fn wire(
             let mut holder = unchanged(program, &file, layout, seen)?;
             let value = confiner.into();
             if holder.path == settings.path {
-                document.set(Some("env"), variable, &value).map_err(|why| left(&holder.path, &why, layout))?;
+                document.set(Some("env"), variable, &value).map_err(|why| left_alone_note(&holder.path, &why, layout))?;
             } else {
                 holder.after = Some(edited(&holder, layout, |document| document.set(Some("env"), variable, &value))?.text());
                 files.push(holder);
@@ -222,10 +223,10 @@ fn wire(
 
 /// Which file is written, and why that one.
 fn choose(
-    program: &Program,
+    program: &AgentProgram,
     wiring: &Wiring,
-    scope: Option<Scope>,
-    found: &Found,
+    scope: Option<SettingsScope>,
+    found: &HookFindings,
     layout: &Layout,
 ) -> Result<(String, String), String> {
     let name = program.name();
@@ -236,13 +237,14 @@ fn choose(
     {
         return Ok((hook.file.clone(), format!("already wired in {}", layout.shown(&hook.file))));
     }
-    let reads_here_only = first.reach == Reach::StartFolder;
-    let chosen = scope.unwrap_or(if reads_here_only && layout.starts_below() { Scope::User } else { Scope::Workspace });
+    let reads_here_only = first.reach == SettingsReach::StartFolder;
+    let chosen =
+        scope.unwrap_or(if reads_here_only && layout.starts_below() { SettingsScope::User } else { SettingsScope::Workspace });
     let path = target(wiring, chosen, layout).ok_or_else(nowhere)?;
     let shown = layout.shown(&path);
-    let is_users = !matches!(first.place, Place::Workspace(_)) || chosen == Scope::User;
+    let is_users = !matches!(first.place, SettingsPlace::Workspace(_)) || chosen == SettingsScope::User;
     // A plugin that is loaded already would be loaded twice.
-    if let (Form::Plugin(_), Some(hook)) =
+    if let (HooksFormat::Plugin(_), Some(hook)) =
         (wiring.form, found.before_tool(wiring).find(|hook| hook.source.counts && hook.source.of_workspace != is_users))
     {
         return Ok((hook.file.clone(), format!("already wired in {}", layout.shown(&hook.file))));
@@ -267,36 +269,42 @@ fn choose(
 }
 
 /// A file that stays as it is, for now.
-fn unchanged(program: &'static Program, path: &str, layout: &Layout, seen: &Seen) -> Result<Change, String> {
+fn unchanged(program: &'static AgentProgram, path: &str, layout: &Layout, seen: &Seen) -> Result<FileEdit, String> {
     let before = match seen.file(path) {
-        Content::Missing => None,
-        Content::Text(text) => Some(text.to_owned()),
-        Content::Fault(why) => return Err(left(path, &why, layout)),
+        SeenContent::Missing => None,
+        SeenContent::Text(text) => Some(text.to_owned()),
+        SeenContent::Fault(why) => return Err(left_alone_note(path, &why, layout)),
     };
     // A file that is a link is changed where it leads.
-    Ok(Change { program: Some(program.name()), path: seen.real(path).to_owned(), after: before.clone(), before })
+    Ok(FileEdit { program: Some(program.name()), path: seen.real(path).to_owned(), after: before.clone(), before })
 }
 
 fn edited(
-    change: &Change,
+    change: &FileEdit,
     layout: &Layout,
     edit: impl FnOnce(&Document) -> Result<(), DocumentFault>,
 ) -> Result<Document, String> {
     let document = Document::parse(change.before.as_deref().unwrap_or_default());
     let document = document.and_then(|document| edit(&document).map(|()| document));
-    document.map_err(|why| left(&change.path, &why, layout))
+    document.map_err(|why| left_alone_note(&change.path, &why, layout))
 }
 
-fn left(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
-    format!("`{}` is left as it is: {why}; mend it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
+fn left_alone_note(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
+    format!("`{}` is left as it is: {why}; fix it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
 }
 
 /// Puts the hooks of every event in that are not there, and mends timeouts that the program does not accept.
-fn add_hooks(document: &Document, program: &Program, wiring: &Wiring, command: &str, windows: bool) -> Result<(), DocumentFault> {
-    if matches!(wiring.form, Form::Flat | Form::Shells) {
+fn add_hooks(
+    document: &Document,
+    program: &AgentProgram,
+    wiring: &Wiring,
+    command: &str,
+    windows: bool,
+) -> Result<(), DocumentFault> {
+    if matches!(wiring.form, HooksFormat::Flat | HooksFormat::Shells) {
         document.set(None, "version", &json!(1))?;
     }
-    let command = quoted(command, windows);
+    let command = quote(command, windows);
     let settings = document.value();
     for event in wiring.events {
         let listed = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
@@ -314,28 +322,29 @@ fn add_hooks(document: &Document, program: &Program, wiring: &Wiring, command: &
 }
 
 /// A timeout in the wrong unit, or longer than the program allows, is replaced.
-fn mend_timeouts(document: &Document, program: &Program, wiring: &Wiring, event: &str, entry: (usize, &Value)) {
+fn mend_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, event: &str, entry: (usize, &Value)) {
     let (at, entry) = entry;
-    let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(Moment::Other, |(_, moment)| moment);
+    let moment =
+        program.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(EventKind::Other, |(_, moment)| moment);
     let right = wiring.timeout.at(moment);
     let is_limited = wiring.timeout.shorter.iter().any(|(limited, _)| *limited == moment);
     let is_wrong = |timeout: u64| wiring.timeout.is_mistaken(timeout) || (is_limited && timeout > right);
     let handlers = match wiring.form {
-        Form::Nested => entry.get("hooks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice),
+        HooksFormat::Nested => entry.get("hooks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice),
         _ => std::slice::from_ref(entry),
     };
     for (place, handler) in handlers.iter().enumerate() {
         let is_ours = handler.get("command").and_then(Value::as_str).is_some_and(|command| program.is_our_command(command));
         if is_ours && handler.get("timeout").and_then(Value::as_u64).is_some_and(is_wrong) {
             let place = place.to_string();
-            let below: &[&str] = if wiring.form == Form::Nested { &["hooks", &place, "timeout"] } else { &["timeout"] };
+            let below: &[&str] = if wiring.form == HooksFormat::Nested { &["hooks", &place, "timeout"] } else { &["timeout"] };
             document.set_number("hooks", event, at, below, right);
         }
     }
 }
 
 /// A program's path as a shell reads it as one word.
-fn quoted(path: &str, windows: bool) -> String {
+fn quote(path: &str, windows: bool) -> String {
     let is_plain =
         |character: char| character.is_alphanumeric() || "/._-+:@%,=~".contains(character) || (windows && character == '\\');
     if path.chars().all(is_plain) {

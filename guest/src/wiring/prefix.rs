@@ -1,18 +1,18 @@
-//! The program to which an agent program gives every shell command, so that the kernel holds it to its scope.
+//! Sets the program through which an agent program runs every shell command, so that the kernel can confine it.
 //!
 //! It is named by its path, which differs from one machine to the next, so it goes into those settings of the workspace that a team
 //! does not share. The gate does not read the user's own settings, and would not count on what they say.
 
 use serde_json::Value;
 
-use super::document::Document;
 use super::layout::{Layout, is_within};
-use super::seen::{Content, Seen};
+use super::seen::{Seen, SeenContent};
 use crate::confine::is_confiner_name;
+use crate::json::document::Document;
 use crate::programs::Wiring;
 use crate::programs::wiring::Holds;
 
-/// What becomes of the setting.
+/// What happens to the setting.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// It is set in a file.
@@ -39,14 +39,14 @@ pub fn prefix(wiring: &Wiring, confiner: Option<&str>, hooks: &str, layout: &Lay
     let pointer = format!("/env/{variable}");
     for settings in wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks) {
         let Some(path) = layout.path(settings.place) else { continue };
-        let Content::Text(text) = seen.file(&path) else { continue };
+        let SeenContent::Text(text) = seen.file(&path) else { continue };
         let Ok(document) = Document::parse(text) else { continue };
         match document.value().pointer(&pointer) {
             None => {}
             Some(Value::String(named)) if named == confiner => return None,
             Some(named) => {
                 let shown = layout.shown(&path);
-                return left(format!("`env.{variable}` in {shown} is {named} and stays so; `{confiner}` would confine them"));
+                return left(format!("`env.{variable}` in {shown} is {named} and is kept; `{confiner}` would confine them"));
             }
         }
     }

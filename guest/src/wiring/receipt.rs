@@ -1,4 +1,4 @@
-//! What `tollgate init` did in a workspace, so that it can be taken back.
+//! The receipt of what `tollgate init` did in a workspace, so that it can be undone.
 //!
 //! There is one per workspace, in its state folder, where no repository can put one that takes back something else. What a
 //! file said before is in it: a copy beside the file would be committed with it.
@@ -10,7 +10,7 @@ use crate::json;
 
 /// A file that was written, or that was found written for another workspace and serves this one too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct WrittenFile {
     /// Where it stands.
     pub path: String,
     /// The program it is for; none for the intents.
@@ -28,7 +28,7 @@ pub struct Receipt {
     /// The workspace's root.
     pub workspace: String,
     /// The files.
-    pub files: Vec<Written>,
+    pub files: Vec<WrittenFile>,
     /// Folders that were made, the outermost first.
     pub folders: Vec<String>,
 }
@@ -45,18 +45,18 @@ impl Receipt {
     }
 
     /// The entry of a file.
-    pub fn file(&self, path: &str) -> Option<&Written> {
+    pub fn file(&self, path: &str) -> Option<&WrittenFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Enters what becomes of a file. What was there before the first time is what comes back, unless somebody else has
+    /// Enters what happens to a file. What was there before the first time is what comes back, unless someone else has
     /// changed it since. A file that was written for another workspace goes back to what it was before that.
     pub fn enter(&mut self, program: Option<&str>, path: &str, before: Option<&str>, after: &str, others: &[Self]) {
         let digest = |text: &str| Digest::of(text.as_bytes()).to_string();
         let was = before.map(digest);
         let known = self.file(path).into_iter().chain(others.iter().filter_map(|other| other.file(path)));
         let first = known.filter(|file| was.as_ref() == Some(&file.digest)).map(|file| file.before.clone()).next();
-        let written = Written {
+        let written = WrittenFile {
             path: path.to_owned(),
             program: program.map(str::to_owned),
             before: first.unwrap_or_else(|| before.map(str::to_owned)),
@@ -79,7 +79,7 @@ mod tests {
         receipt.enter(Some("gemini"), "/a", Some("0"), "1", &[]);
         receipt.enter(Some("gemini"), "/a", Some("1"), "2", &[]);
         assert_eq!(receipt.file("/a").unwrap().before.as_deref(), Some("0"));
-        // Somebody wrote `x` in between.
+        // Someone wrote `x` in between.
         receipt.enter(Some("gemini"), "/a", Some("x"), "3", &[]);
         assert_eq!(receipt.file("/a").unwrap().before.as_deref(), Some("x"));
         assert_eq!(Receipt::parse(&receipt.text()), Some(receipt));

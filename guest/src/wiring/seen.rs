@@ -1,4 +1,4 @@
-//! What a host saw of the files that it was told to look at.
+//! The contents of the files that a host was asked to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ pub struct Seen {
 
 /// A file as it was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content<'a> {
+pub enum SeenContent<'a> {
     /// There is none.
     Missing,
     /// What it says.
@@ -43,12 +43,12 @@ impl Seen {
     }
 
     /// A file. One that nobody looked at counts as missing.
-    pub fn file(&self, path: &str) -> Content<'_> {
-        self.files.get(path).map_or(Content::Missing, content)
+    pub fn file(&self, path: &str) -> SeenContent<'_> {
+        self.files.get(path).map_or(SeenContent::Missing, content)
     }
 
     /// The files of a folder with one of these endings, in the order of their names.
-    pub fn files_in<'a>(&'a self, folder: &str, endings: &[&str]) -> Vec<(&'a str, Content<'a>)> {
+    pub fn files_in<'a>(&'a self, folder: &str, endings: &[&str]) -> Vec<(&'a str, SeenContent<'a>)> {
         let is_in = |path: &str| path.rsplit_once('/').is_some_and(|(above, _)| above == folder);
         let files = self.files.iter().filter(|(path, _)| is_in(path) && endings.iter().any(|ending| path.ends_with(ending)));
         files.map(|(path, seen)| (path.as_str(), content(seen))).collect()
@@ -70,11 +70,11 @@ impl Seen {
     }
 }
 
-fn content(seen: &Value) -> Content<'_> {
+fn content(seen: &Value) -> SeenContent<'_> {
     match seen {
-        Value::String(text) => Content::Text(text),
-        Value::Null => Content::Missing,
-        fault => Content::Fault(fault.get("fault").and_then(Value::as_str).unwrap_or("it cannot be read")),
+        Value::String(text) => SeenContent::Text(text),
+        Value::Null => SeenContent::Missing,
+        fault => SeenContent::Fault(fault.get("fault").and_then(Value::as_str).unwrap_or("it cannot be read")),
     }
 }
 
@@ -91,8 +91,8 @@ mod tests {
             "links": {"/e": "/f"}, "signs": ["/h"], "on_path": ["node"]
         }))
         .unwrap();
-        assert_eq!(seen.files_in("/h", &[".json"]), [("/h/a.json", Content::Missing), ("/h/b.json", Content::Text("b"))]);
-        assert_eq!((seen.file("/e"), seen.file("/none")), (Content::Fault("is a directory"), Content::Missing));
+        assert_eq!(seen.files_in("/h", &[".json"]), [("/h/a.json", SeenContent::Missing), ("/h/b.json", SeenContent::Text("b"))]);
+        assert_eq!((seen.file("/e"), seen.file("/none")), (SeenContent::Fault("is a directory"), SeenContent::Missing));
         assert_eq!((seen.real("/e"), seen.real("/h")), ("/f", "/h"));
         assert!(seen.exists("/h") && !seen.exists("/e") && seen.is_on_path("node") && !seen.is_on_path("bun"));
     }

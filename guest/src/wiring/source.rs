@@ -1,19 +1,19 @@
-//! The files in which a program looks for its hooks, and which of them count from where it is started.
+//! Resolves the files in which a program looks for its hooks, and which of them apply where it is started.
 
 use super::layout::{Layout, join};
-use super::seen::{Content, Seen};
+use super::seen::{Seen, SeenContent};
 use crate::programs::Wiring;
-use crate::programs::wiring::{Holds, Place, Reach, Settings};
+use crate::programs::wiring::{Holds, SettingsPlace, SettingsReach, SettingsSource};
 
 /// A file or a folder in which a program looks for its hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
+pub struct ResolvedSource {
     /// The file or the folder.
     pub path: String,
     /// What is found there.
     pub holds: Holds,
     /// For which folders it counts.
-    pub reach: Reach,
+    pub reach: SettingsReach,
     /// Whether it belongs to the workspace, and not to the user.
     pub of_workspace: bool,
     /// Whether the program reads it where it is started now.
@@ -21,25 +21,27 @@ pub struct Source {
 }
 
 /// Every source of a program, in the order in which its record names them.
-pub fn sources(wiring: &Wiring, layout: &Layout) -> Vec<Source> {
-    let mut found: Vec<Source> = Vec::new();
+pub fn sources(wiring: &Wiring, layout: &Layout) -> Vec<ResolvedSource> {
+    let mut found: Vec<ResolvedSource> = Vec::new();
     for settings in wiring.settings {
-        let source = |path: String, counts: bool| Source {
+        let source = |path: String, counts: bool| ResolvedSource {
             path,
             holds: settings.holds,
             reach: settings.reach,
-            of_workspace: matches!(settings.place, Place::Workspace(_)),
+            of_workspace: matches!(settings.place, SettingsPlace::Workspace(_)),
             counts,
         };
         let places = match settings {
-            Settings { place: Place::Workspace(path), reach: Reach::StartFolder, .. } if layout.starts_below() => {
+            SettingsSource { place: SettingsPlace::Workspace(path), reach: SettingsReach::StartFolder, .. }
+                if layout.starts_below() =>
+            {
                 vec![source(join(&layout.start, path), true), source(join(&layout.workspace, path), false)]
             }
             _ => layout.path(settings.place).map(|path| source(path, true)).into_iter().collect(),
         };
         // A home folder that is a workspace has the same file twice.
-        let new = |source: &Source| !found.iter().any(|known| known.path == source.path);
-        let places: Vec<Source> = places.into_iter().filter(new).collect();
+        let new = |source: &ResolvedSource| !found.iter().any(|known| known.path == source.path);
+        let places: Vec<ResolvedSource> = places.into_iter().filter(new).collect();
         found.extend(places);
     }
     found
@@ -66,9 +68,9 @@ impl Holds {
     }
 }
 
-impl Source {
+impl ResolvedSource {
     /// The files of it that were seen.
-    pub fn files<'a>(&'a self, seen: &'a Seen) -> Vec<(&'a str, Content<'a>)> {
+    pub fn files<'a>(&'a self, seen: &'a Seen) -> Vec<(&'a str, SeenContent<'a>)> {
         match self.holds.endings() {
             Some(endings) => seen.files_in(&self.path, endings),
             None => vec![(&self.path, seen.file(&self.path))],

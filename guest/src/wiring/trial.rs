@@ -1,22 +1,26 @@
-//! A call that must be denied, to be sent as the program would send it, and what the answer means.
+//! Trials: a call that must be denied, sent as the program would send it, and what the answer proves.
 //!
-//! It is made in a workspace of its own, where nobody has selected an intent: the user's workspace is not touched, and no
-//! ledger tells of it.
+//! It is made in a workspace of its own: the user's workspace is not touched, and no ledger tells of it.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::complaint;
-use super::hook::Hook;
+use super::hook::WiredHook;
 use super::layout::{Layout, join};
 use super::look::RUNTIMES;
 use super::seen::Seen;
+use crate::config;
+use crate::intents::file;
 use crate::json::{self, object};
 use crate::programs::wiring::Canary;
-use crate::programs::{Program, Wiring};
+use crate::programs::{AgentProgram, Wiring};
 
-/// The intents of the workspace that a trial is made in.
-pub const INTENTS: &str = "active_intents:\n  - {id: CANARY, name: Canary, status: IN_PROGRESS, owned_scope: [canary/**]}\n";
+/// The files of the workspace that trials are made in: every session works for the only intent.
+pub const FILES: [(&str, &str); 2] = [
+    (file::PATH, "active_intents:\n  - {id: CANARY, name: Canary, status: IN_PROGRESS, owned_scope: [canary/**]}\n"),
+    (config::PATH, "{\"select\": \"single\"}\n"),
+];
 
 /// How many hooks of one program are tried.
 pub const MAX_TRIALS: usize = 4;
@@ -25,7 +29,7 @@ pub const MAX_TRIALS: usize = 4;
 const MAX_CHARS: usize = 200;
 
 /// Something to run. What it prints is handed back under its id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trial {
     /// The program, which hook of it, and what is asked.
     pub id: String,
@@ -38,15 +42,17 @@ pub struct Trial {
     /// Where it runs.
     pub folder: String,
     /// A file to write first, and what it says.
-    pub file: Option<(String, &'static str)>,
+    pub file: Option<(String, String)>,
     /// Variables to set.
     pub variables: Vec<(&'static str, String)>,
+    /// Files to look for once it has run.
+    pub exist: Vec<String>,
 }
 
-/// What running a trial came to.
+/// The result of running a trial.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Outcome {
+pub struct TrialOutcome {
     /// The trial.
     pub id: String,
     /// What it printed.
@@ -57,6 +63,8 @@ pub struct Outcome {
     pub code: Option<i64>,
     /// Why it could not be run to its end.
     pub fault: Option<String>,
+    /// Those of the files to look for that exist.
+    pub exist: Vec<String>,
 }
 
 /// What an outcome proves.
@@ -72,9 +80,9 @@ pub enum Proof {
 
 /// The trials of a hook: whether it denies, and which version it runs.
 pub fn trials(
-    program: &Program,
+    program: &AgentProgram,
     wiring: &Wiring,
-    hook: &Hook,
+    hook: &WiredHook,
     number: usize,
     trial_folder: &str,
     layout: &Layout,
@@ -88,11 +96,10 @@ pub fn trials(
             let denial = Trial {
                 id: id.clone(),
                 shell: Some(hook.command.clone()),
-                words: Vec::new(),
                 stdin: payload(trial_folder, &join(trial_folder, "canary.txt")).to_string(),
                 folder,
-                file: None,
                 variables: variables.iter().map(|name| (*name, trial_folder.to_owned())).collect(),
+                ..Trial::default()
             };
             let called = hook.command.split_once(" hook ").map(|(called, _)| format!("{called} --version"));
             let version = called.map(|called| Trial {
@@ -108,14 +115,13 @@ pub fn trials(
             let above = hook.file.rsplit_once('/').map_or("/", |(above, _)| above);
             let file = join(trial_folder, "canary.mjs");
             let words = [runtime, &file, &hook.command, above, trial_folder].map(str::to_owned).to_vec();
-            let variables = Vec::new();
-            vec![Trial { id, shell: None, words, stdin: String::new(), folder, file: Some((file, script)), variables }]
+            vec![Trial { id, words, folder, file: Some((file, script.to_owned())), ..Trial::default() }]
         }
     }
 }
 
 /// What a program's hook is called in outcomes.
-fn trial_id(program: &Program, number: usize) -> String {
+pub(super) fn trial_id(program: &AgentProgram, number: usize) -> String {
     format!("{}/{number}", program.name())
 }
 
@@ -125,7 +131,7 @@ impl Trial {
         let file = self
             .file
             .as_ref()
-            .map_or(Value::Null, |(path, text)| object(&mut [("path", path.as_str().into()), ("text", (*text).into())]));
+            .map_or(Value::Null, |(path, text)| object(&mut [("path", path.as_str().into()), ("text", text.as_str().into())]));
         let variables = self.variables.iter().map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str()))).collect();
         object(&mut [
             ("id", self.id.as_str().into()),
@@ -135,26 +141,27 @@ impl Trial {
             ("folder", self.folder.as_str().into()),
             ("file", file),
             ("variables", Value::Object(variables)),
+            ("exist", self.exist.clone().into()),
         ])
     }
 }
 
 /// What the outcome of a hook's trial proves.
-pub fn proof(program: &Program, wiring: &Wiring, number: usize, outcomes: &[Outcome]) -> Proof {
+pub fn proof(program: &AgentProgram, wiring: &Wiring, number: usize, outcomes: &[TrialOutcome]) -> Proof {
     let id = trial_id(program, number);
     match (outcomes.iter().find(|outcome| outcome.id == id), wiring.canary) {
         (None, Canary::Script(_)) => Proof::Unproven(format!(
-            "it cannot be tried: neither {} is on the search path",
+            "it cannot be tested: neither {} is on the search path",
             RUNTIMES.map(|name| format!("`{name}`")).join(" nor ")
         )),
-        (None, Canary::Command { .. }) => Proof::Unproven("it was not tried".to_owned()),
-        (Some(Outcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
+        (None, Canary::Command { .. }) => Proof::Unproven("it was not tested".to_owned()),
+        (Some(TrialOutcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
         (Some(outcome), Canary::Command { denial, .. }) => of_command(outcome, denial),
         (Some(outcome), Canary::Script(_)) => of_script(outcome, program, wiring.note),
     }
 }
 
-fn of_command(outcome: &Outcome, (at, deny): (&str, &str)) -> Proof {
+fn of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
     let complaint = outcome.complaint();
     let said = outcome.stdout.trim();
     match outcome.code {
@@ -175,18 +182,18 @@ fn of_command(outcome: &Outcome, (at, deny): (&str, &str)) -> Proof {
         "" => format!("a call that must be denied was let through{complaint}"),
         said => {
             let said: String = said.chars().take(MAX_CHARS).collect();
-            format!("the answer to a call that must be denied is no denial: {said}")
+            format!("the answer to a call that must be denied is not a denial: {said}")
         }
     })
 }
 
-fn of_script(outcome: &Outcome, program: &Program, note: Option<&str>) -> Proof {
+fn of_script(outcome: &TrialOutcome, program: &AgentProgram, note: Option<&str>) -> Proof {
     let complaint = outcome.complaint();
     match outcome.stdout.trim().rsplit('\n').next().unwrap_or_default() {
         "denied" => Proof::Denied,
         "allowed" => Proof::Failed("a call that must be denied was let through".to_owned()),
         "failing" => Proof::Failed(format!("the plugin answers, but the gate behind it fails{complaint}")),
-        "absent" => Proof::Unproven(format!("it is installed when {} next starts; look again then", program.title)),
+        "absent" => Proof::Unproven(format!("it is installed when {} next starts; check again then", program.title)),
         _ => {
             let remedy = note.filter(|_| complaint.contains("Cannot find package")).map(|note| format!("; {note}"));
             Proof::Failed(format!("the plugin does not load{complaint}{}", remedy.unwrap_or_default()))
@@ -195,15 +202,16 @@ fn of_script(outcome: &Outcome, program: &Program, note: Option<&str>) -> Proof 
 }
 
 /// A remark where another version than the one with this digest answers.
-pub fn other_version(program: &Program, number: usize, outcomes: &[Outcome], digest: &str) -> Option<String> {
+pub fn other_version(program: &AgentProgram, number: usize, outcomes: &[TrialOutcome], digest: &str) -> Option<String> {
     let id = format!("{}/version", trial_id(program, number));
     let outcome = outcomes.iter().find(|outcome| outcome.id == id && outcome.code == Some(0))?;
     let said: String = outcome.stdout.trim().chars().take(MAX_CHARS).collect();
     (!digest.is_empty() && !outcome.stdout.contains(digest)).then(|| format!("it runs another version than this one: {said}"))
 }
 
-impl Outcome {
-    fn complaint(&self) -> String {
+impl TrialOutcome {
+    /// What it complained of, to be put behind a reason.
+    pub(super) fn complaint(&self) -> String {
         complaint::reason(&self.stderr).map(|reason| format!(": {reason}")).unwrap_or_default()
     }
 }

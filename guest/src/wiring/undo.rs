@@ -1,32 +1,32 @@
-//! What `tollgate init --undo` changes: what was done in one workspace is taken back, and stays where others use it.
+//! Plans what `tollgate init --undo` changes: files of this workspace are reverted, files that other workspaces use stay.
 
 use serde_json::{Value, json};
 
-use super::document::Document;
 use super::layout::Layout;
-use super::plan::Change;
+use super::plan::FileEdit;
 use super::prefix;
-use super::receipt::{Receipt, Written};
-use super::seen::{Content, Seen};
+use super::receipt::{Receipt, WrittenFile};
+use super::seen::{Seen, SeenContent};
 use crate::digest::Digest;
-use crate::programs::{Program, named};
+use crate::json::document::Document;
+use crate::programs::{AgentProgram, named};
 
-/// What becomes of a file.
+/// What happens to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct UndoStep {
     /// In a few words.
     pub words: &'static str,
     /// The file.
     pub path: String,
     /// The change; none where it stays as it is.
-    pub change: Option<Change>,
+    pub change: Option<FileEdit>,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug, Default)]
 pub struct Undo {
     /// The files, the last one written first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<UndoStep>,
     /// Folders that go where nothing is left in them, the innermost first.
     pub folders: Vec<String>,
     /// What a person should know.
@@ -42,25 +42,25 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
     for file in receipt.files.iter().rev() {
         let users: Vec<&str> =
             others.iter().filter(|other| other.file(&file.path).is_some()).map(|other| other.workspace.as_str()).collect();
-        let step = |words: &'static str, change: Option<Change>| Step { words, path: file.path.clone(), change };
+        let step = |words: &'static str, change: Option<FileEdit>| UndoStep { words, path: file.path.clone(), change };
         let shown = layout.shown(&file.path);
         let done = if !users.is_empty() {
             undo.notes.push(format!("{shown} stays, because {} uses it too", users.join(", ")));
             step("used by another workspace, stays", None)
         } else {
             match seen.file(&file.path) {
-                Content::Missing => step("gone already", None),
-                Content::Fault(why) => {
+                SeenContent::Missing => step("gone already", None),
+                SeenContent::Fault(why) => {
                     undo.notes.push(format!("{shown} was left alone: {why}"));
                     step("cannot be read, left alone", None)
                 }
-                Content::Text(now) => match taken_back(file, now) {
+                SeenContent::Text(now) => match revert_file(file, now) {
                     Some((words, after)) => {
                         let program = file.program.as_deref().and_then(named).map(|program| program.name());
-                        step(words, Some(Change { program, path: file.path.clone(), before: Some(now.to_owned()), after }))
+                        step(words, Some(FileEdit { program, path: file.path.clone(), before: Some(now.to_owned()), after }))
                     }
                     None => {
-                        undo.notes.push(format!("{shown} was left alone, because it was changed since"));
+                        undo.notes.push(format!("{shown} was left alone, because it has changed since"));
                         step("changed since, left alone", None)
                     }
                 },
@@ -72,23 +72,23 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
 }
 
 /// What a file becomes, in a few words and in full; none where it stays.
-fn taken_back(file: &Written, now: &str) -> Option<(&'static str, Option<String>)> {
+fn revert_file(file: &WrittenFile, now: &str) -> Option<(&'static str, Option<String>)> {
     let program = file.program.as_deref().and_then(named);
     if Digest::of(now.as_bytes()).to_string() == file.digest {
         let Some(before) = &file.before else { return Some(("remove", None)) };
         // An earlier run may have been before what is remembered.
-        let before = program.and_then(|program| without_ours(program, before)).unwrap_or_else(|| before.clone());
+        let before = program.and_then(|program| remove_ours(program, before)).unwrap_or_else(|| before.clone());
         return Some(("restore", Some(before)));
     }
-    let after = without_ours(program?, now)?;
+    let after = remove_ours(program?, now)?;
     if file.before.is_none() && is_hollow(&after) {
         return Some(("remove", None));
     }
-    Some(("changed since; only Tollgate's entries go from", Some(after)))
+    Some(("changed since; only Tollgate's entries are removed from", Some(after)))
 }
 
 /// A settings file without what is Tollgate's; none where nothing of it is, or where it cannot be read.
-fn without_ours(program: &Program, text: &str) -> Option<String> {
+fn remove_ours(program: &AgentProgram, text: &str) -> Option<String> {
     let document = Document::parse(text).ok()?;
     // An entry may have hooks of others beside ours.
     document.take_items("hooks", |entry| {

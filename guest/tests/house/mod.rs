@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
-use tollgate_guest::ports::Level;
+use tollgate_guest::ports::LogLevel;
 use tollgate_guest::ports::memory::Memory;
 
 pub(crate) const INTENTS: &str = "
@@ -110,6 +110,6 @@ impl House {
     }
 
     pub(crate) fn warned(&self, text: &str) -> usize {
-        self.world.logged().iter().filter(|(level, line)| *level != Level::Debug && line.contains(text)).count()
+        self.world.logged().iter().filter(|(level, line)| *level != LogLevel::Debug && line.contains(text)).count()
     }
 }

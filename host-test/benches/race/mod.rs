@@ -1,8 +1,8 @@
-//! Two ways to do the same, timed in turns.
+//! Measures two ways of doing the same, alternately.
 
 use std::time::{Duration, Instant};
 
-/// The median time of each, taken in turns so that whatever else the machine does falls on both.
+/// The median time of each, measured alternately so that other load on the machine affects both.
 pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (Duration, Duration) {
     let timed = |work: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -22,13 +22,13 @@ pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()
     (ones.swap_remove(ones.len() / 2), others.swap_remove(others.len() / 2))
 }
 
-/// A row of a table whose last column is the second time over the first.
+/// A row of a table whose last column is the ratio of the second to the first time.
 pub(crate) fn row(what: &str, one: Duration, other: Duration) {
     println!("{what:<52} {one:>12.1?} {other:>12.1?} {:>6.2}x", other.as_secs_f64() / one.as_secs_f64());
 }
 
-/// Fails where a median is beyond what was promised. The limits are far from what is measured, so that only a change of kind comes
-/// near them, not a busy machine.
+/// Fails if a median exceeds a limit. The limits are far above what is measured, so that only a fundamental change exceeds them,
+/// not a busy machine.
 #[allow(dead_code)]
 pub(crate) fn limit(what: &str, measured: Duration, most: Duration) {
     assert!(measured <= most, "{what}: {measured:.1?}, and at most {most:.1?} is promised");

@@ -1,4 +1,4 @@
-//! `tollgate augment`: what would be added to a call, and from where.
+//! `tollgate augment`: shows what would be added to a call, and from which source.
 
 use std::process::ExitCode;
 
@@ -6,41 +6,49 @@ use clap::Args;
 use serde_json::{Value, json};
 use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request};
 
-use super::ask::{Gate, ask, list, number, text, texts};
-use super::place::{Opened, Place};
-use super::screen::{Screen, Style, lines, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, number, text, texts};
+use crate::cli::output::{Output, Style, escape, escape_lines};
+use crate::cli::workspace::{OpenGate, WorkspaceArgs};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate augment`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// The tool, as its host spells it
+    /// The tool, as its agent program spells it
     #[arg(long, value_name = "NAME")]
     tool: String,
     /// Its arguments: one JSON object
     #[arg(long, value_name = "JSON")]
     args: String,
-    /// The host whose tool is meant, such as opencode or claude-code
+    /// The agent program that the tool belongs to, such as opencode or claude-code
     #[arg(long, value_name = "HOST")]
     host: Option<String>,
     #[command(flatten)]
-    place: Place,
+    workspace: WorkspaceArgs,
 }
 
-/// Shows what a call would be given.
+/// Shows what would be added to a call.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    options.place.run(|opened, screen| {
-        let Opened { gate, root } = opened;
-        augment(gate, &Lookups::new(root.as_path()), options, screen)
+    options.workspace.run(|opened, output| {
+        let OpenGate { gate, root } = opened;
+        augment(gate, &Lookups::new(root.as_path()), options, output)
     })
 }
 
-fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let args: Value = match serde_json::from_str(&options.args) {
         Ok(args @ Value::Object(_)) => args,
-        Ok(_) => return Err(Stop::fault(format!("`{}` is no JSON object; write --args '{{\"command\":\"…\"}}'", options.args))),
+        Ok(_) => {
+            return Err(CommandError::failed(format!(
+                "`{}` is not a JSON object; write --args '{{\"command\":\"…\"}}'",
+                options.args
+            )));
+        }
         Err(why) => {
-            return Err(Stop::fault(format!("`{}` is no JSON: {why}; write --args '{{\"command\":\"…\"}}'", options.args)));
+            return Err(CommandError::failed(format!(
+                "`{}` is not valid JSON: {why}; write --args '{{\"command\":\"…\"}}'",
+                options.args
+            )));
         }
     };
     let mut call = json!({"op": "plan-lookups", "session": "tollgate", "call": "augment", "tool": options.tool, "args": args});
@@ -48,7 +56,7 @@ fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, screen: &m
         call.insert("host".to_owned(), host.as_str().into());
     }
     let plan = planned(&ask(gate, &call)?);
-    let findings = lookups.carry_out(&plan);
+    let findings = lookups.run(&plan);
     for line in lookups.server_tools() {
         ask(gate, &line)?;
     }
@@ -57,44 +65,44 @@ fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, screen: &m
         call.insert("findings".to_owned(), findings.iter().map(finding).collect());
     }
     let answer = ask(gate, &call)?;
-    if options.place.json {
-        screen.json(&answer)?;
+    if options.workspace.json {
+        output.json(&answer)?;
         return Ok(Outcome::Done);
     }
-    show(&plan, &findings, &args, &answer, screen)?;
+    show(&plan, &findings, &args, &answer, output)?;
     Ok(Outcome::Done)
 }
 
-fn show(plan: &Plan, findings: &[Finding], before: &Value, answer: &Value, screen: &mut Screen<'_>) -> Result<(), Stop> {
+fn show(plan: &Plan, findings: &[Finding], before: &Value, answer: &Value, output: &mut Output<'_>) -> Result<(), CommandError> {
     for found in findings {
         let said = match &found.answer {
             Answer::Text(_) => continue,
             Answer::Unknown => "does not know it".to_owned(),
-            Answer::Unavailable => "is not there".to_owned(),
-            Answer::Late => "was too late".to_owned(),
+            Answer::Unavailable => "is unavailable".to_owned(),
+            Answer::Late => "took too long".to_owned(),
             Answer::Failed(why) => format!("failed: {why}"),
         };
-        screen.note(&format!("[[{}]]: {} {said}", found.concept, found.source));
+        output.note(&format!("[[{}]]: {} {said}", found.concept, found.source));
     }
     let skipped = text(answer, "/skipped");
     if !skipped.is_empty() {
         let named = if plan.concepts.is_empty() { String::new() } else { format!(" about {}", plan.concepts.join(", ")) };
-        screen.note(&format!("nothing is added{named}: {skipped}"));
+        output.note(&format!("nothing is added{named}: {skipped}"));
         return Ok(());
     }
     for (concept, source) in texts(answer, "concepts").iter().zip(texts(answer, "sources")) {
-        let concept = screen.paint(Style::Bold, &plain(concept));
-        screen.line(&format!("{concept} from {}", plain(source)))?;
+        let concept = output.paint(Style::Bold, &escape(concept));
+        output.line(&format!("{concept} from {}", escape(source)))?;
     }
     let told = text(answer, "/additional_context");
     if !told.is_empty() {
-        screen.line("the arguments stay as they are; the model is told:")?;
-        screen.line(&lines(told))?;
+        output.line("the arguments are unchanged; the model is told:")?;
+        output.line(&escape_lines(told))?;
     }
     for (field, value) in answer.get("args").and_then(Value::as_object).into_iter().flatten() {
         if before.get(field) != Some(value) {
-            screen.line(&format!("`{}` becomes:", plain(field)))?;
-            screen.line(&lines(value.as_str().unwrap_or_default()))?;
+            output.line(&format!("`{}` becomes:", escape(field)))?;
+            output.line(&escape_lines(value.as_str().unwrap_or_default()))?;
         }
     }
     Ok(())

@@ -1,20 +1,22 @@
-//! `tollgate confine --session S -- COMMAND…`: the command, held by the kernel to what its intent owns.
+//! `tollgate confine --session S -- COMMAND…`: runs a command that the kernel restricts to the files its intent owns.
 //!
-//! The gate says what may be changed; this process restricts itself to that and becomes the command, so that nothing stands between it
-//! and its terminal, its signals and its exit code. What goes wrong before that keeps the command from running: exit code 126, or 127 where
-//! it cannot be found, as a shell has it.
+//! The gate determines what may be changed; this process restricts itself to that and then executes the command in its place, so
+//! that terminal, signals and exit code are the command's own. If anything fails before that, the command does not run: the exit
+//! code is 126, or 127 if the command is not found, as in a shell.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Parser};
 use serde_json::{Map, Value};
 use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 use tollgate::{Tollgate, governing_workspace};
+use tollgate_guest::confine::evidence::Key;
 
-use super::say;
+use crate::cli::say;
 
 /// The command was not run.
 const NOT_RUN: u8 = 126;
@@ -25,58 +27,54 @@ const NOT_FOUND: u8 = 127;
 #[derive(Args, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     /// The session that the command runs for
-    #[arg(long, value_name = "SESSION")]
-    pub(super) session: String,
+    #[arg(long, value_name = "SESSION", required_unless_present_any = ["run", "check"], value_parser = NonEmptyStringValueParser::new())]
+    pub(super) session: Option<String>,
     /// The call that the gate has ruled on
     #[arg(long, value_name = "CALL")]
     pub(super) call: Option<String>,
-    /// The governed folder [default: the nearest from here upwards with .orchestration/]
+    /// Instead of a session: a run of a hook or an MCP server that the gate has prepared
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["session", "call"])]
+    pub(super) run: Option<String>,
+    /// The governed folder [default: the nearest parent folder with .orchestration/]
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,
-    /// The folder with the user's own .tollgate/ [default: the user's home]
+    /// The folder that contains the user's .tollgate/ [default: the home folder]
     #[arg(long, value_name = "DIR")]
     pub(super) home: Option<PathBuf>,
-    /// The folder for what the gate keeps between calls [default: the user's, or in --home]
+    /// The folder for state that the gate keeps between calls [default: the user's state folder, or below --home]
     #[arg(long, value_name = "DIR")]
     pub(super) state: Option<PathBuf>,
-    /// Print what the command may change, and do not run it
+    /// Print what the command may change without running it
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Alone: say whether commands can be confined here; exits with 1 if not
+    /// Only report whether commands can be confined here; exits with 1 if not
     #[arg(long)]
     pub(super) check: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "check", value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
 }
 
+/// The command line of `tollgate confine` alone.
+#[derive(Parser)]
+#[command(name = "tollgate confine")]
+struct Alone {
+    #[command(flatten)]
+    options: Options,
+}
+
 impl Options {
-    /// The options of a command line, without what it takes to explain a wrong one: every command of an agent waits for this.
-    pub(crate) fn plain(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
-        if words.nth(1)? != "confine" {
-            return None;
-        }
-        let mut options = Self::default();
-        loop {
-            let Some(name) = words.next() else { return options.check.then_some(options) };
-            match name.to_str()? {
-                "--session" => options.session = words.next()?.into_string().ok()?,
-                "--call" => options.call = Some(words.next()?.into_string().ok()?),
-                "--workspace" => options.workspace = Some(words.next()?.into()),
-                "--home" => options.home = Some(words.next()?.into()),
-                "--state" => options.state = Some(words.next()?.into()),
-                "--dry-run" => options.dry_run = true,
-                "--check" => options.check = true,
-                "--" => break,
-                _ => return None,
-            }
-        }
-        options.command = words.collect();
-        (!options.session.is_empty() && !options.command.is_empty()).then_some(options)
+    /// The options of a command line; none where it is another command's, or wrong. Every command of an agent waits for this, so the
+    /// other commands are not described first; whoever is told none has the whole command line explain what is wrong.
+    pub(crate) fn alone(words: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut words = words.skip(1).peekable();
+        words.next_if(|word| word == "confine")?;
+        let name = std::iter::once(OsString::from("tollgate confine"));
+        Alone::try_parse_from(name.chain(words)).ok().map(|alone| alone.options)
     }
 }
 
-/// Runs the command. Returns only where it was not run.
+/// Runs the command. Returns only if it was not run.
 pub(crate) fn run(options: &Options) -> ExitCode {
     if options.check {
         return check();
@@ -84,7 +82,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     run_words(options, &options.command, None)
 }
 
-/// Runs words for the command of the options, as the gate has it. `file` is made, and may be written, besides.
+/// Runs `words` in place of the command in the options, with the same grants. `file` is created and may be written in addition.
 pub(super) fn run_words(options: &Options, words: &[OsString], file: Option<PathBuf>) -> ExitCode {
     let command = decide(options).and_then(|next| match next {
         Next::Print(answer) => Ok(Err(answer)),
@@ -108,7 +106,7 @@ pub(super) fn run_words(options: &Options, words: &[OsString], file: Option<Path
     }
 }
 
-/// Says whether commands can be confined here.
+/// Reports whether commands can be confined here.
 fn check() -> ExitCode {
     match Capability::of_this_system() {
         Capability::None(why) => {
@@ -122,7 +120,7 @@ fn check() -> ExitCode {
     }
 }
 
-/// Words as they are.
+/// An unconfined command.
 pub(super) fn plain(words: &[OsString]) -> Command {
     let mut command = Command::new(words.first().map_or(OsStr::new(""), OsString::as_os_str));
     command.args(words.iter().skip(1));
@@ -135,9 +133,10 @@ enum Next {
     Plain,
 }
 
-/// Asks the gate what becomes of the command.
+/// Asks the gate how to run the command.
 fn decide(options: &Options) -> Result<Next, String> {
-    let here = std::env::current_dir().map_err(|why| format!("the command does not run: the current folder is gone ({why})"))?;
+    let here = std::env::current_dir()
+        .map_err(|why| format!("the command does not run: the current folder no longer exists ({why})"))?;
     let workspace = match &options.workspace {
         Some(named) => named.clone(),
         None => governing_workspace(&here).ok_or_else(|| {
@@ -146,10 +145,13 @@ fn decide(options: &Options) -> Result<Next, String> {
         })?,
     };
     let cannot =
-        |why: &dyn std::fmt::Display| format!("the command does not run: the gate does not say what it may change: {why}");
+        |why: &dyn std::fmt::Display| format!("the command does not run: the gate did not answer what it may change: {why}");
     let root = workspace.canonicalize().map_err(|why| cannot(&format!("`{}`: {why}", workspace.display())))?;
     if let Some(next) = prepared(options, &root) {
         return Ok(next);
+    }
+    if let Some(run) = &options.run {
+        return Err(cannot(&format!("it has prepared no run `{run}` of this command")));
     }
     let answer = ask(options, &root, &here).map_err(|why| cannot(&why))?;
     if let Some(message) = answer.pointer("/error/message").and_then(Value::as_str) {
@@ -161,34 +163,41 @@ fn decide(options: &Options) -> Result<Next, String> {
     let said = answer.get("say").and_then(Value::as_str);
     match answer.get("run").and_then(Value::as_str) {
         Some("confined") => {
-            let plan = Plan::read(&answer, &root).ok_or_else(|| cannot(&"its answer is not understood"))?;
+            let plan = Plan::read(&answer, &root).ok_or_else(|| cannot(&"its answer is invalid"))?;
             Ok(Next::Confined(plan))
         }
         Some("plain") => {
             said.into_iter().for_each(say);
             Ok(Next::Plain)
         }
-        _ => Err(said.unwrap_or("the command does not run: the gate's answer is not understood").to_owned()),
+        _ => Err(said.unwrap_or("the command does not run: the gate's answer is invalid").to_owned()),
     }
 }
 
-/// What the gate said when it ruled on the call. Where that is not to be had, the gate is asked again.
+/// The gate's stored answer for the call. If there is none, the gate is asked again.
 fn prepared(options: &Options, root: &Path) -> Option<Next> {
-    let call = options.call.as_deref().filter(|_| !options.dry_run)?;
-    let (home, state) = (options.home.as_deref(), options.state.as_deref());
-    let prepared = Prepared::of(root, home, state, (&options.session, call), &options.command)?;
+    let Options { session, call, run, home, state, dry_run, command, .. } = options;
+    let key = match (run, call) {
+        (Some(run), _) => Key::of_program(run),
+        (None, Some(call)) if !dry_run => Key::of_call(session.as_deref()?, call),
+        (None, _) => return None,
+    };
+    let mut prepared = Prepared::of(root, home.as_deref(), state.as_deref(), &key, command)?;
+    if *dry_run {
+        return Some(Next::Print(prepared.answer.take()));
+    }
     match prepared.answer.get("run").and_then(Value::as_str) {
         Some("confined") if !Capability::of_this_system().is_none() => {}
         Some("plain") => return Some(Next::Plain),
         _ => return None,
     }
     let plan = Plan::read(&prepared.answer, root)?;
-    // In the sandbox of an agent program, or in a confined command, the state is closed.
+    // In the sandbox of an agent program, or in a confined command, the state folder is not writable.
     let _ = prepared.mark();
     Some(Next::Confined(plan))
 }
 
-/// What the gate says about the command.
+/// The gate's answer about the command.
 fn ask(options: &Options, root: &Path, here: &Path) -> Result<Value, String> {
     let (confinable, why) = Capability::of_this_system().fields();
     let text = |word: &OsString| Value::from(word.to_string_lossy());
@@ -209,12 +218,12 @@ fn ask(options: &Options, root: &Path, here: &Path) -> Result<Value, String> {
     }
     let mut gate = builder.open().map_err(|fault| fault.to_string())?;
     let answer = gate.perform(Value::Object(line).to_string().as_bytes()).map_err(|fault| fault.to_string())?;
-    // The operating system clears away what is left, faster than we would.
+    // Exiting without dropping it is faster.
     std::mem::forget(gate);
     serde_json::from_slice(&answer).map_err(|fault| fault.to_string())
 }
 
-/// Becomes the command.
+/// Replaces this process with the command.
 #[cfg(unix)]
 pub(super) fn become_command(mut command: Command) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
@@ -222,7 +231,7 @@ pub(super) fn become_command(mut command: Command) -> ExitCode {
     failed(&command, &why)
 }
 
-/// Elsewhere a process cannot become another one, so it waits for it.
+/// On other systems a process cannot be replaced, so this one waits.
 #[cfg(not(unix))]
 pub(super) fn become_command(mut command: Command) -> ExitCode {
     match command.status() {
@@ -240,17 +249,18 @@ fn failed(command: &Command, why: &io::Error) -> ExitCode {
 mod tests {
     use super::*;
 
-    fn plain(line: &str) -> Option<Options> {
-        Options::plain(line.split(' ').map(OsString::from))
+    fn alone(line: &str) -> Option<Options> {
+        Options::alone(line.split(' ').map(OsString::from))
     }
 
     #[test]
-    fn plain_command_lines() {
-        let options = plain("tollgate confine --session s --call c --workspace /w -- sh -c x --call").unwrap();
-        assert_eq!((options.session.as_str(), options.call.as_deref()), ("s", Some("c")));
+    fn command_lines() {
+        let options = alone("tollgate confine --session s --call c --workspace /w -- sh -c x --call").unwrap();
+        assert_eq!((options.session.as_deref(), options.call.as_deref()), (Some("s"), Some("c")));
         assert_eq!(options.workspace.as_deref(), Some(Path::new("/w")));
         assert_eq!(options.command, ["sh", "-c", "x", "--call"]);
-        assert!(plain("tollgate confine --check").unwrap().check);
+        assert!(alone("tollgate confine --check").unwrap().check);
+        assert_eq!(alone("tollgate confine --run r -- ls").unwrap().run.as_deref(), Some("r"));
         for line in [
             "tollgate",
             "tollgate hook x",
@@ -260,9 +270,11 @@ mod tests {
             "tollgate confine --session s --",
             "tollgate confine --session s ls",
             "tollgate confine --session -- ls",
+            "tollgate confine --session  -- ls",
+            "tollgate confine --session s --run r -- ls",
             "tollgate confine --help",
         ] {
-            assert_eq!(plain(line), None, "{line}");
+            assert_eq!(alone(line), None, "{line}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `tollgate eval`: JSON lines in, JSON lines out. The guest answers; this carries lines, and runs the hooks that an event
-//! asks for.
+//! `tollgate eval`: answers JSON lines. The guest answers them; this command passes them on, and runs the hooks that events
+//! trigger.
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ use serde_json::Value;
 use tollgate::hooks::{Hooks, Options as HookOptions, Remote};
 use tollgate::{Error, Tollgate};
 
-use super::interrupt::on_interrupt;
-use super::person;
-use super::place::open;
-use super::{failed, say};
+use crate::cli::confirm;
+use crate::cli::interrupt::on_interrupt;
+use crate::cli::workspace::open;
+use crate::cli::{failed, say};
 
-/// What a line is answered with when the guest failed on it.
+/// The answer to a line on which the guest failed.
 const TRAPPED: &str =
     r#"{"error":{"code":"guest_trap","message":"the gate failed on this line and was restarted; the next line works"}}"#;
 
-/// What a shell says of a program that Ctrl-C ended.
+/// The exit code for a program that was ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
 /// The options of `tollgate eval`.
@@ -33,29 +33,29 @@ pub(crate) struct Options {
     /// The governed folder
     #[arg(long, value_name = "DIR")]
     workspace: PathBuf,
-    /// The folder with the user's own .tollgate/ [default: the user's home]
+    /// The folder that contains the user's .tollgate/ [default: the home folder]
     #[arg(long, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// The folder for what the gate keeps between calls [default: the user's, or in --home]
+    /// The folder for state that the gate keeps between calls [default: the user's state folder, or below --home]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }
 
-/// Answers every line in order, to the end of input.
+/// Answers every line in order until the input ends.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let mut gate = match open(&options.workspace, options.home.as_deref(), options.state.as_deref()) {
         Ok(gate) => gate,
         Err(stop) => return stop.exit(),
     };
-    // A protocol for hosts, without anybody to ask; but an agent can write to it as well.
-    if let Err(stop) = person::look(&mut gate) {
+    // This protocol is for host programs and has nobody to ask; but an agent could use it as well.
+    if let Err(stop) = confirm::report_ancestry(&mut gate) {
         return stop.exit();
     }
     let mut eval = Eval { hooks: Hooks::new(&mut gate, HookOptions::new()), interrupted: None };
     match eval.answer_all(BufWriter::new(io::stdout().lock())) {
         Ok(()) if eval.is_interrupted() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever asked has gone.
+        // The reader of the output is gone.
         Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(fault) => failed(&fault.to_string()),
     }
@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 
 struct Eval<'a> {
     hooks: Hooks<&'a mut Tollgate>,
-    /// Whether Ctrl-C was pressed; none as long as no line had anything to do with hooks.
+    /// Whether Ctrl-C was pressed; `None` until a line involves hooks.
     interrupted: Option<Arc<AtomicBool>>,
 }
 
@@ -71,7 +71,7 @@ impl Eval<'_> {
     fn answer_all(&mut self, mut output: impl Write) -> io::Result<()> {
         let mut lines = Lines::Direct;
         let mut line = Vec::new();
-        // The guest says how long a line may be, so it is asked only once there is one.
+        // Only the guest knows the length limit, so it is asked once there is a line.
         let mut longest = None;
         while self.next(&mut lines, &mut line, &mut longest)? {
             if line.iter().all(u8::is_ascii_whitespace) {
@@ -84,25 +84,25 @@ impl Eval<'_> {
                 Err(fault) => {
                     say(&format!("error: {fault}"));
                     output.write_all(TRAPPED.as_bytes())?;
-                    // The new instance does not know who stands above.
-                    if person::look(self.hooks.gate()).is_err() {
-                        return Err(io::Error::other("the gate does not answer any more"));
+                    // The new instance does not know the parent processes yet.
+                    if confirm::report_ancestry(self.hooks.gate()).is_err() {
+                        return Err(io::Error::other("the gate no longer answers"));
                     }
                 }
             }
             output.write_all(b"\n")?;
-            // A peer may wait for this answer before it sends the next line.
+            // The peer may wait for this answer before it sends the next line.
             output.flush()?;
             if let (true, Lines::Direct, Some(longest)) = (about_hooks, &lines, longest) {
-                lines = Lines::apart(longest, self.hooks.remote())?;
+                lines = Lines::in_thread(longest, self.hooks.remote())?;
             }
         }
         if longest.is_some() { self.finish().map_err(io::Error::other) } else { Ok(()) }
     }
 
-    /// Waits for the next line, and lets hooks in the background go on meanwhile.
+    /// Waits for the next line while background hooks progress.
     fn next(&mut self, lines: &mut Lines, line: &mut Vec<u8>, longest: &mut Option<u64>) -> io::Result<bool> {
-        let Lines::Apart(apart) = lines else {
+        let Lines::Thread(apart) = lines else {
             let mut input = io::stdin().lock();
             if input.fill_buf()?.is_empty() {
                 return Ok(false);
@@ -133,7 +133,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The hooks, once a line needs them. From then on programs may run that must not outlive this one.
+    /// The hooks, once a line needs them. From then on there may be programs that must not outlive this process.
     fn hooks(&mut self) -> &mut Hooks<impl std::borrow::BorrowMut<Tollgate>> {
         if self.interrupted.is_none() {
             let (interrupted, remote) = (Arc::new(AtomicBool::new(false)), self.hooks.remote());
@@ -150,7 +150,7 @@ impl Eval<'_> {
         self.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed))
     }
 
-    /// Waits for what runs in the background, and for what the gate wants to try again.
+    /// Waits for background hooks, and until the gate has retried what it could not do at first.
     fn finish(&mut self) -> Result<(), Error> {
         if self.interrupted.is_some() {
             self.hooks.shutdown(!self.is_interrupted())?;
@@ -170,17 +170,17 @@ impl Eval<'_> {
 
 /// How lines are read.
 enum Lines {
-    /// By whoever answers them, which costs nothing.
+    /// By the main thread, at no extra cost.
     Direct,
-    /// By a thread, so that hooks go on while nobody asks anything.
-    Apart(mpsc::Receiver<io::Result<Vec<u8>>>),
+    /// By a thread of its own, so that hooks progress between lines.
+    Thread(mpsc::Receiver<io::Result<Vec<u8>>>),
 }
 
 impl Lines {
-    fn apart(longest: u64, remote: Remote) -> io::Result<Self> {
+    fn in_thread(longest: u64, remote: Remote) -> io::Result<Self> {
         let (sender, receiver) = mpsc::sync_channel(1);
         let read = move || {
-            // What has been read ahead belongs to standard input itself, so nothing gets lost on the way here.
+            // Buffered input belongs to the standard input handle, so nothing is lost in the switch.
             let mut input = io::stdin().lock();
             loop {
                 let mut line = Vec::new();
@@ -199,11 +199,11 @@ impl Lines {
             remote.wake();
         };
         thread::Builder::new().name("tollgate-lines".to_owned()).spawn(read)?;
-        Ok(Self::Apart(receiver))
+        Ok(Self::Thread(receiver))
     }
 }
 
-/// Whether a line needs what only a host can do. Most lines tell at a glance that they do not.
+/// Whether a line needs the hooks of the host. Most lines can be ruled out without parsing.
 fn is_about_hooks(line: &[u8]) -> bool {
     let mentions = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
     if !(mentions(b"event") || mentions(b"hooks") || mentions(b"\\u")) {
@@ -213,7 +213,7 @@ fn is_about_hooks(line: &[u8]) -> bool {
     matches!(line.get("op").and_then(Value::as_str), Some("event" | "hooks"))
 }
 
-/// Reads up to the end of a line and keeps at most `limit` bytes of it.
+/// Reads to the end of a line and keeps at most `limit` bytes of it.
 fn read_line(input: &mut impl BufRead, limit: u64, line: &mut Vec<u8>) -> io::Result<()> {
     line.clear();
     loop {

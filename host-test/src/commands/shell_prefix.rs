@@ -1,7 +1,7 @@
-//! `tollgate 'COMMAND'`, as Claude Code runs it where `CLAUDE_CODE_SHELL_PREFIX` names this program: commands of the model run confined,
-//! those of hooks and MCP servers as they are.
+//! `tollgate 'COMMAND'`, as Claude Code runs it if `CLAUDE_CODE_SHELL_PREFIX` is set to this program: commands of the model run
+//! confined, those of hooks and MCP servers do not.
 //!
-//! The call's id is not known here. What the gate has said about the call is found by the session and the command.
+//! The call's id is not known here. The gate's stored answer is found by session and command.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,18 +9,17 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tollgate::{governing_workspace, state_of};
-use tollgate_guest::confine::evidence::{self, key_of_command};
+use tollgate::{governing_workspace, state_folder};
+use tollgate_guest::confine::evidence::{Key, key_of_command};
 use tollgate_guest::programs::shell_prefix::{AGENT, SESSION, VARIABLE, shell_call};
-use tollgate_guest::state;
 
 use super::confine::{Options, become_command, plain, run_words};
 
-/// The shell that commands run in, unless the user's own is one that Claude Code writes them for.
+/// The shell for commands, unless the user's own is one that Claude Code supports.
 const SHELL: &str = "bash";
 const SHELLS: [&str; 2] = ["bash", "zsh"];
 
-/// What Claude Code wants to have run, if it is Claude Code that runs this. `is_known` says whether a word is a command of ours.
+/// The command, if Claude Code runs this program. `is_known` says whether a word is a subcommand of this program.
 pub(crate) fn given(words: &[OsString], is_known: impl Fn(&str) -> bool) -> Option<String> {
     let [_, given] = words else { return None };
     env::var_os(VARIABLE)?;
@@ -29,7 +28,7 @@ pub(crate) fn given(words: &[OsString], is_known: impl Fn(&str) -> bool) -> Opti
     (!is_ours).then(|| given.to_owned())
 }
 
-/// Runs it. Returns only where it was not run.
+/// Runs the command. Returns only if it was not run.
 pub(crate) fn run(given: &str) -> ExitCode {
     let agent = env::var(AGENT).ok();
     let words = |shell: &str, command: &str| [shell, "-c", command].map(OsString::from).to_vec();
@@ -42,18 +41,23 @@ pub(crate) fn run(given: &str) -> ExitCode {
     let Some(root) = here.and_then(|here| governing_workspace(&here)).or_else(|| workspace_of(&session, &key)) else {
         return become_command(plain(&words(shell, given)));
     };
-    let options =
-        Options { session, call: Some(key), workspace: Some(root), command: words(shell, &call.command), ..Options::default() };
+    let options = Options {
+        session: Some(session),
+        call: Some(key),
+        workspace: Some(root),
+        command: words(shell, &call.command),
+        ..Options::default()
+    };
     run_words(&options, &words(shell, given), call.folder_file.map(PathBuf::from))
 }
 
-/// The workspace whose gate has ruled on a command, for an agent that has stepped out of it.
+/// The workspace whose gate has ruled on a command, for an agent outside of it.
 fn workspace_of(session: &str, key: &str) -> Option<PathBuf> {
-    /// More workspaces are not looked at.
+    /// At most this many workspaces are searched.
     const MAX_WORKSPACES: usize = 1_000;
-    let states = state_of(Path::new("/"), None, None).ok()?.parent()?.to_owned();
-    let file = state::path(evidence::FOLDER, &[session, key]);
+    let states = state_folder(Path::new("/"), None, None).ok()?.parent()?.to_owned();
+    let file = Key::of_call(session, key);
     let states = fs::read_dir(states).ok()?.filter_map(Result::ok).take(MAX_WORKSPACES);
-    let state = states.map(|entry| entry.path()).find(|state| state.join(&file).is_file())?;
+    let state = states.map(|entry| entry.path()).find(|state| state.join(file.path()).is_file())?;
     Some(PathBuf::from(fs::read_to_string(state.join("workspace")).ok()?.trim_end_matches('\n')))
 }

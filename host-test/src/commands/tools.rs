@@ -1,59 +1,52 @@
-//! `tollgate tools`: what tools do that the gate does not know.
+//! `tollgate tools`: declares what tools do that the gate does not know.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::ask::{Gate, ask, strange, text};
-use super::person::{Person, Word};
-use super::place::Place;
-use super::screen::{Screen, Style, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, text, unexpected_answer};
+use crate::cli::confirm::{Confirmation, Person};
+use crate::cli::file_change::{self, Change};
+use crate::cli::output::{Output, Style, escape};
+use crate::cli::workspace::WithSubcommand;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The workspace's settings.
 const FILE: &str = ".tollgate/config.json";
 
 /// The options of `tollgate tools`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    place: Place,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
-    /// Say what a tool does, so that its calls are judged by that, in .tollgate/config.json
+pub(crate) enum Command {
+    /// Declare in .tollgate/config.json what a tool does, so that its calls can be checked
     Allow(Allow),
 }
 
 #[derive(Args)]
-struct Allow {
-    /// The tool, as a refusal names it, or several of them: 'mcp__github__*'
+pub(crate) struct Allow {
+    /// The tool as a refusal names it, or a pattern for several: 'mcp__github__*'
     #[arg(value_name = "PATTERN")]
     pattern: String,
     /// What it does: read, write, delete, move, execute, shell or unknown
     #[arg(value_name = "KIND")]
     kind: String,
-    /// Say yes beforehand; it takes a terminal even so
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
 }
 
-/// Changes the settings, once a person has seen how.
+/// Changes the settings after a person has reviewed and confirmed the change.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    let json = options.place.json;
-    options.place.run(|opened, screen| match &options.command {
+    let json = options.workspace.json;
+    options.workspace.run(|opened, output| match &options.command {
         Command::Allow(wanted) => {
             let words = ["tools", "allow", &wanted.pattern, &wanted.kind];
             let person = Person::require(&mut opened.gate, &opened.root, &words, wanted.yes)?;
             let root = opened.root.clone();
-            let outcome = allow(&mut opened.gate, &root, wanted, |question| person.ask(question), json, screen)?;
+            let outcome = allow(&mut opened.gate, &root, wanted, |question| person.ask(question), json, output)?;
             if outcome == Outcome::Done {
                 person.record(&mut opened.gate, &[FILE.to_owned()])?;
             }
@@ -66,31 +59,32 @@ fn allow(
     gate: &mut dyn Gate,
     root: &Path,
     wanted: &Allow,
-    ask_person: impl FnOnce(&str) -> Word,
+    ask_person: impl FnOnce(&str) -> Confirmation,
     json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Outcome, Stop> {
+    output: &mut Output<'_>,
+) -> CommandResult {
     let path = root.join(FILE);
-    let before = read(&path)?;
+    let before = file_change::read(&path).map_err(|fault| CommandError::Failed(format!("`{FILE}` cannot be read: {fault}")))?;
     let question = json!({"op": "allow-tool", "pattern": wanted.pattern, "kind": wanted.kind, "settings": before});
     let answer = ask(gate, &question)?;
-    let after = answer.get("settings").and_then(Value::as_str).ok_or_else(|| strange(&question))?;
+    let after = answer.get("settings").and_then(Value::as_str).ok_or_else(|| unexpected_answer(&question))?;
     let line =
-        format!("  {}", screen.paint(Style::Green, &plain(&format!("+ {}: {}", quoted(&wanted.pattern), quoted(&wanted.kind)))));
-    for line in [format!("{} (`tools`)", screen.paint(Style::Bold, FILE)), line] {
-        if json { drop(writeln!(screen.err, "{line}")) } else { screen.line(&line)? }
+        format!("  {}", output.paint(Style::Green, &escape(&format!("+ {}: {}", quoted(&wanted.pattern), quoted(&wanted.kind)))));
+    for line in [format!("{} (`tools`)", output.paint(Style::Bold, FILE)), line] {
+        if json { drop(writeln!(output.err, "{line}")) } else { output.line(&line)? }
     }
-    screen.out.flush()?;
-    let asked = format!("let the settings say that {} is `{}`?", plain(&wanted.pattern), plain(&wanted.kind));
-    if let Some(outcome) = ask_person(&asked).refusal(screen)? {
+    output.out.flush()?;
+    let asked = format!("declare {} as `{}` in the settings?", escape(&wanted.pattern), escape(&wanted.kind));
+    if let Some(outcome) = ask_person(&asked).refusal(output)? {
         return Ok(outcome);
     }
-    replace(&path, before.as_deref(), after)?;
+    let (named, after) = (path.display().to_string(), Some(after.to_owned()));
+    file_change::write_all(&[Change { path, named, shown: FILE.to_owned(), before, after, diff: Vec::new() }])?;
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
     } else {
-        let (pattern, kind) = (plain(text(&answer, "/pattern")), plain(text(&answer, "/kind")));
-        screen.line(&format!("{pattern} counts as `{kind}` from the next call on"))?;
+        let (pattern, kind) = (escape(text(&answer, "/pattern")), escape(text(&answer, "/kind")));
+        output.line(&format!("{pattern} counts as `{kind}` from the next call on"))?;
     }
     Ok(Outcome::Done)
 }
@@ -99,38 +93,13 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What a file says; nothing where there is none.
-fn read(path: &Path) -> Result<Option<String>, Stop> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(Stop::Fault(format!("`{FILE}` cannot be read: {fault}"))),
-    }
-}
-
-/// Puts a file in the place of one that is still what it was.
-fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), Stop> {
-    let write = || -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut draft = tempfile::Builder::new().prefix(".tollgate-").tempfile_in(folder)?;
-        draft.write_all(after.as_bytes())?;
-        if let Ok(facts) = fs::metadata(path) {
-            draft.as_file().set_permissions(facts.permissions())?;
-        }
-        draft.persist(path).map(drop).map_err(|fault| fault.error)
-    };
-    if read(path)?.as_deref() != before {
-        return Err(Stop::Fault(format!("`{FILE}` has changed since it was shown; nothing was changed")));
-    }
-    write().map_err(|fault| Stop::Fault(format!("`{FILE}` cannot be written: {fault}; nothing was changed")))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::ask::tests::Script;
-    use super::super::screen::tests::printed;
+    use std::fs;
+
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     const AFTER: &str = "{\n  \"tools\": {\n    \"mcp__x__*\": \"read\"\n  }\n}\n";
 
@@ -152,7 +121,8 @@ mod tests {
                 fs::write(temp.path().join(FILE), before).unwrap();
             }
             let mut gate = Script::new([asked(before)]);
-            let (came_to, out, _) = printed(|screen| allow(&mut gate, temp.path(), &wanted(), |_| Word::Yes, false, screen));
+            let (came_to, out, _) =
+                capture(|output| allow(&mut gate, temp.path(), &wanted(), |_| Confirmation::Yes, false, output));
             assert_eq!(came_to.unwrap(), Outcome::Done);
             gate.end();
             assert_eq!(fs::read_to_string(temp.path().join(FILE)).unwrap(), AFTER);
@@ -163,26 +133,29 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_meanwhile_stays() {
+    fn settings_that_changed_are_kept() {
         let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("config.json");
-        fs::write(&path, "{}").unwrap();
-        for before in [None, Some("{ }")] {
-            let Err(Stop::Fault(why)) = replace(&path, before, AFTER) else { panic!() };
-            assert!(why.contains("has changed"), "{why}");
-        }
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        let mut gate = Script::new([asked(None)]);
+        let change = |_: &str| {
+            fs::create_dir(temp.path().join(".tollgate")).unwrap();
+            fs::write(temp.path().join(FILE), "{}").unwrap();
+            Confirmation::Yes
+        };
+        let (came_to, _, _) = capture(|output| allow(&mut gate, temp.path(), &wanted(), change, false, output));
+        let Err(CommandError::Failed(why)) = came_to else { panic!() };
+        assert!(why.contains("has changed"), "{why}");
+        assert_eq!(fs::read_to_string(temp.path().join(FILE)).unwrap(), "{}");
     }
 
     #[test]
     fn nothing_is_written_without_a_yes() {
         let temp = tempfile::tempdir().unwrap();
-        for (word, expected) in [(Word::No, None), (Word::Nobody, Some("--yes"))] {
+        for (word, expected) in [(Confirmation::No, None), (Confirmation::NoTerminal, Some("--yes"))] {
             let mut gate = Script::new([asked(None)]);
-            let (came_to, _, _) = printed(|screen| allow(&mut gate, temp.path(), &wanted(), |_| word, false, screen));
+            let (came_to, _, _) = capture(|output| allow(&mut gate, temp.path(), &wanted(), |_| word, false, output));
             match (came_to, expected) {
                 (Ok(Outcome::No), None) => {}
-                (Err(Stop::Fault(why)), Some(said)) => assert!(why.contains(said), "{why}"),
+                (Err(CommandError::Failed(why)), Some(said)) => assert!(why.contains(said), "{why}"),
                 (came_to, _) => panic!("{came_to:?}"),
             }
             assert!(!temp.path().join(FILE).exists());

@@ -1,15 +1,16 @@
-//! Commands that the kernel holds to what the gate grants.
+//! Commands that the kernel restricts to what the gate grants.
 //!
-//! The gate says what a command may change ([`Tollgate::perform`](crate::Tollgate::perform) with `{"op":"grants"}`); this module makes what
-//! has to be made, restricts the calling thread, and leaves it to the caller to replace itself by the command. Nothing can be taken
-//! back: what is restricted stays so, with everything that it starts.
+//! The gate determines what a command may change ([`Tollgate::perform`](crate::Tollgate::perform) with `{"op":"grants"}`); this
+//! module creates missing folders, restricts the calling thread, and leaves it to the caller to execute the command. Restrictions
+//! cannot be lifted and are inherited by all child processes.
 //!
 //! | system | how |
 //! | --- | --- |
-//! | Linux | [Landlock](https://landlock.io), from kernel 6.2 on; older ones hold less, and count as not holding |
-//! | macOS | a Seatbelt profile for `sandbox-exec`; written and tested as text, not yet run |
-//! | others | not at all |
+//! | Linux | [Landlock](https://landlock.io), from kernel 6.2; older kernels restrict less and are not supported |
+//! | macOS | a Seatbelt profile for `sandbox-exec`; only its text is tested |
+//! | others | not supported |
 
+mod launch;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(unix)]
@@ -24,37 +25,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub(crate) use launch::Launch;
 pub use prepared::Prepared;
 use serde_json::Value;
 
-/// What this system can hold a command to.
+/// What this system can restrict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
-    /// Nothing, and why.
+    /// Nothing, for this reason.
     None(&'static str),
     /// Files and whole folders.
     Trees,
-    /// Folders with exceptions too.
+    /// Also folders with exceptions.
     Exceptions,
 }
 
 impl Capability {
-    /// What this system can do.
+    /// The capability of this system.
     pub fn of_this_system() -> Self {
         #[cfg(target_os = "linux")]
         return linux::capability();
         #[cfg(target_os = "macos")]
         return seatbelt::capability();
         #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-        Self::None("this system has no way to confine a command that is known here")
+        Self::None("confinement is not supported on this system")
     }
 
-    /// Whether commands cannot be held here.
+    /// Whether commands cannot be confined here.
     pub fn is_none(self) -> bool {
         matches!(self, Self::None(_))
     }
 
-    /// What the gate is told: the fields `confinable` and `why` of a line.
+    /// The fields `confinable` and `why` of a request.
     pub fn fields(self) -> (Value, Option<&'static str>) {
         match self {
             Self::None(why) => (false.into(), Some(why)),
@@ -64,7 +66,7 @@ impl Capability {
     }
 }
 
-/// Whether a grant is about a file or about a folder.
+/// Whether a grant is for a file or a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// The content of a file.
@@ -76,29 +78,29 @@ pub enum Kind {
 /// Something that a command may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Absolute.
+    /// An absolute path.
     pub path: PathBuf,
     /// A file, or a folder with everything in it.
     pub kind: Kind,
-    /// Whether it is made where it does not exist.
+    /// Whether it is created if it does not exist.
     pub make: bool,
-    /// What in it stays closed; absolute. Only where the system can say that.
+    /// Absolute paths in it that are not granted. Only on systems that support exceptions.
     pub except: Vec<PathBuf>,
 }
 
-/// What the gate says about a command.
+/// What the gate grants to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
     /// What it may change.
     pub grants: Vec<Grant>,
     /// Whether it may open TCP connections and listen.
     pub network: bool,
-    /// The folder for its temporary files.
+    /// The folder for temporary files.
     pub temporary: Option<PathBuf>,
 }
 
 impl Plan {
-    /// Reads an answer to `{"op":"grants"}`; none where it is not one. `root` is the workspace's real path.
+    /// Reads an answer to `{"op":"grants"}`; `None` if it is invalid. `root` is the canonical path of the workspace.
     pub fn read(answer: &Value, root: &Path) -> Option<Self> {
         let grant = |grant: &Value| {
             let kind = match grant.get("kind")?.as_str()? {
@@ -122,36 +124,57 @@ impl Plan {
         })
     }
 
-    /// Restricts the calling thread, and with it the command that it becomes. Returns what to run.
+    /// Restricts the calling thread, and with it the command that it executes. Returns the command.
     ///
-    /// Whoever gets an error must not run the command: it may be restricted in part.
+    /// After an error, the command must not be run, because the thread may be restricted partially.
     pub fn confine(&self, words: &[OsString]) -> io::Result<Command> {
+        let (mut command, temporary) = self.restrict(words)?;
+        command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+        Ok(command)
+    }
+
+    /// Starts a confined command without restricting the calling thread. `start` gets the command and the folder for its
+    /// temporary files.
+    pub(crate) fn start<T: Send>(
+        &self,
+        words: &[String],
+        start: impl FnOnce(Command, Option<PathBuf>) -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        // Restrictions apply to a thread and its children, so a separate thread starts the command.
+        std::thread::scope(|scope| {
+            let started = std::thread::Builder::new().name("tollgate-confine".to_owned()).spawn_scoped(scope, || {
+                let (command, temporary) = self.restrict(&words)?;
+                start(command, temporary)
+            })?;
+            started.join().unwrap_or_else(|_| Err(io::Error::other("the thread that confines it failed")))
+        })
+    }
+
+    /// Restricts the calling thread. Returns the command, and the folder for its temporary files.
+    fn restrict(&self, words: &[OsString]) -> io::Result<(Command, Option<PathBuf>)> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command to run"));
         };
         #[cfg(target_os = "linux")]
-        let (mut command, temporary) = {
+        return {
             let temporary = linux::restrict(self)?;
             let mut command = Command::new(program);
             command.args(arguments);
-            (command, temporary)
+            Ok((command, temporary))
         };
         #[cfg(target_os = "macos")]
-        let (mut command, temporary) = {
+        return {
             let temporary = opened::make(self);
             let mut command = Command::new(seatbelt::PROGRAM);
             command.arg("-p").arg(seatbelt::profile(self)).arg(program).args(arguments);
-            (command, temporary)
+            Ok((command, temporary))
         };
         #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-        let (mut command, temporary): (Command, Option<PathBuf>) = {
+        {
             let _ = (program, arguments);
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot confine a command"));
-        };
-        if let Some(temporary) = temporary {
-            command.env("TMPDIR", temporary);
+            Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot confine a command"))
         }
-        Ok(command)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Paths that are opened, and made, without following a link: what a path led to when the gate looked is what is granted.
+//! Opens and creates paths without following links: what is granted is what the path was when the gate looked.
 
 use std::ffi::OsStr;
 use std::io;
@@ -11,16 +11,16 @@ use rustix::process::geteuid;
 
 use super::{Kind, Plan};
 
-/// What a folder for temporary files may be to others: nothing.
+/// Other users have no access to a folder for temporary files.
 const PRIVATE: Mode = Mode::RWXU;
 
-/// To find a place without reading it.
+/// For locating a path without reading it.
 #[cfg(target_os = "linux")]
 const FIND: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
 const FIND: OFlags = OFlags::RDONLY;
 
-/// Walks to a path name by name, no link followed. Where a folder on the way is missing and may be made, it is.
+/// Walks to a path name by name without following links. Missing folders are created if that is allowed.
 fn walk(path: &Path, make: Option<Mode>) -> io::Result<(OwnedFd, PathBuf)> {
     let mut at = open("/", FIND | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut names: Vec<&OsStr> = Vec::new();
@@ -53,14 +53,14 @@ fn step(at: &OwnedFd, name: impl AsRef<Path>, make: Option<Mode>) -> io::Result<
     }
 }
 
-/// Opens what stands at a path, no link followed.
+/// Opens a path without following links.
 #[cfg(target_os = "linux")]
 pub(super) fn find(path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let links = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     match openat2(CWD, path, flags, Mode::empty(), links) {
-        // Some containers know the call by name only.
+        // Some containers block this system call.
         Err(Errno::NOSYS | Errno::PERM) => {
             let (at, name) = walk(path, None)?;
             Ok(openat(&at, &name, flags | OFlags::NOFOLLOW, Mode::empty())?)
@@ -69,7 +69,7 @@ pub(super) fn find(path: &Path) -> io::Result<OwnedFd> {
     }
 }
 
-/// Makes what is granted and does not exist, as far as that is possible. Returns the folder for temporary files if it is the user's own.
+/// Creates granted paths that do not exist, as far as possible. Returns the folder for temporary files if it belongs to the user.
 pub(super) fn make(plan: &Plan) -> Option<PathBuf> {
     let mut temporary = None;
     for grant in plan.grants.iter().filter(|grant| grant.make) {
@@ -92,7 +92,7 @@ fn make_file(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat(&at, &name, flags, Mode::from_raw_mode(0o666))?)
 }
 
-/// Whether a folder is the user's own, and nobody else may look into it.
+/// Whether a folder belongs to the user and is not accessible to others.
 fn is_private(folder: &OwnedFd) -> bool {
     fstat(folder).is_ok_and(|stat| {
         FileType::from_raw_mode(stat.st_mode) == FileType::Directory
@@ -133,7 +133,7 @@ mod tests {
             assert!(find(&folder).is_ok());
             assert!(find(&top.join("link")).is_err() && find(&top.join("link/deep")).is_err());
         }
-        // What stands there already keeps its content.
+        // An existing file keeps its content.
         fs::write(&file, "x").unwrap();
         make(&plan(&[(&file, Kind::File)], None));
         assert_eq!(fs::read(&file).unwrap(), b"x");

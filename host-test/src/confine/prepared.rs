@@ -1,45 +1,50 @@
-//! What the gate has said already about a call that it ruled on, kept in the state folder: then the gate need not be started again.
+//! The gate's stored answer about a call that it has ruled on, or a program that it starts itself, so that the gate need not be
+//! started again.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tollgate_guest::confine::evidence;
+use tollgate_guest::confine::evidence::Key;
 
-use crate::files::state_of;
+use crate::files::state_folder;
 
-/// A longer record is not the gate's.
+/// A longer record was not written by the gate.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// What was said about a call.
+/// A stored answer about a command.
 #[derive(Debug)]
 pub struct Prepared {
-    /// As for `{"op":"grants"}`.
+    /// The answer to `{"op":"grants"}`.
     pub answer: Value,
     mark: PathBuf,
 }
 
 impl Prepared {
-    /// What was said about a call with this command; none where nothing was, or it was about another command. `root` is the workspace's
-    /// real path.
-    pub fn of(root: &Path, home: Option<&Path>, state: Option<&Path>, call: (&str, &str), command: &[OsString]) -> Option<Self> {
-        let state = state_of(root, home, state).ok()?;
-        let path = state.join(tollgate_guest::state::path(evidence::FOLDER, &[call.0, call.1]));
+    /// The stored answer for this command; `None` if there is none or it is for another command. `root` is the canonical path of
+    /// the workspace.
+    pub fn of(root: &Path, home: Option<&Path>, state: Option<&Path>, key: &Key, command: &[OsString]) -> Option<Self> {
+        let path = state_folder(root, home, state).ok()?.join(key.path());
         let mark = path.with_extension("held");
         if path.metadata().ok()?.len() > MAX_BYTES {
             return None;
         }
         let mut kept: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
-        let words: Vec<OsString> =
-            kept.get("words")?.as_array()?.iter().map(|word| word.as_str().map(OsString::from)).collect::<Option<_>>()?;
-        let is_same = !words.is_empty() && command.ends_with(&words) && command.len() <= words.len() + 1;
-        let answer = kept.get_mut("answer")?.take();
-        is_same.then_some(Self { answer, mark })
+        let words = kept.get("words")?.as_array()?;
+        // There may be a shell before the words, and arguments that refer to the copy of a script were not known.
+        let behind = command.len().checked_sub(words.len()).filter(|more| *more <= 1 && !words.is_empty())?;
+        let is_same = |(word, kept): (&OsString, &Value)| kept.is_null() || kept.as_str().is_some_and(|kept| word == kept);
+        if !command.iter().skip(behind).zip(words).all(is_same) {
+            return None;
+        }
+        Some(Self { answer: kept.get_mut("answer")?.take(), mark })
     }
 
-    /// Tells the gate that the command runs confined. To be called before it is, because then the state is closed.
+    /// Records that the command runs confined. This must happen before it is confined, because then the state folder is not
+    /// writable.
     pub fn mark(&self) -> io::Result<()> {
-        std::fs::File::create(&self.mark)?.write_all(b"held")
+        // The name says it. Neither emptied nor written to: a file system may write to the disk at once what replaces something.
+        std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(&self.mark).map(drop)
     }
 }

@@ -1,16 +1,16 @@
-//! macOS: a Seatbelt profile from the same grants, for `sandbox-exec`, which becomes the command.
+//! macOS: a Seatbelt profile with the same grants for `sandbox-exec`, which executes the command.
 //!
-//! Later rules go before earlier ones, so exceptions follow what they are exceptions to. Writing includes modes, owners, times and
-//! extended attributes there. This is tested as text and has not been run on a Mac yet.
+//! Later rules override earlier ones, so exceptions follow the rules they apply to. Writing includes modes, owners, times and
+//! extended attributes. Only the text of the profile is tested; it has not been run on a Mac yet.
 
 use std::path::Path;
 
 use super::{Kind, Plan};
 
-/// What applies a profile.
+/// The program that applies a profile.
 pub const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// Whether this system has what applies a profile.
+/// Whether this system has the program that applies a profile.
 #[cfg(target_os = "macos")]
 pub(super) fn capability() -> super::Capability {
     if Path::new(PROGRAM).exists() {
@@ -20,7 +20,7 @@ pub(super) fn capability() -> super::Capability {
     }
 }
 
-/// The profile that holds a command to a plan.
+/// The profile for a plan.
 pub fn profile(plan: &Plan) -> String {
     let mut lines = vec!["(version 1)".to_owned(), "(allow default)".to_owned(), "(deny file-write*)".to_owned()];
     for grant in &plan.grants {
@@ -30,7 +30,7 @@ pub fn profile(plan: &Plan) -> String {
             lines.push(format!("(deny file-write* (subpath {}))", quoted(closed)));
         }
     }
-    // Pipes and sockets that are open already are reached by these.
+    // Open pipes and sockets are accessed through these paths.
     lines.push("(allow file-write* (literal \"/dev/stdout\") (literal \"/dev/stderr\") (subpath \"/dev/fd\"))".to_owned());
     if !plan.network {
         lines.push("(deny network-outbound (remote tcp))".to_owned());
@@ -41,7 +41,7 @@ pub fn profile(plan: &Plan) -> String {
     lines.join("\n")
 }
 
-/// A path as a string of the profile's language.
+/// A path as a string in the profile's language.
 fn quoted(path: &Path) -> String {
     let text = path.to_string_lossy();
     let text = text.strip_suffix("/.").unwrap_or(&text);

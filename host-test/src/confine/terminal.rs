@@ -1,13 +1,14 @@
-//! A terminal into which a command cannot type.
+//! Keeps a command from typing into its terminal.
 //!
-//! A terminal takes input from its own programs by `ioctl(TIOCSTI)`, and whoever reads there next, the agent program or the person's shell,
-//! takes it for the person's. Landlock does not see it on descriptors that are open already, so a filter of system calls refuses it.
+//! With `ioctl(TIOCSTI)`, a program can put input into its terminal, and whoever reads from it next, the agent program or the
+//! person's shell, takes it for the person's input. Landlock does not control this on open descriptors, so a system call filter
+//! refuses it.
 
 use std::io;
 
 use seccompiler::{BpfProgram, apply_filter, sock_filter};
 
-/// The kernel's names for what it runs on, and the number of `ioctl` there; 32-bit programs run on 64-bit kernels too.
+/// The kernel's numbers for the architecture and for `ioctl`; 32-bit programs run on 64-bit kernels too.
 #[cfg(target_arch = "x86_64")]
 const SYSTEMS: &[(u32, &[u32])] = &[(0xC000_003E, &[16, 0x4000_0000 + 514]), (0x4000_0003, &[54])];
 #[cfg(target_arch = "aarch64")]
@@ -17,7 +18,7 @@ const SYSTEMS: &[(u32, &[u32])] = &[(0xC000_00F3, &[29])];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const SYSTEMS: &[(u32, &[u32])] = &[];
 
-/// Types into a terminal: `TIOCSTI`, and `TIOCLINUX`, which pastes into a console.
+/// Requests that type into a terminal: `TIOCSTI`, and `TIOCLINUX`, which pastes into a console.
 const REQUESTS: [u32; 2] = [0x5412, 0x541C];
 
 /// Instructions of the filter: load a word, compare, return.
@@ -29,7 +30,7 @@ const ALLOW: u32 = 0x7FFF_0000;
 /// Refuses with `EPERM`.
 const REFUSE: u32 = 0x0005_0001;
 
-/// Where the words stand that are looked at: the number of the call, the system, the lower half of the second argument.
+/// The offsets of the words that are checked: the number of the call, the architecture, the lower half of the second argument.
 const NUMBER: u32 = 0;
 const SYSTEM: u32 = 4;
 const REQUEST: u32 = if cfg!(target_endian = "big") { 28 } else { 24 };
@@ -38,14 +39,15 @@ fn filter() -> BpfProgram {
     let line = |code, jt, jf, k| sock_filter { code, jt, jf, k };
     let mut program = Vec::new();
     for (system, numbers) in SYSTEMS {
-        // If it is this system and one of these calls with one of these requests, refuse; else go on with the next system.
+        // If it is this architecture and one of these calls with one of these requests, refuse; otherwise continue with the next
+        // architecture.
         let count = u8::try_from(numbers.len()).unwrap_or(u8::MAX);
         let body = 1 + count + 1 + 1 + 2 + 1 + 1;
         program.push(line(LOAD, 0, 0, SYSTEM));
         program.push(line(EQUAL, 0, body, *system));
         program.push(line(LOAD, 0, 0, NUMBER));
         for (nth, number) in numbers.iter().enumerate() {
-            // On to where the request is loaded, past the other numbers and the way out.
+            // Jumps to where the request is loaded, past the other numbers and the exit.
             let ahead = count - u8::try_from(nth).unwrap_or(u8::MAX);
             program.push(line(EQUAL, ahead, 0, *number));
         }
@@ -61,7 +63,7 @@ fn filter() -> BpfProgram {
     program
 }
 
-/// Refuses what types into a terminal, for the calling thread and everything that it becomes.
+/// Refuses typing into a terminal, for the calling thread and everything that it executes.
 pub(super) fn protect() -> io::Result<()> {
     if SYSTEMS.is_empty() {
         return Ok(());
@@ -73,7 +75,7 @@ pub(super) fn protect() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Runs the filter as the kernel would.
+    /// Runs the filter like the kernel does.
     fn run(program: &BpfProgram, number: u32, system: u32, request: u32) -> u32 {
         let (mut at, mut word) = (0, 0);
         for _ in 0..1_000 {

@@ -1,27 +1,27 @@
-//! What one look at a path brings.
+//! Collects the facts about a path.
 
 use cap_std::fs::Metadata;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{self, Read};
+use tollgate_guest::digest::Digest;
 
-use super::walk::{Folders, Look, Names, joined};
+use super::walk::{FolderCache, Names, Stat, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Marks, Question, Root};
 
 impl Files {
-    /// Everything that can be told about each of several paths in one look.
+    /// The facts about several paths.
     pub(crate) fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
-        let mut folders = Folders::default();
+        let mut folders = FolderCache::default();
         questions.iter().map(|question| self.facts(question, &mut folders)).collect()
     }
 
-    fn facts(&self, question: &Question, folders: &mut Folders) -> Facts {
-        let walked = self.walk_through(question.root, &question.path, folders);
+    fn facts(&self, question: &Question, folders: &mut FolderCache) -> Facts {
+        let walked = self.walk_cached(question.root, &question.path, folders);
         let mut facts = Facts {
             kind: Kind::Missing,
-            real_path: walked.real.as_ref().map(|names| self.reported(names)),
-            entry_path: walked.entry.as_ref().map(|names| self.reported(names)),
+            real_path: walked.real.as_ref().map(|names| self.guest_path(names)),
+            entry_path: walked.entry.as_ref().map(|names| self.guest_path(names)),
             link: walked.link,
             hard_links: 0,
             marks: NONE,
@@ -29,9 +29,9 @@ impl Files {
             digest: None,
         };
         match walked.found {
-            Look::Missing => {}
-            Look::Refused => facts.kind = Kind::Unreadable,
-            Look::Found(metadata) => {
+            Stat::Missing => {}
+            Stat::Denied => facts.kind = Kind::Unreadable,
+            Stat::Found(metadata) => {
                 facts.kind = kind(&metadata);
                 facts.hard_links = hard_links(&metadata);
                 facts.marks = marks(&metadata);
@@ -45,28 +45,23 @@ impl Files {
         facts
     }
 
-    /// The digest of a file that may be read, taken in pieces: a file may be larger than memory.
+    /// The digest of a readable file.
     pub(super) fn digest(&self, root: Root, real: &Names) -> Result<String, FileError> {
         let (dir, below) = self.readable(root, real)?;
-        let mut file = dir.open(joined(below))?;
-        let mut hasher = Sha256::new();
-        let mut piece = vec![0; 64 << 10];
-        loop {
-            match file.read(&mut piece)? {
-                0 => break,
-                length => hasher.update(piece.get(..length).unwrap_or_default()),
-            }
-        }
-        Ok(hexed(&hasher.finalize()))
+        Ok(digest_of(&mut dir.open(join_names(below))?)?.to_string())
     }
 }
 
-/// `sha256:` and hex digits.
-pub(crate) fn hexed(digest: &[u8]) -> String {
-    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// The digest of a file, computed in pieces because it may be larger than memory.
+pub fn digest_of(file: &mut impl Read) -> io::Result<Digest> {
+    let mut hasher = Sha256::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(Digest::from_bytes(hasher.finalize().into())),
+            length => hasher.update(piece.get(..length).unwrap_or_default()),
+        }
+    }
 }
 
 pub(super) fn kind(metadata: &Metadata) -> Kind {
@@ -79,17 +74,17 @@ pub(super) fn kind(metadata: &Metadata) -> Kind {
     }
 }
 
-/// The marks of what does not stand there.
+/// The marks of a path that does not exist.
 const NONE: Marks = Marks { device: 0, inode: 0, changed_ns: 0, modified_ns: 0 };
 
-/// How many names a file has. What file systems count for a folder is not its names.
+/// The number of hard links of a file. The link count of a directory means something else.
 #[cfg(unix)]
 pub(super) fn hard_links(metadata: &Metadata) -> u32 {
     use cap_std::fs::MetadataExt as _;
     if metadata.is_dir() { 1 } else { u32::try_from(metadata.nlink()).unwrap_or(u32::MAX) }
 }
 
-/// What tells files and their versions apart.
+/// What identifies a file and its version.
 #[cfg(unix)]
 pub(super) fn marks(metadata: &Metadata) -> Marks {
     use cap_std::fs::MetadataExt as _;
@@ -102,13 +97,13 @@ pub(super) fn marks(metadata: &Metadata) -> Marks {
     }
 }
 
-/// Elsewhere neither a second name nor a change time can be had without opening the file.
+/// Other systems report hard links and change times only for open files.
 #[cfg(not(unix))]
 pub(super) fn hard_links(_metadata: &Metadata) -> u32 {
     1
 }
 
-/// What tells versions of a file apart.
+/// What identifies a version of a file.
 #[cfg(not(unix))]
 pub(super) fn marks(metadata: &Metadata) -> Marks {
     let modified = metadata.modified().ok().map(|time| time.into_std());

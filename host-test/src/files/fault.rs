@@ -1,4 +1,4 @@
-//! What the operating system's refusals mean to a guest.
+//! Maps errors of the operating system to faults of the contract.
 
 use std::io::{self, ErrorKind};
 
@@ -7,9 +7,9 @@ use crate::bindings::tollgate::hooks::workspace::Fault;
 /// Why a file could not be read or written.
 #[derive(Debug)]
 pub(crate) struct FileError {
-    /// For the guest.
+    /// What the guest gets.
     pub(crate) fault: Fault,
-    /// For the log.
+    /// What is logged.
     pub(crate) message: String,
 }
 

@@ -1,25 +1,26 @@
-//! The names below a folder.
+//! Lists folders.
 
 use cap_std::fs::Dir;
 
 use super::facts::{hard_links, kind, marks};
-use super::walk::{Look, joined};
+use super::walk::{Stat, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Entry, Fault, Listing, Reach, Root};
 
 impl Files {
-    /// The names below a folder, sorted by path, byte by byte. A name that is not UTF-8 is only mentioned: nobody can spell it.
+    /// Lists the entries below a folder, sorted bytewise by path. Names that are not UTF-8 cannot be listed; the first one is
+    /// reported as unseen.
     pub(crate) fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileError> {
         let walked = self.walk(root, directory);
         let real = walked.real.ok_or(Fault::Other)?;
         let (dir, below) = self.readable(root, &real)?;
         match walked.found {
-            Look::Missing => return Err(Fault::Missing.into()),
-            Look::Refused => return Err(Fault::Denied.into()),
-            Look::Found(metadata) if !metadata.is_dir() => return Err(Fault::Other.into()),
-            Look::Found(_) => {}
+            Stat::Missing => return Err(Fault::Missing.into()),
+            Stat::Denied => return Err(Fault::Denied.into()),
+            Stat::Found(metadata) if !metadata.is_dir() => return Err(Fault::Other.into()),
+            Stat::Found(_) => {}
         }
-        let folder = if below.is_empty() { dir.try_clone()? } else { dir.open_dir(joined(below))? };
+        let folder = if below.is_empty() { dir.try_clone()? } else { dir.open_dir(join_names(below))? };
         let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
         if reach.depth > 0 {
             descend(&folder, "", reach.depth, reach, &mut listing)?;
@@ -28,7 +29,7 @@ impl Files {
     }
 }
 
-/// What comes next in a folder: a name, or what is in the folder of that name.
+/// The next item of a folder: an entry, or the content of a subfolder.
 enum Next {
     Name(cap_std::fs::Metadata),
     Inside,
@@ -47,7 +48,7 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
         };
         let metadata = match folder.symlink_metadata(&name) {
             Ok(metadata) => metadata,
-            // A name that has gone since is no name any more.
+            // The entry was removed in the meantime.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(_) => {
                 listing.unseen.get_or_insert_with(|| format!("{prefix}{name}"));
@@ -59,7 +60,7 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
         }
         next.push((name, Next::Name(metadata)));
     }
-    // With its slash, a folder's content sorts where its full paths do: behind `a-b`, before `a0`.
+    // With its slash, the content of a folder sorts by full path: after `a-b` and before `a0`.
     next.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     for (name, next) in next {
         if listing.truncated {

@@ -1,9 +1,9 @@
 //! The workspace, the home folder and the state folder, behind capabilities.
 //!
-//! A path of a guest is walked name by name, so that links and `..` mean what they mean to the operating system, and what
-//! is then opened is opened relative to a folder handle that does not let it out, whatever changed in between.
+//! A path given by the guest is resolved name by name, so that links and `..` mean what they mean to the operating system. The
+//! result is opened relative to a folder handle that cannot be left, even if the file system changes in between.
 //!
-//! Linux is what this is run on. macOS and Windows compile the same code; where they differ, it says so.
+//! Tested on Linux. macOS and Windows compile the same code; differences are noted where they occur.
 
 mod facts;
 mod fault;
@@ -21,36 +21,37 @@ use cap_std::fs::Dir;
 
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
 use crate::error::Error;
-pub(crate) use facts::hexed;
+#[doc(hidden)]
+pub use facts::digest_of;
 pub(crate) use fault::FileError;
-pub(crate) use state::{State, folder as state_folder};
+pub(crate) use state::{State, folder as states_folder};
 use walk::Names;
 
-/// The folder in which the gate keeps what it knows of a workspace between calls; see [`Builder::state`](crate::Builder::state)
-/// for where that is. It need not exist yet.
-pub fn state_of(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<PathBuf, Error> {
+/// The folder in which the gate keeps its state for a workspace; see [`Builder::state`](crate::Builder::state). It may not exist
+/// yet.
+pub fn state_folder(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<PathBuf, Error> {
     Ok(open_state(workspace, home, state)?.path().to_owned())
 }
 
-/// Makes the folder of [`state_of`], where nobody but the user may look, unless it is there.
-pub fn make_state_of(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<(), Error> {
+/// Creates the folder of [`state_folder`] if it does not exist, accessible only to the user.
+pub fn create_state_folder(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<(), Error> {
     let state = open_state(workspace, home, state)?;
-    state.made().map(drop).map_err(|why| Error::State { path: state.path().to_owned(), why })
+    state.create().map(drop).map_err(|why| Error::State { path: state.path().to_owned(), why })
 }
 
 fn open_state(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<State, Error> {
-    let folder = state_folder(home, state)?;
+    let folder = states_folder(home, state)?;
     let workspace = workspace.canonicalize().map_err(|why| Error::Workspace { path: workspace.to_owned(), why })?;
-    State::of(&workspace, &folder).map_err(|why| Error::State { path: folder, why })
+    State::new(&workspace, &folder).map_err(|why| Error::State { path: folder, why })
 }
 
-/// A folder that is lent, and where it stands.
-struct Lent {
+/// A folder that the guest can access, with its canonical path.
+struct GuestFolder {
     dir: Arc<Dir>,
     real: Names,
 }
 
-impl Lent {
+impl GuestFolder {
     fn open(folder: &Path) -> std::io::Result<Self> {
         let real = folder.canonicalize()?;
         let dir = Arc::new(Dir::open_ambient_dir(&real, ambient_authority())?);
@@ -59,47 +60,47 @@ impl Lent {
     }
 }
 
-/// Everything a guest's paths can lead to.
+/// Everything that a guest's paths can refer to.
 pub(crate) struct Files {
-    project: Lent,
+    project: GuestFolder,
     folder: PathBuf,
-    /// None where the user has no home folder.
-    home: Option<Lent>,
-    /// None where the gate is only measured.
+    /// `None` if the user has no home folder.
+    home: Option<GuestFolder>,
+    /// `None` in benchmarks.
     state: Option<State>,
-    /// The whole file system, used to follow links and never to read or write: a path may leave the workspace and come
+    /// The root of the file system, used only to follow links, never to read or write: a path may leave the workspace and come
     /// back.
     outside: Option<Dir>,
 }
 
 impl Files {
-    /// Opens the workspace; `state` is the folder that the state of all workspaces stands in.
+    /// Opens the workspace; `state` is the folder for the state of all workspaces.
     pub(crate) fn open(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<Self, Error> {
         let unusable = |why| Error::Workspace { path: workspace.to_owned(), why };
         let folder = workspace.canonicalize().map_err(unusable)?;
-        let project = Lent::open(&folder).map_err(unusable)?;
+        let project = GuestFolder::open(&folder).map_err(unusable)?;
         let top = project.real.top();
-        let state = state.map(|state| State::of(&folder, state).map_err(|why| Error::State { path: state.to_owned(), why }));
+        let state = state.map(|state| State::new(&folder, state).map_err(|why| Error::State { path: state.to_owned(), why }));
         Ok(Self {
             project,
             folder,
             state: state.transpose()?,
-            home: home.and_then(|home| Lent::open(home).ok()),
+            home: home.and_then(|home| GuestFolder::open(home).ok()),
             outside: Dir::open_ambient_dir(top, ambient_authority()).ok(),
         })
     }
 
-    /// The real path of the workspace.
+    /// The canonical path of the workspace.
     pub(crate) fn workspace(&self) -> &Path {
         &self.folder
     }
 
-    /// Where the workspace's state stands, or will.
+    /// The state folder of the workspace, which may not exist yet.
     pub(crate) fn state(&self) -> Option<&Path> {
         self.state.as_ref().map(State::path)
     }
 
-    /// Where a root stands; none where it is not lent.
+    /// The canonical path of a root, if the guest can access it.
     fn real(&self, root: Root) -> Option<&Names> {
         match root {
             Root::Project => Some(&self.project.real),
@@ -108,7 +109,7 @@ impl Files {
         }
     }
 
-    /// A root's handle, to read.
+    /// The folder handle of a root, for reading.
     fn dir(&self, root: Root) -> Result<Arc<Dir>, FileError> {
         match root {
             Root::Project => Ok(Arc::clone(&self.project.dir)),
@@ -117,10 +118,10 @@ impl Files {
         }
     }
 
-    /// A root's handle, to write.
+    /// The folder handle of a root, for writing.
     fn dir_to_write(&self, root: Root) -> Result<Arc<Dir>, FileError> {
         match root {
-            Root::State => Ok(self.state.as_ref().ok_or(Fault::Denied)?.made()?),
+            Root::State => Ok(self.state.as_ref().ok_or(Fault::Denied)?.create()?),
             root => self.dir(root),
         }
     }

@@ -1,15 +1,15 @@
-//! Where the gate keeps what it knows between calls: a folder per workspace among the user's own state.
+//! Where the gate keeps its state between calls: one folder per workspace, among the user's other state.
 //!
 //! | given | the folder |
 //! | --- | --- |
-//! | a state folder | that one |
+//! | a state folder | that folder |
 //! | a home folder other than the user's | `.local/state/tollgate` in it |
 //! | `XDG_STATE_HOME` | `tollgate` in it |
 //! | Windows | `%LOCALAPPDATA%\tollgate` |
 //! | macOS | `~/Library/Application Support/tollgate` |
-//! | else | `~/.local/state/tollgate` |
+//! | otherwise | `~/.local/state/tollgate` |
 //!
-//! In it, a workspace's folder is named by a digest of the workspace's real path, and a file in it says which one that is.
+//! The folder of a workspace in it is named by a digest of the workspace's canonical path, and contains a file with that path.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write as _};
@@ -18,20 +18,16 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use sha2::{Digest as _, Sha256};
+use tollgate_guest::digest::Digest;
 
-use super::facts::hexed;
 use super::walk::Names;
 use super::writing::options;
 use crate::error::Error;
 
-/// In every workspace's folder, for people: which workspace it is.
+/// The file with the path of the workspace, for people.
 const WORKSPACE: &str = "workspace";
 
-/// Digits of a workspace's folder: half a digest, as elsewhere in the state.
-const DIGITS: usize = 32;
-
-/// The state folder of a workspace, which is made when something is first kept in it.
+/// The state folder of a workspace. It is created when something is first stored in it.
 pub(crate) struct State {
     path: PathBuf,
     pub(super) real: Names,
@@ -39,34 +35,34 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The folder of a workspace, given its real path, in a folder for all of them.
-    pub(crate) fn of(workspace: &Path, folder: &Path) -> io::Result<Self> {
+    /// The state folder of a workspace with this canonical path, in a folder for all workspaces.
+    pub(crate) fn new(workspace: &Path, folder: &Path) -> io::Result<Self> {
         let not_text = || io::Error::other("its path is not UTF-8");
         let workspace = Names::of_path(workspace).ok_or_else(not_text)?.absolute();
-        // Windows spells the same folder with this prefix in one place and without it in another.
+        // Windows reports the same folder with this prefix in some places and without it in others.
         let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(&workspace).to_owned();
-        let digest: String = hexed(&Sha256::digest(&workspace)).chars().skip("sha256:".len()).take(DIGITS).collect();
-        let path = resolved(folder)?.join(digest);
+        let digest = Digest::of(workspace.as_bytes()).short_hex();
+        let path = resolve(folder)?.join(digest);
         Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace })
     }
 
-    /// Where it stands, or will.
+    /// The path, which may not exist yet.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The folder, if it has been made. It is opened anew each time: whoever removes it must not leave a gate that runs on without.
+    /// The folder, if it exists. It is opened every time, because a user may remove it while the gate is running.
     pub(super) fn dir(&self) -> io::Result<Arc<Dir>> {
         Dir::open_ambient_dir(&self.path, ambient_authority()).map(Arc::new)
     }
 
-    /// The folder, made where it is missing.
-    pub(super) fn made(&self) -> io::Result<Arc<Dir>> {
+    /// The folder, created if it does not exist.
+    pub(super) fn create(&self) -> io::Result<Arc<Dir>> {
         match self.dir() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                private().recursive(true).create(&self.path)?;
+                private_builder().recursive(true).create(&self.path)?;
                 let dir = self.dir()?;
-                // For people. Whoever else makes the folder at this moment writes the same.
+                // Only informational. A process that creates the folder at the same time writes the same text.
                 if let Ok(mut file) = dir.open_with(WORKSPACE, options(true).write(true).create_new(true)) {
                     let _ = writeln!(file, "{}", self.workspace);
                 }
@@ -77,23 +73,23 @@ impl State {
     }
 }
 
-/// Makes folders that only the user may look into.
+/// Creates folders that are accessible only to the user.
 #[cfg(unix)]
-fn private() -> DirBuilder {
+fn private_builder() -> DirBuilder {
     use std::os::unix::fs::DirBuilderExt as _;
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
     builder
 }
 
-/// Elsewhere what is the user's is the user's alone without our help.
+/// On other systems, user folders are private by default.
 #[cfg(not(unix))]
-fn private() -> DirBuilder {
+fn private_builder() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// The real path of a folder that need not exist yet.
-fn resolved(folder: &Path) -> io::Result<PathBuf> {
+/// The canonical path of a folder that may not exist yet.
+fn resolve(folder: &Path) -> io::Result<PathBuf> {
     let folder = std::path::absolute(folder)?;
     for ancestor in folder.ancestors() {
         if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), folder.strip_prefix(ancestor)) {
@@ -103,7 +99,7 @@ fn resolved(folder: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The folder that the state of all workspaces stands in.
+/// The folder for the state of all workspaces.
 pub(crate) fn folder(home: Option<&Path>, state: Option<&Path>) -> Result<PathBuf, Error> {
     if let Some(state) = state {
         return Ok(state.to_owned());
@@ -129,12 +125,12 @@ mod tests {
     fn a_workspace_has_a_folder_of_its_own() {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap();
-        let state = State::of(Path::new("/work space/a"), &top.join("new/state")).unwrap();
-        // The same in Node: `npm-wrapper/test/state.test.js`.
+        let state = State::new(Path::new("/work space/a"), &top.join("new/state")).unwrap();
+        // `npm-wrapper/test/state.test.js` expects the same.
         assert_eq!(state.path(), top.join("new/state/602e79202365cbd9b66a1fd2fd657617"));
         assert!(state.dir().is_err() && !top.join("new").exists(), "nothing is made before something is kept");
-        assert_ne!(State::of(Path::new("/work space/b"), &top).unwrap().path().file_name(), state.path().file_name());
-        state.made().unwrap();
+        assert_ne!(State::new(Path::new("/work space/b"), &top).unwrap().path().file_name(), state.path().file_name());
+        state.create().unwrap();
         assert_eq!(std::fs::read_to_string(state.path().join(WORKSPACE)).unwrap(), "/work space/a\n");
         #[cfg(unix)]
         for folder in [top.join("new"), top.join("new/state"), state.path().to_owned()] {

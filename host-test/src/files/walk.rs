@@ -1,4 +1,4 @@
-//! Following a path the way the operating system would.
+//! Resolves paths like the operating system does.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -8,15 +8,15 @@ use cap_std::fs::Metadata;
 use super::Files;
 use crate::bindings::tollgate::hooks::workspace::Root;
 
-/// Links followed before a path counts as a circle; Linux's own limit.
-const MOST_LINKS: u32 = 40;
+/// A path with more links than this is treated as a cycle, as on Linux.
+const MAX_LINKS: u32 = 40;
 
-/// An absolute path as its names from the top. On Windows the drive is the first name.
+/// An absolute path as a list of names. On Windows the drive is the first name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Names(pub(super) Vec<String>);
 
 impl Names {
-    /// None where a name is not UTF-8, which no guest can spell.
+    /// `None` if a name is not UTF-8, because a guest could not spell it.
     pub(super) fn of_path(path: &Path) -> Option<Self> {
         let mut names = Vec::new();
         for component in path.components() {
@@ -30,7 +30,7 @@ impl Names {
         Some(Self(names))
     }
 
-    /// The folder that everything on this drive stands in.
+    /// The root folder of this drive.
     pub(super) fn top(&self) -> PathBuf {
         match self.0.first() {
             Some(drive) if cfg!(windows) => PathBuf::from(format!("{drive}\\")),
@@ -38,7 +38,7 @@ impl Names {
         }
     }
 
-    /// The path below a folder; none where it is not in it.
+    /// The names relative to a folder, if the path is below it.
     pub(super) fn below<'a>(&'a self, folder: &Self) -> Option<&'a [String]> {
         self.0.strip_prefix(folder.0.as_slice())
     }
@@ -49,45 +49,45 @@ impl Names {
     }
 }
 
-/// Where a path leads.
+/// The result of resolving a path.
 pub(super) struct Walked {
-    /// With every link followed; none where it leads nowhere.
+    /// The path with every link followed, if it can be resolved.
     pub(super) real: Option<Names>,
-    /// With the last name's own link not followed.
+    /// The path without following a link in the last name.
     pub(super) entry: Option<Names>,
-    /// What the link at `entry` says.
+    /// The target of the link at `entry`.
     pub(super) link: Option<String>,
-    /// What stands at `real`, where something does.
-    pub(super) found: Look,
+    /// What exists at `real`.
+    pub(super) found: Stat,
 }
 
-/// What one look at a name brought.
-pub(super) enum Look {
+/// The result of looking up a name.
+pub(super) enum Stat {
     Missing,
-    Refused,
+    Denied,
     Found(Metadata),
 }
 
-/// Whether folders exist, as seen while one list of questions is answered: many paths lead through the same few.
+/// Caches which folders exist while one list of questions is answered: many paths share the same few folders.
 #[derive(Default)]
-pub(super) struct Folders(BTreeMap<Names, bool>);
+pub(super) struct FolderCache(BTreeMap<Names, bool>);
 
 impl Files {
-    /// Walks a path of the guest from one of the roots.
+    /// Resolves a path given by the guest, relative to one of the roots.
     pub(super) fn walk(&self, root: Root, path: &str) -> Walked {
-        self.walk_through(root, path, &mut Folders::default())
+        self.walk_cached(root, path, &mut FolderCache::default())
     }
 
-    /// The same for one of several paths.
-    pub(super) fn walk_through(&self, root: Root, path: &str, folders: &mut Folders) -> Walked {
-        let nowhere = || Walked { real: None, entry: None, link: None, found: Look::Missing };
+    /// Like [`walk`](Self::walk), with a cache for several paths.
+    pub(super) fn walk_cached(&self, root: Root, path: &str, folders: &mut FolderCache) -> Walked {
+        let nowhere = || Walked { real: None, entry: None, link: None, found: Stat::Missing };
         let Some(from) = self.real(root) else { return nowhere() };
         if path.contains('\0') {
             return nowhere();
         }
         let (mut at, mut ahead) = start(from, path);
         let (mut links, mut entry, mut link, mut found) = (0, None, None, None);
-        // How many names the shortest prefix has that does not exist: nothing can exist below it.
+        // The length of the shortest prefix that does not exist: nothing below it exists either.
         let mut missing = usize::MAX;
         while let Some(name) = ahead.pop() {
             if name == ".." {
@@ -102,22 +102,22 @@ impl Files {
             let last = ahead.is_empty();
             let seen = if at.0.len() > missing { Some(false) } else { folders.0.get(&at).copied() };
             let look = match seen {
-                Some(false) => Look::Missing,
+                Some(false) => Stat::Missing,
                 Some(true) if !last => continue,
                 _ => self.look(&at),
             };
             match &look {
-                Look::Missing => {
+                Stat::Missing => {
                     missing = missing.min(at.0.len());
                     folders.0.insert(at.clone(), false);
                 }
-                Look::Found(metadata) if !last && metadata.is_dir() => drop(folders.0.insert(at.clone(), true)),
+                Stat::Found(metadata) if !last && metadata.is_dir() => drop(folders.0.insert(at.clone(), true)),
                 _ => {}
             }
             match look {
-                Look::Found(metadata) if metadata.is_symlink() => {
+                Stat::Found(metadata) if metadata.is_symlink() => {
                     links += 1;
-                    let target = if links > MOST_LINKS { None } else { self.link_target(&at) };
+                    let target = if links > MAX_LINKS { None } else { self.link_target(&at) };
                     if last && entry.is_none() {
                         (entry, link) = (Some(at.clone()), target.clone());
                     }
@@ -130,7 +130,7 @@ impl Files {
                     ahead.extend(further);
                     found = None;
                 }
-                Look::Found(metadata) if !last && !metadata.is_dir() => return nowhere(),
+                Stat::Found(metadata) if !last && !metadata.is_dir() => return nowhere(),
                 look => found = Some(look),
             }
         }
@@ -138,8 +138,8 @@ impl Files {
         Walked { entry: Some(entry.unwrap_or_else(|| at.clone())), real: Some(at), link, found }
     }
 
-    /// How a place is told to the guest: relative to the workspace where it lies in it, else absolute.
-    pub(super) fn reported(&self, names: &Names) -> String {
+    /// A path as it is reported to the guest: relative inside the workspace, otherwise absolute.
+    pub(super) fn guest_path(&self, names: &Names) -> String {
         match names.below(&self.project.real) {
             Some([]) => ".".to_owned(),
             Some(below) => below.join("/"),
@@ -147,30 +147,30 @@ impl Files {
         }
     }
 
-    /// One look, no link followed. Names of the workspace are looked up from the workspace's own handle.
-    fn look(&self, at: &Names) -> Look {
+    /// Looks up a path without following links. Paths in the workspace are looked up from its own handle.
+    fn look(&self, at: &Names) -> Stat {
         let looked = match at.below(&self.project.real) {
             Some([]) => self.project.dir.dir_metadata(),
-            Some(below) => self.project.dir.symlink_metadata(joined(below)),
+            Some(below) => self.project.dir.symlink_metadata(join_names(below)),
             None => match (&self.outside, at.below(&Names(self.drive()))) {
                 (Some(outside), Some([])) => outside.dir_metadata(),
-                (Some(outside), Some(below)) => outside.symlink_metadata(joined(below)),
-                _ => return Look::Refused,
+                (Some(outside), Some(below)) => outside.symlink_metadata(join_names(below)),
+                _ => return Stat::Denied,
             },
         };
         match looked {
-            Ok(metadata) => Look::Found(metadata),
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Look::Refused,
-            Err(_) => Look::Missing,
+            Ok(metadata) => Stat::Found(metadata),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Stat::Denied,
+            Err(_) => Stat::Missing,
         }
     }
 
     fn link_target(&self, at: &Names) -> Option<String> {
         let target = match at.below(&self.project.real) {
-            Some(below) => self.project.dir.read_link_contents(joined(below)),
+            Some(below) => self.project.dir.read_link_contents(join_names(below)),
             None => {
                 let drive = Names(self.drive());
-                self.outside.as_ref()?.read_link_contents(joined(at.below(&drive)?))
+                self.outside.as_ref()?.read_link_contents(join_names(at.below(&drive)?))
             }
         };
         target.ok()?.into_os_string().into_string().ok()
@@ -181,8 +181,8 @@ impl Files {
     }
 }
 
-/// Names relative to a handle.
-pub(super) fn joined(names: &[String]) -> PathBuf {
+/// A relative path from names.
+pub(super) fn join_names(names: &[String]) -> PathBuf {
     names.iter().collect()
 }
 
@@ -191,7 +191,7 @@ fn start(from: &Names, path: &str) -> (Names, Vec<String>) {
     (onto.unwrap_or_else(|| from.clone()), ahead)
 }
 
-/// Where an absolute path begins, and the names ahead, last one first.
+/// The start of an absolute path, and the remaining names in reverse order.
 fn split(path: &str) -> (Option<Names>, Vec<String>) {
     let separators: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
     let meant = |name: &&str| !name.is_empty() && *name != ".";

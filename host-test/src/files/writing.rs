@@ -1,63 +1,64 @@
-//! Writing the gate's own files, and nothing else.
+//! Writes the gate's own files.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
+use cap_std::fs::{Dir, DirBuilder, OpenOptions};
 
-use super::walk::{Look, Names, joined};
+use super::walk::{Names, Stat, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::records::Expectation;
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
+use crate::temporary_file::TemporaryFile;
 
-/// Below these folders of the workspace the gate writes.
-const OWN_OF_PROJECT: &[&str] = &[".orchestration", ".tollgate"];
+/// The gate may write below these folders of the workspace.
+const WRITABLE_IN_PROJECT: &[&str] = &[".orchestration", ".tollgate"];
 
-/// Below these folders of the home folder.
-const OWN_OF_HOME: &[&str] = &[".tollgate"];
+/// The gate may write below these folders of the home folder.
+const WRITABLE_IN_HOME: &[&str] = &[".tollgate"];
 
-/// A place that may be written: the handle, the folder below it, the name in that.
-struct Spot<'a> {
+/// A path that may be written: a handle, the folder relative to it, and the file name.
+struct WritablePath<'a> {
     root: Root,
     dir: Arc<Dir>,
     folder: &'a [String],
     name: &'a str,
-    /// Whether it is the user's alone.
+    /// Whether only the user gets access.
     private: bool,
 }
 
 impl Files {
-    /// Appends in one write.
+    /// Appends bytes with a single write.
     pub(crate) fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileError> {
         let walked = self.walk(root, path);
         let real = walked.real.ok_or(Fault::Other)?;
-        let spot = self.spot(root, &real)?;
-        // A pipe would wait for somebody to read.
-        if matches!(&walked.found, Look::Found(metadata) if !metadata.is_file()) {
+        let target = self.writable_path(root, &real)?;
+        // Opening a pipe would wait for a reader.
+        if matches!(&walked.found, Stat::Found(metadata) if !metadata.is_file()) {
             return Err(Fault::Other.into());
         }
-        let mut options = options(spot.private);
+        let mut options = options(target.private);
         options.append(true).create(true);
-        let at = joined(spot.folder).join(spot.name);
-        let mut file = match spot.dir.open_with(&at, &options) {
+        let at = join_names(target.folder).join(target.name);
+        let mut file = match target.dir.open_with(&at, &options) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                spot.make_folder()?;
-                spot.dir.open_with(&at, &options)?
+                target.make_folder()?;
+                target.dir.open_with(&at, &options)?
             }
             opened => opened?,
         };
-        // One call, so that the kernel puts it behind whatever others append meanwhile.
+        // A single write, so that the kernel appends it as a whole after whatever others append at the same time.
         let written = file.write(bytes)?;
         if written == bytes.len() { Ok(()) } else { Err(Fault::Full.into()) }
     }
 
-    /// Replaces the whole content: a new file beside the old one, then a change of name.
+    /// Replaces the whole content: writes a temporary file in the same folder and renames it.
     pub(crate) fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: &Expectation) -> Result<(), FileError> {
         let walked = self.walk(root, path);
         let real = walked.real.ok_or(Fault::Other)?;
-        let spot = self.spot(root, &real)?;
-        let stands = matches!(walked.found, Look::Found(_));
+        let target = self.writable_path(root, &real)?;
+        let stands = matches!(walked.found, Stat::Found(_));
         match expected {
             Expectation::Anything => {}
             Expectation::Absent if stands => return Err(Fault::Exists.into()),
@@ -69,64 +70,65 @@ impl Files {
                 }
             }
         }
-        let folder = self.folder(&spot)?;
-        let (draft, mut file) = draft(&folder, &spot)?;
-        let written = file.write_all(bytes).and_then(|()| match expected {
-            // A second name is given only where there is none: of two writers, one succeeds.
-            Expectation::Absent => folder.hard_link(&draft, &folder, spot.name),
-            _ => folder.rename(&draft, &folder, spot.name),
-        });
-        if written.is_err() || *expected == Expectation::Absent {
-            let _ = folder.remove_file(&draft);
-        }
-        Ok(written?)
+        let name = Path::new(target.name);
+        let mut temporary = TemporaryFile::create(self.folder(&target)?, &options(target.private))?;
+        temporary.file().write_all(bytes)?;
+        // If the file must not exist, only one of several writers succeeds.
+        let placed = if *expected == Expectation::Absent { temporary.place_new(name) } else { temporary.replace(name) };
+        Ok(placed?)
     }
 
-    /// Takes a file away.
+    /// Removes a file.
     pub(crate) fn remove(&self, root: Root, path: &str) -> Result<(), FileError> {
         let real = self.walk(root, path).real.ok_or(Fault::Other)?;
-        let spot = self.spot(root, &real)?;
-        Ok(spot.dir.remove_file(joined(spot.folder).join(spot.name))?)
+        let target = self.writable_path(root, &real)?;
+        Ok(target.dir.remove_file(join_names(target.folder).join(target.name))?)
     }
 
-    /// Where a place may be written; `denied` for all but the gate's own folders of the root that was named, wherever the links
-    /// led: a link in the workspace must not lead to what the user keeps at home.
-    fn spot<'a>(&self, root: Root, real: &'a Names) -> Result<Spot<'a>, FileError> {
+    /// Checks that a path may be written. Only the gate's own folders of the given root are allowed, after following links: a
+    /// link in the workspace must not lead to user files.
+    fn writable_path<'a>(&self, root: Root, real: &'a Names) -> Result<WritablePath<'a>, FileError> {
         let own = |folder: &[String]| match (root, folder.first()) {
             (Root::State, _) => true,
-            (Root::Project, Some(first)) => OWN_OF_PROJECT.contains(&first.as_str()),
-            (Root::Home, Some(first)) => OWN_OF_HOME.contains(&first.as_str()),
+            (Root::Project, Some(first)) => WRITABLE_IN_PROJECT.contains(&first.as_str()),
+            (Root::Home, Some(first)) => WRITABLE_IN_HOME.contains(&first.as_str()),
             (_, None) => false,
         };
-        if let Some(lent) = self.real(root)
-            && let Some([folder @ .., name]) = real.below(lent)
+        if let Some(guest_folder) = self.real(root)
+            && let Some([folder @ .., name]) = real.below(guest_folder)
             && own(folder)
         {
             // The workspace may be the home folder itself.
-            let at_home = self.home.as_ref().is_some_and(|home| home.real == *lent);
-            return Ok(Spot { root, dir: self.dir_to_write(root)?, folder, name, private: at_home || root == Root::State });
+            let at_home = self.home.as_ref().is_some_and(|home| home.real == *guest_folder);
+            return Ok(WritablePath {
+                root,
+                dir: self.dir_to_write(root)?,
+                folder,
+                name,
+                private: at_home || root == Root::State,
+            });
         }
         Err(Fault::Denied.into())
     }
 
-    fn folder(&self, spot: &Spot<'_>) -> Result<Dir, FileError> {
-        // The state folder itself has no name below its handle.
-        if spot.folder.is_empty() {
-            return Ok(spot.dir.try_clone()?);
+    fn folder(&self, target: &WritablePath<'_>) -> Result<Dir, FileError> {
+        // The state folder itself has no name relative to its handle.
+        if target.folder.is_empty() {
+            return Ok(target.dir.try_clone()?);
         }
-        let folder = joined(spot.folder);
-        match spot.dir.open_dir(&folder) {
+        let folder = join_names(target.folder);
+        match target.dir.open_dir(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                spot.make_folder()?;
-                Ok(spot.dir.open_dir(&folder)?)
+                target.make_folder()?;
+                Ok(target.dir.open_dir(&folder)?)
             }
             opened => Ok(opened?),
         }
     }
 }
 
-impl Spot<'_> {
-    /// Makes the folder; in the state, one that nobody else may look into.
+impl WritablePath<'_> {
+    /// Creates the folder; in the state folder, accessible only to the user.
     fn make_folder(&self) -> std::io::Result<()> {
         let mut builder = DirBuilder::new();
         #[cfg(unix)]
@@ -134,7 +136,7 @@ impl Spot<'_> {
             use cap_std::fs::DirBuilderExt as _;
             builder.mode(0o700);
         }
-        self.dir.create_dir_with(joined(self.folder), builder.recursive(true))
+        self.dir.create_dir_with(join_names(self.folder), builder.recursive(true))
     }
 }
 
@@ -148,20 +150,8 @@ pub(super) fn options(private: bool) -> OpenOptions {
     options
 }
 
-/// Elsewhere a home folder is its user's alone without our help.
+/// On other systems, home folders are private by default.
 #[cfg(not(unix))]
 pub(super) fn options(_private: bool) -> OpenOptions {
     OpenOptions::new()
-}
-
-/// A new file under a name that no other writer uses. One that a killed process left behind is passed over.
-fn draft(folder: &Dir, spot: &Spot<'_>) -> std::io::Result<(String, File)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let name = format!(".{}.{}-{}.tmp", spot.name, std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        match folder.open_with(&name, options(spot.private).write(true).create_new(true)) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            opened => return Ok((name, opened?)),
-        }
-    }
 }

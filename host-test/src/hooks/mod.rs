@@ -1,9 +1,9 @@
-//! Hooks: programs and prompts that run when something happens.
+//! Hooks: programs and prompts that run on events.
 //!
-//! The gate decides which run, when, how often and how long. [`Hooks`] does what it is told: it starts programs, ends them,
-//! keeps the clock and carries answers. It has no thread of its own for the gate: somebody calls [`Hooks::event`], which
-//! waits for an answer, or [`Hooks::work`], which lets everything in the background go on. Between those calls programs
-//! run, but none is begun and none is ended.
+//! The gate decides which hooks run, when, how often and for how long. [`Hooks`] executes its commands: it starts and ends
+//! programs, keeps time and passes results on. It does not run the gate in a thread of its own: call [`Hooks::event`], which
+//! waits for an answer, or [`Hooks::work`], which lets background hooks progress. Between these calls programs keep running, but
+//! none is started or ended.
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -20,7 +20,7 @@
 //! # Ok::<(), tollgate::Error>(())
 //! ```
 //!
-//! Where the component fails, everything under way is ended and forgotten, and the next call begins anew.
+//! If the component fails, all running hooks are ended, and the next call starts over.
 
 mod options;
 mod record;
@@ -30,6 +30,7 @@ mod script;
 
 use std::borrow::BorrowMut;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -48,33 +49,33 @@ use crate::error::Error;
 use crate::gate::Tollgate;
 use crate::lookups::Lookups;
 
-/// One step takes in at most this many inputs: it has as little time and memory as any other call.
+/// At most this many inputs per step, because a step has the same time and memory limits as any other call.
 const MAX_INPUTS: usize = 100;
 
-/// What comes of an event that somebody waits for.
+/// The answer of the hooks to an event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Whether what was to happen may happen.
+    /// Whether the operation may go on.
     pub proceed: bool,
-    /// What the model or the person should be told.
+    /// A message for the model or the person.
     pub system_message: Option<String>,
-    /// The event's data as the hooks leave it: with theirs instead of what was passed in.
+    /// The event's data, as changed by the hooks.
     pub data: Value,
 }
 
-/// Drives the hooks of one workspace. See the [module's page](self) for an example.
+/// Runs the hooks of one workspace. See the [module documentation](self) for an example.
 pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
     gate: G,
     options: Options,
     remote: Remote,
     inbox: mpsc::Receiver<Message>,
     start: Instant,
-    /// The instance that knows of this host.
-    greeted: Option<u64>,
+    /// The instance that has been told about this host.
+    announced_to: Option<u64>,
     running: HashMap<u64, Running>,
-    /// Lookups under way.
+    /// Lookups in progress.
     looking_up: HashSet<u64>,
-    /// Questions whose answer somebody waits for.
+    /// Requests whose answer a caller waits for.
     awaited: HashSet<u64>,
     answers: HashMap<u64, Reply>,
     deadline_ms: Option<u64>,
@@ -82,7 +83,7 @@ pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
 }
 
 impl<G: BorrowMut<Tollgate>> Hooks<G> {
-    /// Over a gate, its own or a borrowed one. Nothing happens yet.
+    /// Creates hooks for an owned or borrowed gate. Nothing is started yet.
     pub fn new(gate: G, options: Options) -> Self {
         let (sender, inbox) = mpsc::channel();
         Self {
@@ -91,7 +92,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             remote: Remote(sender),
             inbox,
             start: Instant::now(),
-            greeted: None,
+            announced_to: None,
             running: HashMap::new(),
             looking_up: HashSet::new(),
             awaited: HashSet::new(),
@@ -101,17 +102,17 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         }
     }
 
-    /// The gate, for everything that has nothing to do with hooks.
+    /// The gate, for everything that does not involve hooks.
     pub fn gate(&mut self) -> &mut Tollgate {
         self.gate.borrow_mut()
     }
 
-    /// What tells these hooks from other threads what happened.
+    /// A handle for reporting events from other threads.
     pub fn remote(&self) -> Remote {
         self.remote.clone()
     }
 
-    /// Something is about to happen, or happened: asks the hooks that are declared for it and waits for their answer.
+    /// Asks the hooks that are declared for an event and waits for their answer.
     pub fn event(&mut self, event: &str, session: &str, data: &Value) -> Result<Answer, Error> {
         let answer = self.ask(&json!({"op": "event", "event": event, "session": session, "data": data}))?;
         Ok(Answer {
@@ -121,24 +122,24 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         })
     }
 
-    /// Something happened; nobody waits for what comes of it. The gate learns it at once, and begins what it begins at once.
+    /// Reports an event without waiting for its hooks. Those that are due are started immediately.
     pub fn notify(&mut self, event: &str, session: Option<&str>, data: &Value) -> Result<(), Error> {
         self.remote.notify(event, session, data);
         self.work(Duration::ZERO)
     }
 
-    /// Runs a hook by its id, whatever its trigger, and waits for the record of it.
+    /// Runs a hook by its id, whatever its trigger, and waits for its record.
     pub fn run(&mut self, id: &str, data: Option<&Value>) -> Result<HookRecord, Error> {
         let mut answer = self.ask(&json!({"op": "hooks", "do": "run", "id": id, "data": data}))?;
         let record = answer.get_mut("record").map(Value::take).unwrap_or_default();
         serde_json::from_value(record).map_err(|why| Error::Internal(format!("the gate's record cannot be read: {why}")))
     }
 
-    /// Rules on, settles or hears of what an agent program's own payload tells, and waits for hooks and lookups. The answer is in
-    /// the program's own words. Where the gate fails on it, a fresh instance says what becomes of the call.
+    /// Handles a hook payload of an agent program, and waits for hooks and lookups. The answer is in the format of the program.
+    /// If the gate fails, a fresh instance decides what happens to the call.
     pub fn respond(&mut self, program: &str, event: Option<&str>, payload: &[u8]) -> Result<Reply, Error> {
-        let responded = self.greet().and_then(|()| {
-            match self.gate.borrow_mut().respond(program, event, payload).inspect_err(|_| self.forget())? {
+        let responded = self.announce_host().and_then(|()| {
+            match self.gate.borrow_mut().respond(program, event, payload).inspect_err(|_| self.abandon_all())? {
                 Progress::Answered(reply) => Ok(reply),
                 Progress::Waiting(number) => self.wait_for(number),
             }
@@ -146,7 +147,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         responded.or_else(|fault| self.gate.borrow_mut().respond_to_fault(program, event, payload, &fault.to_string()))
     }
 
-    /// Waits for what the gate wants to try again, such as a ledger that could not be written.
+    /// Waits until the gate has retried what it could not do at first, such as writing to the ledger.
     pub fn finish(&mut self) -> Result<(), Error> {
         self.step(Vec::new())?;
         while !self.is_idle() {
@@ -155,27 +156,27 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         Ok(())
     }
 
-    /// Cancels a run, which is known by its record's id.
+    /// Cancels a run by the id of its record.
     pub fn cancel(&mut self, run: &str) -> Result<(), Error> {
         self.remote.cancel(run);
         self.work(Duration::ZERO)
     }
 
-    /// Answers one JSON line, as [`Tollgate::perform`] does, and waits where that says `waiting`.
+    /// Answers one JSON line like [`Tollgate::perform`], and waits if the answer is `waiting`.
     pub fn perform(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
-        self.greet()?;
-        let answer = self.gate.borrow_mut().perform(line).inspect_err(|_| self.forget())?;
+        self.announce_host()?;
+        let answer = self.gate.borrow_mut().perform(line).inspect_err(|_| self.abandon_all())?;
         let Some(number) = waiting(&answer) else {
-            // It may have put something into the queue.
+            // The request may have queued a hook.
             self.step(Vec::new())?;
             return Ok(answer);
         };
         self.wait_for(number).map(|reply| reply.text)
     }
 
-    /// Tells a fresh instance about this machine.
-    fn greet(&mut self) -> Result<(), Error> {
-        if self.greeted.is_none() || self.greeted != self.gate.borrow_mut().alive() {
+    /// Describes this host to a new instance.
+    fn announce_host(&mut self) -> Result<(), Error> {
+        if self.announced_to.is_none() || self.announced_to != self.gate.borrow_mut().running_instance() {
             self.step(Vec::new())?;
         }
         Ok(())
@@ -189,10 +190,10 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 return Ok(answer);
             }
             if self.is_idle() {
-                // The inbox may still have what makes it go on; an idle gate with an empty one never answers.
+                // The inbox may still contain a message; an idle gate with an empty inbox will never answer.
                 match self.inbox.try_recv() {
-                    Ok(message) => self.take_in(Some(message))?,
-                    Err(_) => return Err(Error::Internal("the gate has forgotten an event; please report it".to_owned())),
+                    Ok(message) => self.receive(Some(message))?,
+                    Err(_) => return Err(Error::Internal("the gate lost an event; please report it".to_owned())),
                 }
             } else {
                 self.work(Duration::from_secs(60))?;
@@ -200,25 +201,25 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         }
     }
 
-    /// Waits until something happened or is due, at most so long, and does what follows from it.
-    pub fn work(&mut self, most: Duration) -> Result<(), Error> {
+    /// Waits until something happens or is due, at most for `timeout`, and processes it.
+    pub fn work(&mut self, timeout: Duration) -> Result<(), Error> {
         let due = self.deadline_ms.map(|due| Duration::from_millis(due.saturating_sub(self.now())));
-        let wait = due.map_or(most, |due| due.min(most));
+        let wait = due.map_or(timeout, |due| due.min(timeout));
         let first = self.inbox.recv_timeout(wait).ok();
-        self.take_in(first)
+        self.receive(first)
     }
 
-    /// Whether nothing is running, and nothing is due.
+    /// Whether nothing is running and nothing is due.
     pub fn is_idle(&self) -> bool {
         self.running.is_empty() && self.looking_up.is_empty() && self.deadline_ms.is_none()
     }
 
-    /// Whether a shutdown has come to its end.
+    /// Whether a shutdown has finished.
     pub fn is_stopped(&self) -> bool {
         self.stopped
     }
 
-    /// Begins nothing more, waits for what is under way or cancels it, and returns when nothing is left.
+    /// Starts nothing more, waits for running hooks or cancels them, and returns when all have ended.
     pub fn shutdown(&mut self, drain: bool) -> Result<(), Error> {
         self.remote.shutdown(drain);
         while !self.stopped {
@@ -230,31 +231,31 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     fn ask(&mut self, question: &Value) -> Result<Value, Error> {
         let answer = self.perform(question.to_string().as_bytes())?;
         let answer: Value = serde_json::from_slice(&answer)
-            .map_err(|fault| Error::Internal(format!("the gate's answer is no JSON: {fault}; please report it")))?;
+            .map_err(|fault| Error::Internal(format!("the gate's answer is not valid JSON: {fault}; please report it")))?;
         match answer.pointer("/error/message").and_then(Value::as_str) {
             Some(message) => Err(Error::InvalidInput(message.to_owned())),
             None => Ok(answer),
         }
     }
 
-    /// Gives the gate a message and whatever else has come by now.
-    fn take_in(&mut self, first: Option<Message>) -> Result<(), Error> {
+    /// Passes a message and everything else in the inbox to the gate.
+    fn receive(&mut self, first: Option<Message>) -> Result<(), Error> {
         let mut inputs = Vec::new();
         let mut next = first;
-        // What is left over is there at once the next time.
+        // The rest is processed in the next step.
         while inputs.len() < MAX_INPUTS
             && let Some(message) = next.or_else(|| self.inbox.try_recv().ok())
         {
             next = None;
             inputs.extend(match message {
                 Message::Input(input) => Some(input),
-                // What was canceled has been reported, and an earlier instance's run is nobody's.
+                // A canceled run has been reported already, and runs of an earlier instance are unknown to this one.
                 Message::Ended { instance, command, ending } => {
-                    let is_ours = self.greeted == Some(instance) && self.running.remove(&command).is_some();
+                    let is_ours = self.announced_to == Some(instance) && self.running.remove(&command).is_some();
                     is_ours.then_some(Input::Ended(Ended { command, ending }))
                 }
                 Message::Found { instance, command, answer } => {
-                    let is_ours = self.greeted == Some(instance) && self.looking_up.remove(&command);
+                    let is_ours = self.announced_to == Some(instance) && self.looking_up.remove(&command);
                     if let Some(lookups) = &self.options.lookups {
                         self.gate.borrow_mut().learn(lookups);
                     }
@@ -267,21 +268,22 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     }
 
     fn step(&mut self, mut inputs: Vec<Input>) -> Result<(), Error> {
-        let alive = self.gate.borrow_mut().alive();
-        if self.greeted.is_none() || self.greeted != alive {
-            self.forget();
-            inputs.insert(0, self.machine());
+        let alive = self.gate.borrow_mut().running_instance();
+        if self.announced_to.is_none() || self.announced_to != alive {
+            self.abandon_all();
+            let info = host_info(self.gate.borrow_mut().files().workspace(), self.options.prompt.is_some());
+            inputs.insert(0, info);
         }
         let now = self.now();
-        let turn = self.gate.borrow_mut().step(now, &inputs).inspect_err(|_| self.forget())?;
-        self.greeted = self.gate.borrow_mut().alive();
+        let turn = self.gate.borrow_mut().step(now, &inputs).inspect_err(|_| self.abandon_all())?;
+        self.announced_to = self.gate.borrow_mut().running_instance();
         self.deadline_ms = turn.next_deadline_ms;
-        turn.commands.into_iter().for_each(|command| self.carry_out(command));
+        turn.commands.into_iter().for_each(|command| self.execute(command));
         Ok(())
     }
 
-    fn carry_out(&mut self, Command { id, order }: Command) {
-        let report = |hooks: &Self| Report::new(hooks.remote.clone(), hooks.greeted.unwrap_or_default(), id);
+    fn execute(&mut self, Command { id, order }: Command) {
+        let report = |hooks: &Self| Report::new(hooks.remote.clone(), hooks.announced_to.unwrap_or_default(), id);
         match order {
             Order::Run(ordered) => {
                 let files = Arc::clone(self.gate.borrow_mut().files());
@@ -296,7 +298,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             Order::LookUp(lookup) => {
                 let folder = self.gate.borrow_mut().files().workspace().to_owned();
                 let lookups = self.options.lookups.get_or_insert_with(|| Lookups::new(folder));
-                let (remote, instance) = (self.remote.clone(), self.greeted.unwrap_or_default());
+                let (remote, instance) = (self.remote.clone(), self.announced_to.unwrap_or_default());
                 self.looking_up.insert(id);
                 lookups.begin(lookup, move |answer| remote.send(Message::Found { instance, command: id, answer }));
             }
@@ -312,13 +314,13 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 }
             }
             Order::Record(record) => {
-                if let (Some(tell), Ok(record)) = (&mut self.options.on_record, serde_json::from_slice(&record)) {
-                    tell(&record);
+                if let (Some(callback), Ok(record)) = (&mut self.options.on_record, serde_json::from_slice(&record)) {
+                    callback(&record);
                 }
             }
             Order::Approval(approval) => {
-                if let Some(tell) = &mut self.options.on_approval {
-                    tell(&HookApproval::of(approval));
+                if let Some(callback) = &mut self.options.on_approval {
+                    callback(&HookApproval::of(approval));
                 }
             }
             Order::Listen(trigger) => {
@@ -334,25 +336,12 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         }
     }
 
-    /// What this machine is. A relative folder in the search path means another folder to everybody who reads it.
-    fn machine(&mut self) -> Input {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        Input::Machine(Machine {
-            workspace: self.gate.borrow_mut().files().workspace().to_string_lossy().into_owned(),
-            search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
-            temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
-            runs_prompts: self.options.prompt.is_some(),
-            confines: !Capability::of_this_system().is_none(),
-        })
-    }
-
     fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Ends what nobody knows of any more.
-    fn forget(&mut self) {
+    /// Cancels everything that the failed instance had started.
+    fn abandon_all(&mut self) {
         for running in self.running.values() {
             running.cancel();
         }
@@ -360,15 +349,15 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.looking_up.clear();
         self.awaited.clear();
         self.answers.clear();
-        self.greeted = None;
+        self.announced_to = None;
         self.deadline_ms = None;
     }
 }
 
-/// No program outlives whoever wanted it.
+/// Hook programs never outlive the host.
 impl<G: BorrowMut<Tollgate>> Drop for Hooks<G> {
     fn drop(&mut self) {
-        // Whoever ends the process next must not be faster than the threads that kill.
+        // Wait for the threads that kill programs, because the process may exit right after this.
         let until = Instant::now() + Duration::from_secs(2);
         let mut left = self.running.values().filter(|running| running.cancel()).count();
         while left > 0 {
@@ -381,7 +370,20 @@ impl<G: BorrowMut<Tollgate>> Drop for Hooks<G> {
     }
 }
 
-/// The event that is waited for, where an answer says so.
+/// Describes this host. Relative folders of the search path are left out, because they mean a different folder to each process.
+pub(crate) fn host_info(workspace: &Path, runs_prompts: bool) -> Input {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    Input::Machine(Machine {
+        workspace: workspace.to_string_lossy().into_owned(),
+        search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
+        temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
+        runs_prompts,
+        confines: !Capability::of_this_system().is_none(),
+    })
+}
+
+/// The request to wait for, if an answer says so.
 fn waiting(answer: &[u8]) -> Option<u64> {
     let number = answer.strip_prefix(br#"{"waiting":"#)?.strip_suffix(b"}")?;
     std::str::from_utf8(number).ok()?.parse().ok()

@@ -1,4 +1,4 @@
-//! What an embedder gives to its hooks.
+//! Options for running hooks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,56 +6,55 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::record::{HookApproval, HookRecord};
 use crate::lookups::Lookups;
 
-type Told<T> = dyn FnMut(&T) + Send;
-type Listens = dyn FnMut(&str, bool) -> Result<(), String> + Send;
-type Prompts = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
+type Callback<T> = dyn FnMut(&T) + Send;
+type ListenCallback = dyn FnMut(&str, bool) -> Result<(), String> + Send;
+type PromptCallback = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
 
-/// What an embedder gives to its [`Hooks`](super::Hooks): who is told what happens, and who runs prompts. All of it can be
-/// left out.
+/// Options for [`Hooks`](super::Hooks): callbacks, and who answers prompts. All of them are optional.
 #[derive(Default)]
 pub struct Options {
-    pub(super) on_record: Option<Box<Told<HookRecord>>>,
-    pub(super) on_approval: Option<Box<Told<HookApproval>>>,
-    pub(super) on_listen: Option<Box<Listens>>,
-    pub(super) prompt: Option<Arc<Prompts>>,
+    pub(super) on_record: Option<Box<Callback<HookRecord>>>,
+    pub(super) on_approval: Option<Box<Callback<HookApproval>>>,
+    pub(super) on_listen: Option<Box<ListenCallback>>,
+    pub(super) prompt: Option<Arc<PromptCallback>>,
     pub(super) lookups: Option<Lookups>,
 }
 
 impl Options {
-    /// Nobody is told anything, and prompts are run by the command that they name.
+    /// No callbacks; prompts are run by the command they name.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Called whenever a run changes its status.
+    /// Called whenever the status of a run changes.
     #[must_use]
-    pub fn on_record(mut self, told: impl FnMut(&HookRecord) + Send + 'static) -> Self {
-        self.on_record = Some(Box::new(told));
+    pub fn on_record(mut self, callback: impl FnMut(&HookRecord) + Send + 'static) -> Self {
+        self.on_record = Some(Box::new(callback));
         self
     }
 
-    /// Called once for every hook of the workspace that wants to run and that nobody has approved as it is.
+    /// Called once for every hook of the workspace that needs approval before it can run.
     #[must_use]
-    pub fn on_approval(mut self, told: impl FnMut(&HookApproval) + Send + 'static) -> Self {
-        self.on_approval = Some(Box::new(told));
+    pub fn on_approval(mut self, callback: impl FnMut(&HookApproval) + Send + 'static) -> Self {
+        self.on_approval = Some(Box::new(callback));
         self
     }
 
-    /// Is asked to listen to a trigger (true) or no longer (false); says why it cannot.
+    /// Called to start (`true`) or stop (`false`) listening for a trigger; returns an error if it cannot be observed.
     #[must_use]
-    pub fn on_listen(mut self, listens: impl FnMut(&str, bool) -> Result<(), String> + Send + 'static) -> Self {
-        self.on_listen = Some(Box::new(listens));
+    pub fn on_listen(mut self, callback: impl FnMut(&str, bool) -> Result<(), String> + Send + 'static) -> Self {
+        self.on_listen = Some(Box::new(callback));
         self
     }
 
-    /// Who is asked about the concepts that calls name. Without it, commands and MCP servers are run in the workspace.
+    /// How concepts are looked up. Default: commands and MCP servers run in the workspace.
     #[must_use]
     pub fn lookups(mut self, lookups: Lookups) -> Self {
         self.lookups = Some(lookups);
         self
     }
 
-    /// Runs prompts, each in a thread of its own; says why it could not.
+    /// Answers prompts, each in its own thread; returns an error if it could not.
     #[must_use]
     pub fn prompt(mut self, run: impl Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync + 'static) -> Self {
         self.prompt = Some(Arc::new(run));
@@ -63,30 +62,30 @@ impl Options {
     }
 }
 
-/// A prompt that a hook wants run.
+/// A prompt of a hook.
 #[derive(Debug)]
 pub struct Prompt {
     /// The hook's id.
     pub hook: String,
-    /// What to ask, without secrets.
+    /// The prompt, with secrets removed.
     pub text: String,
     pub(super) canceled: Arc<AtomicBool>,
 }
 
 impl Prompt {
-    /// Whether nobody waits for an answer any more. A long run asks now and then, and gives up.
+    /// Whether the answer is no longer needed. Long-running code should check this and give up.
     pub fn is_canceled(&self) -> bool {
         self.canceled.load(Ordering::Relaxed)
     }
 }
 
-/// What came of a prompt, in the terms of a program.
+/// The answer to a prompt, as if it were a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptOutput {
     /// 0 for success.
     pub exit_code: i32,
-    /// What it answered.
+    /// The answer.
     pub stdout: String,
-    /// What it complained about.
+    /// Error messages.
     pub stderr: String,
 }

@@ -1,87 +1,87 @@
-//! What embedders are told about runs and approvals.
+//! Records of runs and requests for approval.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bindings::exports::tollgate::hooks::engine::Approval;
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RunStatus {
-    /// It waits.
+    /// Waiting to start.
     Queued,
-    /// It is under way.
+    /// In progress.
     Running,
-    /// It ended well.
+    /// Finished successfully.
     Success,
-    /// It ended badly, or could not begin.
+    /// Failed, or could not be started.
     Failed,
-    /// Its time was up.
+    /// Exceeded its time limit.
     Timeout,
-    /// Somebody canceled it.
+    /// Canceled by a person or by the gate.
     Canceled,
-    /// It did not run, for a reason.
+    /// Did not run; the record gives the reason.
     Skipped,
 }
 
-/// One run of a hook. The same is written to the log of hooks.
+/// One run of a hook. The same record is written to the hooks log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct HookRecord {
     /// Unique among all runs.
     pub id: String,
-    /// The hook.
+    /// The id of the hook.
     pub hook: String,
-    /// The event that set it off.
+    /// The event that triggered it.
     pub trigger: String,
-    /// How it stands.
+    /// The current status.
     pub status: RunStatus,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u64,
-    /// The file that the event is about.
+    /// The file the event is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The agent session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// How many events it answers, where these are several.
+    /// The number of events this run covers, if more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<u64>,
-    /// When it first began.
+    /// When it was first started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
     /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// How long it took.
+    /// The duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// What the program ended with.
+    /// The exit code of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
-    /// Why it did not end well.
+    /// Why it did not succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What it printed, without secrets.
+    /// Its output, with secrets removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<String>,
 }
 
-/// A hook of the workspace that wants to run and that nobody has approved as it is.
+/// A hook of the workspace that needs approval before it can run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HookApproval {
-    /// The hook.
+    /// The id of the hook.
     pub hook: String,
-    /// The digest of what would run.
+    /// The digest of everything that would run.
     pub digest: String,
-    /// `new`, `changed` and so on.
+    /// Why approval is needed: `new`, `changed` and so on.
     pub why: String,
-    /// What a person should see before deciding.
+    /// What a person should review.
     pub shows: Value,
-    /// What else a person should know.
+    /// Additional information for the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What reaches the hooks from other threads.
+//! Messages to the hooks from other threads.
 
 use std::sync::mpsc;
 
@@ -7,50 +7,50 @@ use serde_json::Value;
 use crate::bindings::exports::tollgate::hooks::augment::Answer;
 use crate::bindings::exports::tollgate::hooks::engine::{Ending, Event, Input, Listening};
 
-/// What happened, for the thread that drives the hooks.
+/// A message for the thread that runs the hooks.
 pub(super) enum Message {
-    /// An input for the gate, as it is.
+    /// An input for the gate.
     Input(Input),
-    /// A run has ended. The instance that asked for it may be gone.
+    /// A run has ended. The instance that requested it may no longer exist.
     Ended { instance: u64, command: u64, ending: Ending },
     /// A lookup has ended.
     Found { instance: u64, command: u64, answer: Answer },
-    /// Nothing that could be said; look again.
+    /// Only wakes the thread up.
     Wake,
 }
 
-/// Tells hooks from any thread what happened. Nothing comes of it before [`Hooks::work`](super::Hooks::work) is called.
+/// Reports events to hooks from any thread. They take effect when [`Hooks::work`](super::Hooks::work) is called.
 #[derive(Clone)]
 pub struct Remote(pub(super) mpsc::Sender<Message>);
 
 impl Remote {
-    /// Something happened that hooks may be declared for.
+    /// Reports an event.
     pub fn notify(&self, event: &str, session: Option<&str>, data: &Value) {
         let (name, session) = (event.to_owned(), session.map(str::to_owned));
         self.input(Input::Event(Event { name, session, data: data.to_string().into_bytes() }));
     }
 
-    /// A person cancels a run.
+    /// Cancels a run on behalf of a person.
     pub fn cancel(&self, run: &str) {
         self.input(Input::Cancel(run.to_owned()));
     }
 
-    /// Nothing more is begun. What is under way is waited for, or canceled.
+    /// Starts nothing more; running hooks are waited for or canceled.
     pub fn shutdown(&self, drain: bool) {
         self.input(Input::Shutdown(drain));
     }
 
-    /// Whether a trigger is listened to; else why not. Only for what could not be said at once.
+    /// Reports whether a trigger is being observed, and if not, why. Only needed if this was not known immediately.
     pub fn listening(&self, trigger: &str, failed: Option<&str>) {
         self.input(Input::Listening(Listening { trigger: trigger.to_owned(), failed: failed.map(str::to_owned) }));
     }
 
-    /// The declarations of hooks may have changed.
+    /// Reports that hook declarations may have changed.
     pub fn reload(&self) {
         self.input(Input::Reload);
     }
 
-    /// Lets [`Hooks::work`](super::Hooks::work) return.
+    /// Makes [`Hooks::work`](super::Hooks::work) return.
     pub fn wake(&self) {
         self.send(Message::Wake);
     }
@@ -60,7 +60,7 @@ impl Remote {
     }
 
     pub(super) fn send(&self, message: Message) {
-        // Where the hooks are gone there is nobody to hear it.
+        // If the hooks no longer exist, the message is dropped.
         let _ = self.0.send(message);
     }
 }

@@ -1,4 +1,4 @@
-//! Runs under way, each in a thread of its own.
+//! Runs in progress, each in its own thread.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,23 +7,24 @@ use std::thread;
 
 use super::options::{Options, Prompt};
 use super::remote::{Message, Remote};
-use super::script::{PrivateCopy, Unusable};
+use super::script::{CopyError, PrivateCopy};
 use crate::bindings::exports::tollgate::hooks::engine;
 use crate::bindings::exports::tollgate::hooks::engine::{Ending, Exited, ScriptCopy, Surroundings};
+use crate::confine::Launch;
 use crate::files::Files;
 use crate::process::{self, Canceler, Program};
 
-/// How a run is canceled.
+/// How to cancel a run.
 pub(super) enum Running {
     Process(Canceler),
-    /// A function cannot be stopped. It is told, and what it says then is not heard.
+    /// A function cannot be stopped. It is notified, and its result is ignored.
     Function(Arc<AtomicBool>),
-    /// It could not be started, and has said so.
+    /// It could not be started, which has been reported.
     Reported,
 }
 
 impl Running {
-    /// Whether the run itself still reports its end.
+    /// Cancels the run and returns whether it will still report its end.
     pub(super) fn cancel(&self) -> bool {
         match self {
             Self::Process(canceler) => {
@@ -39,7 +40,7 @@ impl Running {
     }
 }
 
-/// Reports the end of a run exactly once, also where its thread fails.
+/// Reports the end of a run exactly once, even if its thread panics.
 pub(super) struct Report {
     remote: Remote,
     instance: u64,
@@ -52,7 +53,7 @@ impl Report {
         Self { remote, instance, command, ending: Ending::Failed("the host could not start a thread for it".to_owned()) }
     }
 
-    /// What to report once this goes.
+    /// Sets what is reported on drop.
     fn set(&mut self, ending: Ending) {
         self.ending = ending;
     }
@@ -71,7 +72,7 @@ pub(super) fn run(ordered: engine::Run, files: &Arc<Files>, report: Report) -> R
     program(argv, stdin, copy, surroundings, files, report)
 }
 
-/// Has a prompt answered, by the embedder's function or by a program.
+/// Answers a prompt with the embedder's function or with a program.
 pub(super) fn prompt(ordered: engine::Prompt, files: &Arc<Files>, options: &Options, mut report: Report) -> Running {
     let engine::Prompt { text, argv, surroundings } = ordered;
     let Some(answer) = &options.prompt else {
@@ -93,7 +94,7 @@ pub(super) fn prompt(ordered: engine::Prompt, files: &Arc<Files>, options: &Opti
             Err(why) => Ending::Failed(why),
         });
     };
-    started(work, Running::Function(canceled))
+    spawn(work, Running::Function(canceled))
 }
 
 fn program(
@@ -110,11 +111,11 @@ fn program(
         report.set(Ending::Failed("the host failed to run it".to_owned()));
         report.set(carry_out(run, argv, &stdin, copy.as_ref(), &surroundings, &files));
     };
-    started(work, Running::Process(canceler))
+    spawn(work, Running::Process(canceler))
 }
 
-/// Where there is no thread to be had, the work is dropped, and its report with it.
-fn started(work: impl FnOnce() + Send + 'static, running: Running) -> Running {
+/// If no thread can be started, the closure is dropped, which sends the report.
+fn spawn(work: impl FnOnce() + Send + 'static, running: Running) -> Running {
     match thread::Builder::new().name("tollgate-hook".to_owned()).spawn(work) {
         Ok(_) => running,
         Err(_) => Running::Reported,
@@ -129,12 +130,16 @@ fn carry_out(
     surroundings: &Surroundings,
     files: &Files,
 ) -> Ending {
-    // The copy stays until the program has ended.
+    // The copy must exist until the program has ended.
     let copied = copy.map(|copy| PrivateCopy::make(copy, files).and_then(|copy| copy.redirect(&mut argv).map(|()| copy)));
     let _copy = match copied.transpose() {
         Ok(copy) => copy,
-        Err(Unusable::Changed(path)) => return Ending::Changed(path),
-        Err(Unusable::Failed(why)) => return Ending::Failed(why),
+        Err(CopyError::Changed(path)) => return Ending::Changed(path),
+        Err(CopyError::Failed(why)) => return Ending::Failed(why),
+    };
+    let Launch { argv, plan } = match Launch::read(argv) {
+        Ok(launch) => launch,
+        Err(why) => return Ending::Failed(why),
     };
     let inherit: Vec<&str> = surroundings.inherit.iter().map(String::as_str).collect();
     let set: Vec<(&str, &str)> = surroundings.set.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -145,16 +150,17 @@ fn carry_out(
         inherit: &inherit,
         set: &set,
         output_bytes: usize::try_from(surroundings.output_bytes).unwrap_or(usize::MAX),
+        plan: plan.as_ref(),
     };
-    match run.carry_out(&program, None) {
-        process::Ending::Ended { status, output, complaint, truncated } => Ending::Exited(Exited {
+    match run.run(&program, None) {
+        process::Ending::Exited { status, stdout, stderr, truncated } => Ending::Exited(Exited {
             code: Some(process::exit_code(status)),
-            stdout: String::from_utf8_lossy(&output).into_owned(),
-            stderr: String::from_utf8_lossy(&complaint).into_owned(),
+            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&stderr).into_owned(),
             truncated,
         }),
-        process::Ending::Missing => Ending::Missing,
-        process::Ending::Canceled | process::Ending::Late => Ending::Canceled,
+        process::Ending::NotFound => Ending::Missing,
+        process::Ending::Canceled | process::Ending::TimedOut => Ending::Canceled,
         process::Ending::Failed(fault) => Ending::Failed(fault.to_string()),
     }
 }

@@ -1,69 +1,69 @@
-//! A script of the workspace with the files that it needs, run as the bytes that were checked.
+//! Runs a script of the workspace from a private copy of exactly the bytes that were approved.
 //!
-//! Which files those are, the digest that each must have and where the copy may lie, the gate says.
+//! The gate determines which files are copied, their digests, and where the copy may be placed.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
+use tollgate_guest::digest::Digest;
 
 use crate::bindings::exports::tollgate::hooks::engine::{CheckedFile, CopiedArgument, ScriptCopy};
 use crate::bindings::tollgate::hooks::workspace::Root;
-use crate::files::{Files, hexed};
+use crate::files::Files;
 
-/// More than the gate lets anybody approve.
+/// More than can be approved.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What the folders of copies are called.
+/// The name prefix of copies.
 const PREFIX: &str = "tollgate-run-";
 
-/// No run takes longer; a folder that is older was left behind by a process that was killed.
-const LEFT_BEHIND: Duration = Duration::from_secs(2 * 86_400);
+/// No run takes longer than this; an older folder was left by a killed process.
+const MAX_COPY_AGE: Duration = Duration::from_secs(2 * 86_400);
 
-/// A copy in a folder that is the user's alone. It goes when this goes.
+/// A copy in a folder that only the user can access. It is removed on drop.
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
     folder: TempDir,
-    /// The words that name files of the copy.
+    /// The arguments that name files of the copy.
     words: Vec<(usize, String)>,
 }
 
-/// Why there is no copy.
+/// Why a copy could not be made.
 #[derive(Debug)]
-pub(super) enum Unusable {
-    /// This file is not what somebody approved.
+pub(super) enum CopyError {
+    /// This file is not the one that was approved.
     Changed(String),
-    /// It cannot be copied.
+    /// The files cannot be copied.
     Failed(String),
 }
 
 impl PrivateCopy {
-    /// Copies what the gate orders. Each file is read once, and the bytes that were hashed are the bytes that are written.
-    pub(super) fn make(ordered: &ScriptCopy, files: &Files) -> Result<Self, Unusable> {
+    /// Makes a copy. Each file is read once, so the bytes that are written are those that were hashed.
+    pub(super) fn make(ordered: &ScriptCopy, files: &Files) -> Result<Self, CopyError> {
         let folder = fresh_folder(ordered.folders.iter().map(String::as_str))?;
         let mut left = MAX_BYTES;
         for CheckedFile { path, digest } in &ordered.files {
-            // What cannot be read is not what was approved either.
-            let bytes = files.read(Root::Project, path, left).map_err(|_| Unusable::Changed(path.clone()))?;
+            // A file that cannot be read is not the one that was approved either.
+            let bytes = files.read(Root::Project, path, left).map_err(|_| CopyError::Changed(path.clone()))?;
             left = left.saturating_sub(bytes.len() as u64);
-            if hexed(&Sha256::digest(&bytes)) != *digest {
-                return Err(Unusable::Changed(path.clone()));
+            if Digest::of(&bytes).to_string() != *digest {
+                return Err(CopyError::Changed(path.clone()));
             }
             write(folder.path(), path, &bytes)
-                .map_err(|why| Unusable::Failed(format!("`{path}` cannot be copied to `{}`: {why}", folder.path().display())))?;
+                .map_err(|why| CopyError::Failed(format!("`{path}` cannot be copied to `{}`: {why}", folder.path().display())))?;
         }
         let word = |word: &CopiedArgument| (usize::try_from(word.index).unwrap_or(usize::MAX), word.path.clone());
         Ok(Self { words: ordered.arguments.iter().map(word).collect(), folder })
     }
 
-    /// Makes the words lead to the copy.
-    pub(super) fn redirect(&self, argv: &mut [String]) -> Result<(), Unusable> {
+    /// Makes the arguments refer to the copy.
+    pub(super) fn redirect(&self, argv: &mut [String]) -> Result<(), CopyError> {
         for (arg, path) in &self.words {
             let copied = self.folder.path().join(path);
             let (Some(word), Some(copied)) = (argv.get_mut(*arg), copied.to_str()) else {
-                return Err(Unusable::Failed("the script has no place among the arguments".to_owned()));
+                return Err(CopyError::Failed("the script is not among the arguments".to_owned()));
             };
             copied.clone_into(word);
         }
@@ -71,12 +71,12 @@ impl PrivateCopy {
     }
 }
 
-/// A fresh folder that nobody else can enter, in the first folder where one can be had.
-fn fresh_folder<'f>(folders: impl Iterator<Item = &'f str>) -> Result<TempDir, Unusable> {
+/// Creates a private folder in the first of these folders where that is possible.
+fn fresh_folder<'f>(folders: impl Iterator<Item = &'f str>) -> Result<TempDir, CopyError> {
     let mut why = "the gate named no folder for it".to_owned();
     for folder in folders {
-        let made = make_private(Path::new(folder)).and_then(|()| {
-            sweep(Path::new(folder));
+        let made = create_private_folder(Path::new(folder)).and_then(|()| {
+            remove_stale_copies(Path::new(folder));
             let mut builder = tempfile::Builder::new();
             builder.prefix(PREFIX);
             #[cfg(unix)]
@@ -88,10 +88,10 @@ fn fresh_folder<'f>(folders: impl Iterator<Item = &'f str>) -> Result<TempDir, U
             Err(fault) => why = format!("`{folder}` cannot be used for it: {fault}"),
         }
     }
-    Err(Unusable::Failed(format!("the script cannot be copied: {why}; TMPDIR names another folder")))
+    Err(CopyError::Failed(format!("the script cannot be copied: {why}; set TMPDIR to another folder")))
 }
 
-fn make_private(folder: &Path) -> io::Result<()> {
+fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -99,18 +99,18 @@ fn make_private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Takes away what killed processes left behind.
-fn sweep(folder: &Path) {
+/// Removes copies that killed processes left behind.
+fn remove_stale_copies(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_copy = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
         let age = || entry.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|at| at.elapsed().ok());
-        if is_copy && age().is_some_and(|age| age > LEFT_BEHIND) {
+        if is_copy && age().is_some_and(|age| age > MAX_COPY_AGE) {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Writes a file at its path below the copy's folder, and nowhere else.
+/// Writes a file below the folder of the copy, and nowhere else.
 fn write(folder: &Path, path: &str, bytes: &[u8]) -> io::Result<()> {
     let below = Path::new(path);
     if path.is_empty() || !below.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -118,7 +118,7 @@ fn write(folder: &Path, path: &str, bytes: &[u8]) -> io::Result<()> {
     }
     let target: PathBuf = folder.join(below);
     if let Some(parent) = target.parent() {
-        make_private(parent)?;
+        create_private_folder(parent)?;
     }
     create(&target, bytes)
 }
@@ -145,7 +145,7 @@ mod tests {
     fn only_the_checked_bytes_are_copied() {
         let (temp, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let text = b"#!/bin/sh\n";
-        let digest = hexed(&Sha256::digest(text));
+        let digest = Digest::of(text).to_string();
         fs::create_dir_all(temp.path().join("hooks/lib")).unwrap();
         fs::write(temp.path().join("hooks/a.sh"), text).unwrap();
         fs::write(temp.path().join("hooks/lib/b.sh"), text).unwrap();
@@ -176,18 +176,18 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 
         for (path, digest) in [("hooks/lib/b.sh", "sha256:00"), ("out.sh", &digest), ("../x", &digest), ("none.sh", &digest)] {
-            let made = PrivateCopy::make(&order(&[("hooks/a.sh", &hexed(&Sha256::digest(text))), (path, digest)]), &files);
-            assert!(matches!(made, Err(Unusable::Changed(changed)) if changed == path), "{path}");
+            let made = PrivateCopy::make(&order(&[("hooks/a.sh", &Digest::of(text).to_string()), (path, digest)]), &files);
+            assert!(matches!(made, Err(CopyError::Changed(changed)) if changed == path), "{path}");
             assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left of {path}");
         }
         let nowhere = ScriptCopy { files: Vec::new(), arguments: Vec::new(), folders: vec!["/dev/null/x".to_owned()] };
-        assert!(matches!(PrivateCopy::make(&nowhere, &files), Err(Unusable::Failed(why)) if why.contains("TMPDIR")));
+        assert!(matches!(PrivateCopy::make(&nowhere, &files), Err(CopyError::Failed(why)) if why.contains("TMPDIR")));
     }
 
     #[test]
     fn what_was_left_behind_is_swept() {
         let folder = tempfile::tempdir().unwrap();
-        let old = std::time::SystemTime::now() - LEFT_BEHIND - Duration::from_secs(60);
+        let old = std::time::SystemTime::now() - MAX_COPY_AGE - Duration::from_secs(60);
         for (name, is_old) in [("tollgate-run-1", true), ("tollgate-run-2", false), ("other", true)] {
             let path = folder.path().join(name);
             fs::create_dir(&path).unwrap();
@@ -195,7 +195,7 @@ mod tests {
                 fs::File::open(&path).unwrap().set_modified(old).unwrap();
             }
         }
-        sweep(folder.path());
+        remove_stale_copies(folder.path());
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["other", "tollgate-run-2"]);

@@ -1,5 +1,5 @@
-//! MCP servers that lookups ask. A server is started when it is first needed and kept; a connection that takes longer than a
-//! lookup may goes on being made for the next one.
+//! MCP servers for lookups. A server is started when it is first needed and kept running; if it takes longer to start than a
+//! lookup may take, it is ready for the next one.
 
 mod connection;
 
@@ -13,23 +13,23 @@ use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, McpTool};
-use connection::{Connection, List, Start};
+use connection::{Connection, Start, ToolListTarget};
 
-/// After its time, an answer may be so long on its way here.
-const ON_ITS_WAY: Duration = Duration::from_millis(50);
+/// How much longer than its time limit to wait for an answer from the worker thread.
+const REPLY_MARGIN: Duration = Duration::from_millis(50);
 
-/// The servers that were needed so far. Dropping it ends them.
+/// The servers started so far. They are ended on drop.
 #[derive(Default)]
 pub(crate) struct Servers {
-    keeper: Mutex<Option<Keeper>>,
-    lists: Lists,
+    worker: Mutex<Option<Worker>>,
+    lists: ToolLists,
 }
 
-/// What servers said of their tools, by the names of the servers, until somebody takes it.
-type Lists = Arc<Mutex<Vec<(String, Value)>>>;
+/// The tool lists of servers, by server name, until they are taken.
+type ToolLists = Arc<Mutex<Vec<(String, Value)>>>;
 
-/// The thread that talks to the servers.
-struct Keeper {
+/// The thread that communicates with the servers.
+struct Worker {
     questions: UnboundedSender<Question>,
     thread: JoinHandle<()>,
 }
@@ -37,7 +37,7 @@ struct Keeper {
 struct Question {
     /// The server's name.
     server: String,
-    /// The name and how it is started: another start means another server.
+    /// The name and the start command: a different command means a different server.
     key: String,
     start: Start,
     tool: String,
@@ -47,9 +47,8 @@ struct Question {
 }
 
 impl Servers {
-    /// Calls a tool as the gate asks for it, and waits at most so long. Where the gate does not say how the server is started,
-    /// it is not there.
-    pub(crate) fn ask(&self, asked: &McpTool, folder: &Path, most: Duration) -> Answer {
+    /// Calls a tool of a server and waits at most this long. The server is unavailable if the gate does not say how to start it.
+    pub(crate) fn ask(&self, asked: &McpTool, folder: &Path, timeout: Duration) -> Answer {
         let Some(start) = &asked.start else { return Answer::Unavailable };
         let (reply, answer) = mpsc::channel();
         let question = Question {
@@ -58,39 +57,39 @@ impl Servers {
             start: Start::new(start, folder),
             tool: asked.tool.clone(),
             arguments: serde_json::from_slice(&asked.arguments).unwrap_or_default(),
-            deadline: Instant::now() + most,
+            deadline: Instant::now() + timeout,
             reply,
         };
         if let Err(fault) = self.send(question) {
             return Answer::Failed(fault);
         }
-        match answer.recv_timeout(most + ON_ITS_WAY) {
+        match answer.recv_timeout(timeout + REPLY_MARGIN) {
             Ok(answer) => answer,
             Err(mpsc::RecvTimeoutError::Timeout) => Answer::Late,
-            Err(mpsc::RecvTimeoutError::Disconnected) => Answer::Failed("nobody is left to ask MCP servers".to_owned()),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Answer::Failed("the MCP worker thread has ended".to_owned()),
         }
     }
 
-    /// The lists of tools that have come since they were last taken. A server is asked once, as soon as it is ready, and nobody
+    /// The tool lists that have arrived since the last call. Each server is asked once, as soon as it is ready, and no lookup
     /// waits for it.
     pub(crate) fn take_lists(&self) -> Vec<(String, Value)> {
         std::mem::take(&mut *self.lists.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn send(&self, question: Question) -> Result<(), String> {
-        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
-        if keeper.is_none() {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        if worker.is_none() {
             let (questions, asked) = unbounded_channel();
             let thread = thread::Builder::new().name("tollgate-mcp".to_owned()).spawn({
                 let lists = Arc::clone(&self.lists);
-                move || keep(asked, &lists)
+                move || run_worker(asked, &lists)
             });
             let thread = thread.map_err(|fault| format!("no thread can be started: {fault}"))?;
-            *keeper = Some(Keeper { questions, thread });
+            *worker = Some(Worker { questions, thread });
         }
-        // Where the thread has ended, the question is dropped, and whoever waits for the answer learns of it.
-        if let Some(keeper) = keeper.as_ref() {
-            let _ = keeper.questions.send(question);
+        // If the thread has ended, the question is dropped, and the receiver of the answer notices.
+        if let Some(worker) = worker.as_ref() {
+            let _ = worker.questions.send(question);
         }
         Ok(())
     }
@@ -98,21 +97,21 @@ impl Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        let keeper = self.keeper.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Keeper { questions, thread }) = keeper {
+        let worker = self.worker.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Worker { questions, thread }) = worker {
             drop(questions);
             let _ = thread.join();
         }
     }
 }
 
-fn keep(mut questions: UnboundedReceiver<Question>, lists: &Lists) {
+fn run_worker(mut questions: UnboundedReceiver<Question>, lists: &ToolLists) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() else { return };
     runtime.block_on(async {
         let mut connections: HashMap<String, Connection> = HashMap::new();
         while let Some(Question { server, key, start, tool, arguments, deadline, reply }) = questions.recv().await {
-            if connections.get(&key).is_none_or(Connection::is_over) {
-                connections.insert(key.clone(), Connection::begin(start, List { server, lists: Arc::clone(lists) }));
+            if connections.get(&key).is_none_or(Connection::is_closed) {
+                connections.insert(key.clone(), Connection::begin(start, ToolListTarget { server, lists: Arc::clone(lists) }));
             }
             let Some(answer) = connections.get(&key).map(|connection| connection.ask(tool, arguments)) else { continue };
             tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! A governed workspace in a folder of its own, with a home, something beside it, and commands that run confined in it.
+//! A governed workspace with a home folder and a sibling folder, and commands that run confined in it.
 
 #![allow(
     dead_code,
@@ -22,10 +22,10 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::confine::Capability;
 
-/// Longer takes nothing here, however busy the machine is.
+/// Nothing takes longer than this, however busy the machine is.
 const LONG: Duration = Duration::from_secs(120);
 
-/// Whether this system can hold a command; if not, what it says.
+/// Whether this system can confine a command; if not, prints why.
 pub fn holds() -> bool {
     match Capability::of_this_system() {
         Capability::None(why) => {
@@ -64,7 +64,12 @@ impl World {
         world
     }
 
-    /// Gives the files their content again.
+    /// The same, if this system can confine a command.
+    pub fn if_confinable(scope: &str) -> Option<Self> {
+        holds().then(|| Self::new(scope))
+    }
+
+    /// Restores the content of the files.
     pub fn reset(&self) {
         let (world, scope) = (self, &self.scope);
         for (path, text) in [
@@ -101,7 +106,7 @@ impl World {
     pub fn write(&self, path: &str, text: &str) {
         let path = self.top.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        // An attack that got out may have left a socket or a link there.
+        // A successful attack may have left a socket or a link there.
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
             fs::remove_file(&path).unwrap();
         }
@@ -120,7 +125,7 @@ impl World {
         serde_json::from_slice(&self.gate().perform(line.to_string().as_bytes()).unwrap()).unwrap()
     }
 
-    /// A program in the workspace, as it is.
+    /// A program in the workspace, unconfined.
     pub fn plain(&self, program: impl AsRef<OsStr>, words: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(words).current_dir(self.ws()).env("HOME", self.home());
@@ -136,7 +141,7 @@ impl World {
         self.confined_words(&[], &["bash", "-c", command])
     }
 
-    /// Words, confined, with further options.
+    /// A command with further options, confined.
     pub fn confined_words(&self, options: &[&str], words: &[&str]) -> Command {
         let home = self.home();
         let mut all = vec!["confine", "--session", "s", "--home", home.to_str().unwrap()];
@@ -146,12 +151,12 @@ impl World {
         self.plain(env!("CARGO_BIN_EXE_tollgate"), &all)
     }
 
-    /// Runs a command line, confined, and says whether it succeeded and what it said.
+    /// Runs a command line confined, and returns whether it succeeded and its output.
     pub fn run(&self, command: &str) -> (bool, String) {
         said(self.confined(command).output().unwrap())
     }
 
-    /// What stands everywhere but in the scope, in the gate's own records and in caches: kind and content.
+    /// Everything except the scope, the gate's own records and caches: kind and content.
     pub fn elsewhere(&self, own: &[&str]) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         self.walk(&self.top, own, &mut found);
@@ -169,7 +174,7 @@ impl World {
         for entry in entries.filter_map(Result::ok) {
             let path = entry.path();
             let name = path.strip_prefix(&self.top).unwrap().display().to_string();
-            // A git that looks around refreshes its index, and a cache is anybody's.
+            // Git refreshes its index when it reads, and caches may change.
             let is_free = |free: &&str| name == **free || name.starts_with(&format!("{free}/"));
             if own.iter().chain(&["home/.cache", "home/.npm", "ws/node_modules", "ws/target"]).any(is_free)
                 || name.contains("/confined/")
@@ -199,13 +204,13 @@ impl World {
     }
 }
 
-/// Whether a command succeeded, and what it said.
+/// Whether a command succeeded, and its output.
 pub fn said(output: Output) -> (bool, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), format!("{}{}", text(&output.stdout), text(&output.stderr)))
 }
 
-/// What differs between two looks.
+/// The differences between two snapshots.
 pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
     let mut found = Vec::new();
     for (path, was) in before {
@@ -219,7 +224,7 @@ pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, S
     found
 }
 
-/// Waits for the end of a child, and ends it if that takes too long.
+/// Waits for a child, and ends it if that takes too long.
 pub fn finish(mut child: Child) -> bool {
     let until = Instant::now() + Duration::from_secs(30);
     loop {
@@ -235,7 +240,7 @@ pub fn finish(mut child: Child) -> bool {
     }
 }
 
-/// Waits until no process carries a variable in its environment.
+/// Waits until no process has a variable in its environment.
 pub fn wait_for_end_of(mark: &str) {
     let until = Instant::now() + LONG;
     let is_running = || {
@@ -250,7 +255,7 @@ pub fn wait_for_end_of(mark: &str) {
     }
 }
 
-/// Whether a program is here.
+/// Whether a program is installed.
 pub fn has(program: &str) -> bool {
     Command::new("sh")
         .args(["-c", &format!("command -v {program}")])

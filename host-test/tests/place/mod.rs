@@ -1,9 +1,9 @@
-//! A workspace with hooks, and a home.
+//! A workspace with hooks, and a home folder.
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 #[path = "../terminal/mod.rs"]
-mod terminal;
+pub(crate) mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::hooks::{Hooks, Options};
 
-/// Longer takes nothing here, however busy the machine is.
+/// Nothing takes longer than this, however busy the machine is.
 pub const LONG: Duration = Duration::from_secs(60);
 
 pub struct Place {
@@ -22,7 +22,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// With these hooks of the workspace, none approved.
+    /// With these hooks of the workspace, not approved.
     pub fn new(hooks: &[Value]) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let place = Self { temp };
@@ -42,7 +42,7 @@ impl Place {
         self.temp.path().join("home")
     }
 
-    /// Hooks of the workspace, with their scripts as files of it.
+    /// Declares hooks of the workspace, with their scripts as files.
     pub fn declare(&self, hooks: &[Value]) {
         let mut hooks = hooks.to_vec();
         for hook in hooks.iter_mut().filter_map(Value::as_object_mut) {
@@ -55,7 +55,7 @@ impl Place {
         self.write(".tollgate/hooks.json", &json!({"hooks": hooks}).to_string());
     }
 
-    /// Hooks of the user, with their scripts as words.
+    /// Declares hooks of the user, with inline scripts.
     pub fn declare_for_user(&self, hooks: &[Value]) {
         let mut hooks = hooks.to_vec();
         for hook in hooks.iter_mut().filter_map(Value::as_object_mut) {
@@ -78,7 +78,7 @@ impl Place {
         Tollgate::builder().workspace(self.root()).home(self.home()).open().unwrap()
     }
 
-    /// The hooks, with those of the workspace approved.
+    /// The hooks, with these of the workspace approved.
     pub fn hooks(&self, options: Options, approved: &[&str]) -> Hooks {
         let mut hooks = Hooks::new(self.gate(), options);
         for id in approved {
@@ -89,7 +89,7 @@ impl Place {
         hooks
     }
 
-    /// The command, in this place.
+    /// The command, in this workspace.
     pub fn tollgate(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.args(arguments).arg("--workspace").arg(self.root()).arg("--home").arg(self.home());
@@ -97,7 +97,7 @@ impl Place {
         command
     }
 
-    /// The exit code, standard output and standard error of the command; with `--yes`, of a person who says so at a terminal.
+    /// The exit code, standard output and standard error of the command; with `--yes`, run by a person at a terminal.
     pub fn run(&self, arguments: &[&str]) -> (i32, String, String) {
         if terminal::says_yes(arguments) {
             let (root, home) = (self.root(), self.home());
@@ -110,13 +110,13 @@ impl Place {
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
-    /// Waits until a file has something in it.
+    /// Waits until a file is not empty.
     pub fn wait_for(&self, path: &str) -> String {
         wait_until(|| self.read(path).filter(|text| text.ends_with('\n')), path)
     }
 }
 
-/// Waits until something is there.
+/// Waits until `look` returns something.
 pub fn wait_until<T>(mut look: impl FnMut() -> Option<T>, what: &str) -> T {
     let until = Instant::now() + LONG;
     loop {
@@ -128,22 +128,22 @@ pub fn wait_until<T>(mut look: impl FnMut() -> Option<T>, what: &str) -> T {
     }
 }
 
-/// A hook that runs lines of shell.
+/// A hook that runs shell commands.
 pub fn sh(id: &str, trigger: &str, script: &str) -> Value {
     json!({"id": id, "trigger": trigger, "script": script})
 }
 
-/// The same with more fields.
+/// A hook with more fields.
 pub fn with(mut hook: Value, more: &Value) -> Value {
     hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     hook
 }
 
-/// Waits until no process has this id.
+/// Waits until there is no process with this id.
 pub fn gone(pid: &str) {
     let path = format!("/proc/{}", pid.trim());
     if Path::new("/proc/self").exists() {
-        // One that has ended and that nobody has waited for yet is gone all the same.
+        // A process that has ended but has not been reaped counts as gone.
         let is_gone = || fs::read_to_string(format!("{path}/stat")).map_or(true, |stat| stat.contains(") Z"));
         wait_until(|| is_gone().then_some(()), &format!("the end of {pid}"));
     }

@@ -1,7 +1,7 @@
-//! A person at a terminal, for commands that only one may give.
+//! A person at a terminal, for commands that only a person may run.
 //!
-//! `script` plays the terminal, away from the processes that run the tests and with an environment of its own: the tests may be
-//! started by an agent program, and then nobody below them is a person.
+//! `script` simulates the terminal, outside the process tree of the tests and with its own environment: the tests may be started
+//! by an agent program, and then no process below them counts as a person.
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used, clippy::panic)]
 
@@ -10,22 +10,22 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A command and the place where it is given.
+/// A command and its working directory.
 #[derive(Clone)]
 pub struct Given {
     pub folder: PathBuf,
     pub words: Vec<String>,
     pub variables: Vec<(String, String)>,
-    /// What is typed, a line for each question.
+    /// The typed input, one line for each question.
     pub typed: &'static str,
-    /// What runs the command: a shell's words, in front of it.
+    /// The shell command that runs it.
     pub through: Vec<String>,
-    /// The program that plays the terminal.
+    /// The program that simulates the terminal.
     pub terminal: PathBuf,
 }
 
 impl Given {
-    /// The command of this crate, given in a folder, with a yes to every question.
+    /// The command of this crate in a folder, with a yes to every question.
     pub fn new(folder: &Path, words: &[&str]) -> Self {
         let words = std::iter::once(env!("CARGO_BIN_EXE_tollgate")).chain(words.iter().copied()).map(str::to_owned).collect();
         let variables = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("TERM".to_owned(), "dumb".to_owned())];
@@ -70,7 +70,7 @@ impl Given {
         command.env_clear().env("PATH", "/usr/bin:/bin").env("SHELL", "/bin/sh").env("TERM", "dumb");
         command.stdin(File::open(temp.path().join("typed")).unwrap()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        // Its end is the end of the terminal, which nobody here is the parent of.
+        // It ends with the terminal, whose parent is not this process.
         let mut shown = Vec::new();
         child.stdout.take().unwrap().read_to_end(&mut shown).unwrap();
         child.wait().unwrap();
@@ -80,7 +80,7 @@ impl Given {
         (code, read("out"), read("err"))
     }
 
-    /// The same with no terminal.
+    /// The same without a terminal.
     pub fn without_terminal(&self) -> (i32, String, String) {
         let mut words = self.through.iter().chain(&self.words);
         let mut command = Command::new("/usr/bin/setsid");
@@ -92,7 +92,7 @@ impl Given {
     }
 }
 
-/// Whether a test means a person who says yes.
+/// Whether a test confirms in advance.
 pub fn says_yes(words: &[&str]) -> bool {
     words.contains(&"--yes")
 }

@@ -1,24 +1,22 @@
-// The command hook inside the real Claude Code. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
+// The command hook in the real Claude Code. `cargo xtask test` runs this. A run takes seconds, so one run plays many turns.
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { assertRecorded, record } from '../recorder.mjs';
+import { record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
-import { spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { OUT_OF_SCOPE, assertWork, workWithHelp } from '../work.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, assertOneSession, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './messages.mjs';
 import { play } from './session.mjs';
-
-const OUT = /Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*select the intent that owns it \(out_of_scope\)/;
 
 const SELECT = 'mcp__tollgate__select_active_intent';
 
 const bash = (command) => ['Bash', { command, description: 'Runs it' }];
 
-/** Behind the back of the session it would end at a time of its own. */
+/** In the background, it would end at an unpredictable time. */
 const HELPER = { description: 'Help', subagent_type: 'general-purpose', run_in_background: false };
 
-/** What the model does in the session, with what it has to be told of each call: `[tool, args, expected]`. */
+/** What the model does in the session, with the expected result of each call: `[tool, args, expected]`. */
 function work(root) {
   const at = (name) => path.join(root, name);
   const save = (name, content) => ['Write', { file_path: at(name), content }];
@@ -28,19 +26,20 @@ function work(root) {
     [[SELECT, { intent_id: 'INT-001' }, /^The active intent is INT-001 .*\n\n<active_intent>/]],
     [[...save('src/auth/new.ts', 'new\n'), /^File created successfully/]],
     [
-      [...save('src/billing/new.ts', 'x'), OUT],
+      [...save('src/billing/new.ts', 'x'), OUT_OF_SCOPE],
       [...save('.orchestration/constraints.yaml', ''), /Tollgate: .*governs the gate itself/],
     ],
     [
-      [...bash('echo x > src/billing/pay.ts'), OUT],
-      [...bash('cd src && echo x | tee auth/ok.ts billing/pay.ts'), OUT],
-      [...bash('eval "$UNSEEN"'), /^Tollgate: .*a person has to decide/],
+      [...bash('echo x > src/billing/pay.ts'), OUT_OF_SCOPE],
+      [...bash('cd src && echo x | tee auth/ok.ts billing/pay.ts'), OUT_OF_SCOPE],
+      [...bash(ESCAPING), STOPPED],
     ],
     [['Read', { file_path: at('src/auth/login.ts') }, /two/]],
     [['Edit', { file_path: at('src/auth/login.ts'), old_string: 'two', new_string: 'TWO' }, /updated successfully/]],
     [[...bash('echo half > src/auth/half.txt; exit 3'), /^Exit code 3/]],
     [[...save('src/auth/limits.ts', '// [[rate-limits]]\n'), /^File created successfully/]],
-    [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
+    [[...bash(WORKING), /^ONE\nTWO/]],
+    [[...bash('sh build.sh'), STOPPED]],
     [['Agent', { ...HELPER, prompt: 'SUBTASK: as [[rate-limits]] says' }, /The sub-agent is done\./]],
     'All done.',
     [[...save('src/auth/late.ts', 'late\n'), /^File created successfully/]],
@@ -52,7 +51,7 @@ function work(root) {
 function help(root) {
   return [
     [['Write', { file_path: path.join(root, 'src/auth/child.ts'), content: 'child\n' }, /^File created successfully/]],
-    [['Write', { file_path: path.join(root, 'src/billing/child.ts'), content: 'child\n' }, OUT]],
+    [['Write', { file_path: path.join(root, 'src/billing/child.ts'), content: 'child\n' }, OUT_OF_SCOPE]],
     'The sub-agent is done.',
   ];
 }
@@ -64,11 +63,11 @@ function assertTold(request, turns) {
   calls.forEach(([tool, args, expected], index) => {
     const { text, failed } = told[index];
     assert.match(text, expected, `${tool} ${JSON.stringify(args)}`);
-    assert.equal(failed, /Tollgate: |^Exit code 3/.test(text), `${tool} ${JSON.stringify(args)}`);
+    assert.equal(failed, /Tollgate: |^Exit code [123]/.test(text), `${tool} ${JSON.stringify(args)}`);
   });
 }
 
-/** The hooks answered every event in silence, with nothing to complain of but what a command changed out of scope. */
+/** The hooks answered every event without output, except for the change that a command made out of scope. */
 function assertHooked(events) {
   const answers = events.filter(({ subtype }) => subtype === 'hook_response');
   for (const { hook_name, outcome, exit_code, stderr } of answers) {
@@ -86,7 +85,7 @@ function assertHooked(events) {
   ]);
 }
 
-/** What hooks told the model at one event, in the order of the conversation. */
+/** The context that hooks gave the model at one event, in the order of the conversation. */
 function contexts(request, event) {
   const reminders = textsIn(request)
     .split('<system-reminder>')
@@ -95,17 +94,9 @@ function contexts(request, event) {
 }
 
 test('a session in Claude Code, and its continuation', async (t) => {
-  const played = await play({
-    files: FILES,
-    prompts: ['Please do the work', 'Please go on'],
-    prepare: record,
-    scripts: (root) => [
-      { when: 'SUBTASK', turns: spoken(help(root)) },
-      { when: 'Please do the work', turns: spoken(work(root)) },
-    ],
-  });
+  const played = await play({ files: FILES, prepare: record, ...workWithHelp(work, help) });
   t.after(played.discard);
-  const { workspace, requests, events, tollgate } = played;
+  const { workspace, requests, events } = played;
   assertHooked(events);
   assertListed('claude-code', events.find(({ subtype }) => subtype === 'init').tools);
   const servers = events.find(({ subtype }) => subtype === 'init').mcp_servers;
@@ -123,7 +114,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
   assertTold(last, work(workspace));
   assertTold(child, help(workspace));
 
-  // What the session works for is told once there is something to tell, not at every prompt, and to the sub-agent.
+  // The active intent is reported as soon as there is one, not at every prompt, and to the sub-agent too.
   for (const [event, times] of [
     ['SessionStart', 1],
     ['UserPromptSubmit', 0],
@@ -134,52 +125,22 @@ test('a session in Claude Code, and its continuation', async (t) => {
     for (const text of told) assert.match(text, /<active_intent>\nIntent: INT-001 [^]*Write src\/auth\/new\.ts 1-1\n/);
   }
   assert.match(contexts(child, 'SubagentStart').join(), /<active_intent>\nIntent: INT-001 /);
-  // What is known about a call is told beside it; only the sub-agent's prompt is rewritten.
+  // Knowledge about a call is given beside it; only the sub-agent's prompt is rewritten.
   assert.deepEqual(
     contexts(last, 'PreToolUse:Write').map((text) => text.includes(NOTE)),
     [true],
   );
   assert.match(textsIn(child), /Five attempts a minute per account\.\n[^]*\nSUBTASK: as \[\[rate-limits\]\] says/);
 
-  assertFiles(workspace, {
-    'src/auth/limits.ts': '// [[rate-limits]]\n',
-    'src/auth/login.ts': 'one\nTWO\n',
-    'src/billing/pay.ts': 'pay\n',
-    'src/billing/new.ts': null,
-    'src/billing/child.ts': null,
-    'src/auth/ok.ts': null,
-    '.orchestration/constraints.yaml': null,
-  });
-  assertRecorded(played, {
+  const entries = assertWork(played, {
     program: 'claude-code',
-    prompt: 'Please do the work',
-    tool: 'Write',
+    create: 'Write',
+    edit: 'Edit',
+    shell: 'Bash',
     argument: 'file_path',
-    file: 'src/auth/new.ts',
-    also: ['session_end'],
+    reportsFailure: true,
   });
-  const entries = ledger(played);
-  assert.deepEqual(entries.map(brief), [
-    'Write src/auth/new.ts true PASS',
-    'Edit src/auth/login.ts true PASS',
-    'Bash src/auth/half.txt false PASS',
-    'Write src/auth/limits.ts true PASS',
-    'Bash src/billing/made.ts true FAIL',
-    'Write src/auth/child.ts true PASS',
-    'Write src/auth/late.ts true PASS',
-  ]);
-  assert.deepEqual(new Set(entries.map(({ session_id }) => session_id)), new Set([events[0].session_id]));
-  assert.deepEqual(
-    entries.filter(({ agent }) => agent).map(({ file }) => file.relative_path),
-    ['src/auth/child.ts'],
-  );
-
-  const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
-  assert.equal(ok, true);
-  assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['claude-code', 'live', 'every tool']],
-  );
+  assertOneSession(entries, events[0].session_id);
 });
 
 test('where the command is missing, Claude Code runs everything, and says so', async (t) => {

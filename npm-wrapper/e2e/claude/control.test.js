@@ -1,4 +1,4 @@
-// An agent in Claude Code that tries to free itself. `cargo xtask test` runs this.
+// An agent in Claude Code that tries to evade the gate. `cargo xtask test` runs this.
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertControlIsHeld } from '../control.mjs';

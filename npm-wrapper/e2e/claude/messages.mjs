@@ -1,4 +1,4 @@
-// What the scripted model says, in the words of Anthropic's Messages interface.
+// The scripted model's side of Anthropic's Messages interface.
 
 const USAGE = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
@@ -9,7 +9,7 @@ export const messages = {
   speak,
 };
 
-/** Answers one request, in pieces if it wants them so. */
+/** Answers one request, streamed if the request asks for that. */
 function speak(response, { text, calls }, number, asked) {
   const content = calls.map(([name, input], index) => ({ type: 'tool_use', id: `toolu_${number}_${index}`, name, input }));
   if (text !== '') content.unshift({ type: 'text', text });
@@ -24,7 +24,7 @@ function speak(response, { text, calls }, number, asked) {
   };
   if (!asked.stream) {
     response.writeHead(200, { 'content-type': 'application/json' });
-    // Who only wants to know how long it is reads the first field.
+    // A request that only counts tokens reads the first field.
     response.end(JSON.stringify({ input_tokens: 1, ...message, content, stop_reason }));
     return;
   }
@@ -43,12 +43,12 @@ function speak(response, { text, calls }, number, asked) {
   response.end();
 }
 
-/** The text of what a message or a result holds; results within a message count too. */
+/** The text of a message or a result, including results within a message. */
 function plain(content) {
   return typeof content === 'string' ? content : content.map((part) => part.text ?? plain(part.content ?? '')).join('\n');
 }
 
-/** What the model was told came of each call: `{ text, failed }`, in the order of the calls. */
+/** The result of each call as reported to the model, `{ text, failed }`, in the order of the calls. */
 export function resultsIn({ messages }) {
   const parts = messages.filter(({ content }) => Array.isArray(content)).flatMap(({ content }) => content);
   const results = new Map(parts.filter(({ type }) => type === 'tool_result').map((result) => [result.tool_use_id, result]));
@@ -58,7 +58,7 @@ export function resultsIn({ messages }) {
     .map((result) => ({ text: plain(result?.content ?? ''), failed: result?.is_error === true }));
 }
 
-/** Everything that the model was told. */
+/** Everything that was sent to the model. */
 export function textsIn({ messages }) {
   return messages
     .filter(({ role }) => role === 'user')

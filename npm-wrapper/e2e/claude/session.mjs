@@ -2,34 +2,36 @@
 import * as path from 'node:path';
 import { startModel } from '../model.mjs';
 import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, write } from '../workspace.mjs';
+import { makeWorkspace, objectsIn, withModel, write } from '../workspace.mjs';
 import { messages } from './messages.mjs';
 
 const claude = path.join(packages, '@anthropic-ai/claude-code-linux-x64/claude');
 
-/** What a person allows in their own settings, so that nobody has to be asked; the workspace's are left to `tollgate init`. */
+/**
+ * Permissions in the person's own settings, so that no question is asked; the workspace's settings are left to `tollgate init`.
+ */
 const ALLOWED = ['Write', 'Edit', 'Read', 'Bash(*)', 'mcp__tollgate'];
 
-/** Traffic that is none of the test's business. */
+/** Network traffic that does not concern the test. */
 const OFF = ['DISABLE_TELEMETRY', 'DISABLE_AUTOUPDATER', 'DISABLE_ERROR_REPORTING', 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC'];
 
-/** It would not wait for its servers, or not for long, and a busy machine would have no `select_active_intent`. */
+/** By default it does not wait for its servers, or not for long, so `select_active_intent` would be missing on a busy machine. */
 const PATIENCE = { MCP_CONNECTION_NONBLOCKING: '0', MCP_CONNECT_TIMEOUT_MS: '60000', MCP_TIMEOUT: '60000' };
 
-/** Everything that happens, hooks too, as lines of JSON. */
+/** Reports everything, including hooks, as lines of JSON. */
 const TOLD = ['--output-format', 'stream-json', '--verbose', '--include-hook-events'];
 
 /**
- * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run for each prompt, which go on with
- * one session. `prepare` is called before the first run. Returns what the model was asked, what Claude Code told, and a way to run
- * the command there.
+ * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run per prompt, all in one session.
+ * `prepare` is called before the first run. Returns the model's requests, Claude Code's output, and a way to run the command
+ * there.
  */
 export async function play({ files, scripts, prompts, prepare = () => {} }) {
   const made = makeWorkspace('claude', files);
-  const { workspace, home, env, person, discard } = made;
+  const { workspace, home, env, person } = made;
   const scripted = await startModel(scripts(workspace), messages);
-  try {
-    // Without its trust in the folder, Claude Code asks first.
+  return withModel(made, scripted, async () => {
+    // Unless the folder is trusted, Claude Code asks first.
     const trusted = { hasCompletedOnboarding: true, projects: { [workspace]: { hasTrustDialogAccepted: true } } };
     const settings = { permissions: { allow: ALLOWED }, enableAllProjectMcpServers: true };
     write(home, { '.claude.json': JSON.stringify(trusted), '.claude/settings.json': JSON.stringify(settings) });
@@ -41,18 +43,8 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
     for (const [index, prompt] of prompts.entries()) {
       const words = ['-p', prompt, ...(index > 0 ? ['--continue'] : []), '--model', 'claude-sonnet-4-5', ...TOLD];
       const { output } = await finished(claude, words, { cwd: workspace, env });
-      events.push(
-        ...output
-          .trim()
-          .split('\n')
-          .map((line) => JSON.parse(line)),
-      );
+      events.push(...objectsIn(output));
     }
-    return { ...made, requests: scripted.requests, events };
-  } catch (error) {
-    discard();
-    throw error;
-  } finally {
-    scripted.close();
-  }
+    return { events };
+  });
 }

@@ -1,4 +1,4 @@
-// An agent in Codex that tries to free itself. `cargo xtask test` runs this.
+// An agent in Codex that tries to evade the gate. `cargo xtask test` runs this.
 import { test } from 'node:test';
 import { assertControlIsHeld } from '../control.mjs';
 import { resultsIn } from './responses.mjs';

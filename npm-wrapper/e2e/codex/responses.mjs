@@ -1,4 +1,4 @@
-// What the scripted model says, in the words of OpenAI's Responses interface.
+// The scripted model's side of OpenAI's Responses interface.
 import { countTurns } from '../model.mjs';
 
 const CALLS = ['function_call', 'custom_tool_call'];
@@ -14,7 +14,7 @@ export const responses = {
   speak,
 };
 
-/** A tool of a namespace is `namespace/name`. Arguments that are a text are those of a tool that takes text. */
+/** A tool in a namespace is written `namespace/name`. Arguments given as a text belong to a tool that takes text. */
 function made(number, index, [tool, args]) {
   const [name, namespace] = tool.split('/').reverse();
   const call = { id: `item_${number}_${index}`, call_id: `call_${number}_${index}`, name, status: 'completed' };
@@ -39,7 +39,7 @@ function speak(response, { text, calls }, number, asked) {
   response.end();
 }
 
-/** What the model was told came of each call, in the order of the calls. */
+/** The result of each call as reported to the model, in the order of the calls. */
 export function resultsIn({ input }) {
   const results = new Map(
     input.filter(({ type }) => type?.endsWith('_output')).map((item) => [item.call_id, textOf(item.output)]),
@@ -47,7 +47,7 @@ export function resultsIn({ input }) {
   return input.filter(({ type }) => CALLS.includes(type)).map(({ call_id }) => results.get(call_id) ?? '');
 }
 
-/** Everything that the model was told as the user or the developer. */
+/** Everything that was sent to the model as the user or the developer. */
 export function textsIn({ input }) {
   return input
     .filter(({ role }) => role === 'user' || role === 'developer')

@@ -9,7 +9,7 @@ import { trustHooks } from './trust.mjs';
 
 const codex = path.join(packages, '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex');
 
-/** What a person has in their own settings, so that nobody has to be asked. */
+/** A person's own settings, so that no question is asked. */
 const settings = (workspace, port) => `
 model = "gpt-5.5"
 model_provider = "scripted"
@@ -42,9 +42,9 @@ trust_level = "trusted"
 `;
 
 /**
- * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run for each prompt, which go on with
- * one session. Hooks are trusted unless told otherwise, and `prepare` is called before the first run. Returns what the model was
- * asked, what Codex told, and a way to run the command there.
+ * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run per prompt, all in one session.
+ * Hooks are trusted unless `trust` is false, and `prepare` is called before the first run. Returns the model's requests, Codex's
+ * output, and a way to run the command there.
  */
 export async function play({ files, scripts, prompts, trust = true, prepare = () => {} }) {
   const made = makeWorkspace('codex', files);
@@ -55,7 +55,7 @@ export async function play({ files, scripts, prompts, trust = true, prepare = ()
     write(home, { '.codex/config.toml': settings(workspace, scripted.port) });
     Object.assign(env, { SCRIPTED_KEY: 'none', RUST_LOG: 'error' });
     person('init', '--host', 'codex', '--yes');
-    // As its note says.
+    // As the note of `tollgate init` says.
     execFileSync(codex, ['mcp', 'add', 'tollgate', '--', 'tollgate', 'mcp-serve'], { cwd: workspace, env, stdio: 'ignore' });
     const trusted = trust ? await trustHooks(codex, workspace, env) : [];
     prepare(made);

@@ -1,10 +1,10 @@
-// What a person does under `/hooks` in Codex, done through Codex's own app server.
+// Does what a person does under `/hooks` in Codex, through Codex's own app server.
 import { spawn } from 'node:child_process';
 import * as readline from 'node:readline';
 
 /**
- * Trusts every hook that Codex finds for a workspace. Returns how it stood to each of them before: `[event, state]`, where a
- * state is `untrusted`, `modified` or `trusted`.
+ * Trusts every hook that Codex finds for a workspace. Returns the previous state of each: `[event, state]`, where a state is
+ * `untrusted`, `modified` or `trusted`.
  */
 export async function trustHooks(codex, workspace, env) {
   const server = spawn(codex, ['app-server'], { cwd: workspace, env, stdio: ['pipe', 'pipe', 'ignore'] });
@@ -22,7 +22,7 @@ export async function trustHooks(codex, workspace, env) {
   }
 }
 
-/** Calls a method of a server that speaks JSON-RPC, a line each. */
+/** Returns a function that calls methods of a JSON-RPC server with one message per line. */
 function caller(server) {
   const waiting = new Map();
   readline.createInterface({ input: server.stdout }).on('line', (line) => {

@@ -1,4 +1,4 @@
-// An agent in Copilot that tries to free itself. `cargo xtask test` runs this.
+// An agent in Copilot that tries to evade the gate. `cargo xtask test` runs this.
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { resultsIn } from '../chat.mjs';

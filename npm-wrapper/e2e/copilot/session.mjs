@@ -5,28 +5,27 @@ import * as path from 'node:path';
 import { chat } from '../chat.mjs';
 import { startModel } from '../model.mjs';
 import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, write } from '../workspace.mjs';
+import { makeWorkspace, withModel, write } from '../workspace.mjs';
 
 const copilot = path.join(packages, '@github/copilot-linux-x64/copilot');
 
-/** It unpacks itself into the user's cache, 235 MB, which is done once for all sessions. */
+/** It unpacks 235 MB into the user's cache. This is done once for all sessions. */
 const unpacked = path.join(process.env.TOLLGATE_E2E, 'unpacked');
 
-/** What a person does with `/mcp add`, as the note of `tollgate init` says. */
+/** The result of `/mcp add`, as the note of `tollgate init` describes it. */
 const SERVERS = { mcpServers: { tollgate: { type: 'local', command: 'tollgate', args: ['mcp-serve'], tools: ['*'] } } };
 
 /**
- * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run for each prompt, which go on with
- * one session. `prepare` is called before the first run. Returns what the model was asked, what Copilot said, and a way to run the
- * command there.
+ * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run per prompt, all in one session.
+ * `prepare` is called before the first run. Returns the model's requests, Copilot's output, and a way to run the command there.
  */
 export async function play({ files, scripts, prompts, prepare = () => {} }) {
   const made = makeWorkspace('copilot', files);
-  const { workspace, home, env, person, discard } = made;
+  const { workspace, home, env, person } = made;
   const scripted = await startModel(scripts(workspace), chat);
-  try {
+  return withModel(made, scripted, async () => {
     execFileSync('git', ['init', '--quiet'], { cwd: workspace, env });
-    // Without its trust in the folder, Copilot runs without the workspace's hooks.
+    // Unless the folder is trusted, Copilot ignores the workspace's hooks.
     const settings = { trustedFolders: [workspace] };
     write(home, { '.copilot/mcp-config.json': JSON.stringify(SERVERS), '.copilot/config.json': JSON.stringify(settings) });
     fs.mkdirSync(unpacked, { recursive: true });
@@ -46,11 +45,6 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
       const { output } = await finished(copilot, ['-p', prompt, '--allow-all-tools', ...more], { cwd: workspace, env });
       outputs.push(output);
     }
-    return { ...made, requests: scripted.requests, outputs };
-  } catch (error) {
-    discard();
-    throw error;
-  } finally {
-    scripted.close();
-  }
+    return { outputs };
+  });
 }

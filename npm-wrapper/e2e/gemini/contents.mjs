@@ -1,4 +1,4 @@
-// What the scripted model says, in the words of Gemini's interface.
+// The scripted model's side of Gemini's interface.
 import { countTurns } from '../model.mjs';
 
 const partsOf = ({ contents }, wanted) => contents.filter(({ role }) => role === wanted).flatMap(({ parts }) => parts);
@@ -21,7 +21,7 @@ function speak(response, { text, calls }, number, asked, url) {
   response.end(streams ? `data: ${answer}\n\n` : answer);
 }
 
-/** What the model was told came of each call, in the order of the calls. */
+/** The result of each call as reported to the model, in the order of the calls. */
 export function resultsIn(asked) {
   const answers = partsOf(asked, 'user').filter(({ functionResponse }) => functionResponse);
   const results = new Map(answers.map(({ functionResponse: { id, response } }) => [id, response.output ?? response.error]));
@@ -29,7 +29,7 @@ export function resultsIn(asked) {
   return made.map(({ functionCall: { id } }) => results.get(id) ?? '');
 }
 
-/** Everything that the model was told as the user. */
+/** Everything that was sent to the model as the user. */
 export function textsIn(asked) {
   return partsOf(asked, 'user')
     .map(({ text }) => text ?? '')

@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import * as path from 'node:path';
 import { startModel } from '../model.mjs';
 import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, write } from '../workspace.mjs';
+import { makeWorkspace, objectsIn, withModel, write } from '../workspace.mjs';
 import { contents } from './contents.mjs';
 
 const gemini = path.join(packages, '@google/gemini-cli/bundle/gemini.js');
 
-/** What a person has in their own settings. */
+/** A person's own settings. */
 const SETTINGS = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   privacy: { usageStatisticsEnabled: false },
@@ -17,17 +17,17 @@ const SETTINGS = {
 };
 
 /**
- * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run for each prompt, which go on with
- * one session. `prepare` is called before the first run. Returns what the model was asked, what Gemini CLI told, and a way to run
- * the command there.
+ * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run per prompt, all in one session.
+ * `prepare` is called before the first run. Returns the model's requests, Gemini CLI's output, and a way to run the command
+ * there.
  */
 export async function play({ files, scripts, prompts, prepare = () => {} }) {
   const made = makeWorkspace('gemini', files);
-  const { workspace, home, env, person, discard } = made;
+  const { workspace, home, env, person } = made;
   const scripted = await startModel(scripts(workspace), contents);
-  try {
+  return withModel(made, scripted, async () => {
     execFileSync('git', ['init', '--quiet'], { cwd: workspace, env });
-    // Without its trust in the folder, Gemini CLI does not start.
+    // Unless the folder is trusted, Gemini CLI does not start.
     const trusted = { [workspace]: 'TRUST_FOLDER' };
     write(home, { '.gemini/settings.json': JSON.stringify(SETTINGS), '.gemini/trustedFolders.json': JSON.stringify(trusted) });
     person('init', '--host', 'gemini', '--yes');
@@ -43,19 +43,8 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
       const words = [gemini, '-p', prompt, '-m', 'gemini-2.5-flash', '--approval-mode', 'yolo', '--output-format', 'stream-json'];
       const more = index > 0 ? ['--resume', 'latest'] : [];
       const { output } = await finished(process.execPath, [...words, ...more], { cwd: workspace, env });
-      events.push(
-        ...output
-          .trim()
-          .split('\n')
-          .filter((line) => line.startsWith('{'))
-          .map((line) => JSON.parse(line)),
-      );
+      events.push(...objectsIn(output));
     }
-    return { ...made, requests: scripted.requests, events };
-  } catch (error) {
-    discard();
-    throw error;
-  } finally {
-    scripted.close();
-  }
+    return { events };
+  });
 }

@@ -1,4 +1,4 @@
-// An agent in OpenCode that tries to free itself. `cargo xtask test` runs this.
+// An agent in OpenCode that tries to evade the gate. `cargo xtask test` runs this.
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertControlIsHeld } from '../control.mjs';
@@ -15,7 +15,7 @@ test('an agent in OpenCode does not free itself', async (t) => {
         scripts: (root) => [{ when: 'Please do the work', turns: turns(root) }],
         prepare: ({ person }) => person('init', '--host', 'opencode', '--yes'),
       });
-      // Titles are not asked for with tools.
+      // Requests for titles offer no tools.
       return { ...played, requests: played.requests.filter(({ tools = [] }) => tools.length > 0) };
     },
     resultsIn,

@@ -1,4 +1,4 @@
-// The plugin inside the real OpenCode. `cargo xtask test` runs this; a run takes ten seconds, so each plays many turns.
+// The plugin in the real OpenCode. `cargo xtask test` runs this. A run takes ten seconds, so each plays many turns.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, brief, ledger, unconfined, write } from '../workspace.mjs';
 import { resultsIn, systemOf } from '../chat.mjs';
 import { installed, mcpServer, play, wrapper } from './session.mjs';
 
@@ -67,7 +67,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
             [...bash('cd src && sed -i s/pay/x/ billing/pay.ts'), OUT],
             [...bash('echo x | tee src/auth/ok.ts src/billing/pay.ts'), OUT],
             [...bash('rm src/auth/login.ts'), /^The user has specified a rule which prevents/],
-            [...bash('eval "$UNSEEN"'), /a person has to decide/],
+            [...bash(ESCAPING), STOPPED],
           ],
           [
             [
@@ -90,7 +90,8 @@ describe('OpenCode', { concurrency: 2 }, () => {
               /^Wrote file[^]*Five attempts a minute/,
             ],
           ],
-          [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
+          [[...bash(WORKING), /^ONE\ntwo/]],
+          [[...bash('sh build.sh'), STOPPED]],
           'All done.',
         ];
         return [{ when: 'Please do the work', turns: spoken(turns) }];
@@ -106,17 +107,23 @@ describe('OpenCode', { concurrency: 2 }, () => {
     );
     assertTold(resultsIn(last), turns);
     assert.match(systemOf(last), /<active_intent>\nIntent: INT-001/);
-    // The command was given the note, as a comment, and did what it does without.
+    // The command was given the note as a comment, and did the same as without it.
     assert.match(output, /# Five attempts a minute per account\./);
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/note.txt'), 'utf8'), 'as [[rate-limits]] says\n');
-    // What is written stays as it is; the model is told behind the result instead.
+    // The written file stays as it is; the model is told after the result instead.
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/limits.ts'), 'utf8'), '// [[rate-limits]]\n');
     assert.deepEqual(
       requests.filter((request) => systemOf(request).includes(NOTE)),
       [],
     );
     assert.equal(fs.readFileSync(at(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
-    assert.ok(!fs.existsSync(at(workspace, 'src/auth/ok.ts')));
+    assertFiles(workspace, {
+      'src/auth/ok.ts': null,
+      // The kernel stopped these, and let the other be.
+      'src/billing/hidden.ts': null,
+      'src/billing/made.ts': null,
+      'src/auth/copy.ts': 'ONE\ntwo\n',
+    });
     assertRecorded(played, {
       program: 'opencode',
       prompt: 'Please do the work',
@@ -130,8 +137,27 @@ describe('OpenCode', { concurrency: 2 }, () => {
       'bash src/auth/note.txt true PASS',
       'edit src/auth/login.ts false PASS',
       'write src/auth/limits.ts true PASS',
-      'bash src/billing/made.ts true FAIL',
+      'bash src/auth/copy.ts true PASS',
     ]);
+  });
+
+  test('where commands run unconfined, the model is told what the reader says', async (t) => {
+    const turns = [
+      [[...SELECT, /^The active intent is INT-001/]],
+      [[...bash(ESCAPING), /a person has to decide/]],
+      [[...bash('rm src/auth/login.ts'), /^The user has specified a rule which prevents/]],
+      [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
+      'All done.',
+    ];
+    const played = await play({
+      files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
+      prepare: unconfined,
+      scripts: [{ when: 'Please do the work', turns: spoken(turns) }],
+    });
+    t.after(played.discard);
+    assertTold(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
+    assertFiles(played.workspace, { 'src/billing/hidden.ts': null, 'src/billing/made.ts': 'made\n' });
+    assert.deepEqual(ledger(played).map(brief), ['bash src/billing/made.ts true FAIL']);
   });
 
   test('patches, MCP tools and a sub-agent, with the plugin as a package', async (t) => {
@@ -246,5 +272,50 @@ describe('OpenCode', { concurrency: 2 }, () => {
     }
     assert.ok(!fs.existsSync(path.join(workspace, '.orchestration')));
     assert.deepEqual(fs.readdirSync(path.join(workspace, '.tollgate')), ['concepts']);
+  });
+
+  test('a hook written for Claude Code stops a call', async (t) => {
+    const at = (root, name) => path.join(root, name);
+    // A hook from a repository that uses Claude Code: it reads `tool_name` and `tool_input` and knows nothing about OpenCode.
+    const guard = [
+      '#!/usr/bin/env node',
+      "const { tool_name, tool_input } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));",
+      "const text = tool_input.content ?? tool_input.new_string ?? '';",
+      "if (text.includes('hunter2')) {",
+      '  console.error(`${tool_name} of ${tool_input.file_path}: no passwords in files`);',
+      '  process.exit(2);',
+      '}',
+    ];
+    const handler = { type: 'command', command: '"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.cjs', timeout: 20 };
+    const settings = { hooks: { PreToolUse: [{ matcher: 'Write|Edit', hooks: [handler] }] } };
+    const files = {
+      ...FILES,
+      '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')),
+      '.claude/settings.json': JSON.stringify(settings),
+      '.claude/hooks/guard.cjs': `${guard.join('\n')}\n`,
+    };
+    let turns;
+    const played = await play({
+      files,
+      prepare: ({ person }) => person('hooks', 'import', '--yes'),
+      scripts: (root) => {
+        const file = at(root, 'src/auth/new.ts');
+        const refused = /^Tollgate: (Write|Edit) of \S+\/src\/auth\/(new|login)\.ts: no passwords in files \(hook\)$/;
+        turns = [
+          [[...SELECT, /^The active intent is INT-001/]],
+          [['write', { filePath: file, content: 'const password = "hunter2";\n' }, refused]],
+          [['write', { filePath: file, content: 'const password = ask();\n' }, /^Wrote file/]],
+          [['edit', { filePath: at(root, 'src/auth/login.ts'), oldString: 'one', newString: 'hunter2' }, refused]],
+          'All done.',
+        ];
+        return [{ when: 'Please do the work', turns: spoken(turns) }];
+      },
+    });
+    t.after(played.discard);
+    assertLive(played, true);
+    assertTold(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
+    assert.equal(fs.readFileSync(at(played.workspace, 'src/auth/new.ts'), 'utf8'), 'const password = ask();\n');
+    assert.equal(fs.readFileSync(at(played.workspace, 'src/auth/login.ts'), 'utf8'), 'one\ntwo\n');
+    assert.deepEqual(ledger(played).map(brief), ['write src/auth/new.ts true PASS']);
   });
 });

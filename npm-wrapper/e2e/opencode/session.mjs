@@ -1,4 +1,4 @@
-// One run of the real OpenCode in a fresh workspace, against a scripted model.
+// One run of the real OpenCode in a new workspace, against a scripted model.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +12,13 @@ export const wrapper = fileURLToPath(new URL('../..', import.meta.url));
 
 const opencode = path.join(packages, 'opencode-linux-x64-baseline/bin/opencode');
 
-/** Traffic and customs that are none of the test's business. */
+/** Network traffic and features that do not concern the test. */
 const OFF = ['AUTOUPDATE', 'MODELS_FETCH', 'LSP_DOWNLOAD', 'SHARE', 'DEFAULT_PLUGINS', 'CLAUDE_CODE'];
 
 /**
- * Plays `scripts` in a workspace with `files`, and `settings` on top of OpenCode's. Returns what the model was asked, what
- * OpenCode said, and the workspace. `files` and `scripts` may be functions of the workspace's folder; `prepare` is called before
- * the run.
+ * Plays `scripts` in a workspace with `files` and with `settings` added to OpenCode's. Returns the model's requests, OpenCode's
+ * output, and the workspace. `files` and `scripts` may be functions of the workspace's folder; `prepare` is called before the
+ * run.
  */
 export async function play({ files, scripts, settings = {}, model = 'plain', prepare = () => {} }) {
   const made = makeWorkspace('opencode', {});
@@ -28,7 +28,7 @@ export async function play({ files, scripts, settings = {}, model = 'plain', pre
   try {
     const config = JSON.stringify({ ...configuration(model, scripted.port), ...given(settings) });
     write(workspace, { 'opencode.json': config, ...given(files) });
-    // It would install a package into these, and wait for that.
+    // Otherwise OpenCode would install a package into these folders, and wait for it.
     for (const folder of [path.join(workspace, '.opencode'), path.join(home, '.config/opencode')]) {
       fs.mkdirSync(path.join(folder, 'node_modules'), { recursive: true });
       const packages = { '': { dependencies: { '@opencode-ai/plugin': '*' } } };
@@ -47,17 +47,20 @@ export async function play({ files, scripts, settings = {}, model = 'plain', pre
   }
 }
 
-/** The package as npm would leave it in a folder. */
+/** The package as npm would install it in a folder. */
 export function installed(folder) {
   const names = ['package.json', ...fs.readdirSync(path.join(wrapper, 'dist')).map((name) => path.join('dist', name))];
   return Object.fromEntries(names.map((name) => [path.join(folder, name), fs.readFileSync(path.join(wrapper, name))]));
 }
 
-/** An MCP server that is really there, with the workspace as its folder. */
+/** A working MCP server that runs in the workspace. */
 export function mcpServer(workspace) {
   const server = path.join(packages, '@modelcontextprotocol/server-filesystem/dist/index.js');
   return { type: 'local', command: [process.execPath, server, workspace], enabled: true };
 }
+
+/** A rule for a command, and the same for the command where it runs confined: OpenCode looks at what is run. */
+const RULES = { '*': 'allow', 'rm *': 'deny', "*tollgate confine* bash -c 'rm *": 'deny' };
 
 function configuration(model, port) {
   const limit = { context: 200_000, output: 8_000 };
@@ -79,6 +82,6 @@ function configuration(model, port) {
         models,
       },
     },
-    permission: { edit: 'allow', external_directory: 'allow', bash: { '*': 'allow', 'rm *': 'deny' } },
+    permission: { edit: 'allow', external_directory: 'allow', bash: RULES },
   };
 }

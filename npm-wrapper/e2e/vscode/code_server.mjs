@@ -1,4 +1,4 @@
-// VS Code's server as it comes from npm, in folders of its own.
+// VS Code's server from npm, in its own folders.
 import { execFileSync, spawn } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -52,7 +52,7 @@ export class CodeServer {
     return [path.join(this.#packages, 'node_modules/code-server'), ...folders, ...words];
   }
 
-  /** Nothing of the surroundings: neither tokens nor settings. */
+  /** Nothing is inherited: no tokens and no settings. */
   get #environment() {
     return { PATH: process.env.PATH, HOME: this.home, TMPDIR: path.join(this.#folder, 'tmp'), LANG: 'C.UTF-8' };
   }
@@ -65,7 +65,7 @@ export class CodeServer {
     });
   }
 
-  /** Starts it, and gives its address. */
+  /** Starts the server and returns its address. */
   start() {
     const listen = ['--auth', 'none', '--bind-addr', '127.0.0.1:0', '--disable-telemetry', '--disable-update-check'];
     const quiet = ['--disable-workspace-trust', '--disable-getting-started-override'];
@@ -91,7 +91,7 @@ export class CodeServer {
     });
   }
 
-  /** Ends it with everything it started. */
+  /** Stops the server and everything it started. */
   async stop() {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null) return;
@@ -101,7 +101,7 @@ export class CodeServer {
     try {
       process.kill(-child.pid, 'SIGKILL');
     } catch {
-      // Everything has ended.
+      // All processes have ended.
     }
   }
 }

@@ -1,5 +1,5 @@
-// The extension in a real VS Code, driven in a real browser. `cargo xtask test` runs it; TOLLGATE_EDITOR names the folder with
-// the packages, TOLLGATE_SHOTS the one for screenshots and everything that is written on the way.
+// The extension in a real VS Code, driven in a real browser. `cargo xtask test` runs this. TOLLGATE_EDITOR names the folder with
+// the packages, TOLLGATE_SHOTS the one for screenshots and other files written during the test.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -37,7 +37,7 @@ const embedder = packEmbedder();
 let browser;
 let bench;
 
-/** The extension of the folder beside, with what it takes from the npm package. */
+/** Packs the extension in the adjacent folder, including what it takes from the npm package. */
 function packEmbedder() {
   const files = new Map(['package.json', 'extension.cjs'].map((name) => [name, path.join(here, 'embedder', name)]));
   const dist = path.join(wrapper, 'dist');
@@ -49,7 +49,7 @@ function packEmbedder() {
   return file;
 }
 
-/** A window on a folder. */
+/** Opens a window on a folder. */
 async function windowOn(server, folder) {
   return windowAt(`${await server.start()}/?folder=${encodeURIComponent(folder)}`);
 }
@@ -68,7 +68,7 @@ async function reportIn(bench, workspace) {
   return bench.until('the embedder reports', () => fs.existsSync(file) && JSON.parse(fs.readFileSync(file, 'utf8') || 'null'));
 }
 
-/** What the hooks of the workspace wrote when they ran. */
+/** What the workspace's hooks wrote when they ran. */
 function ran() {
   const file = path.join(root, 'hook-ran.txt');
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
@@ -148,8 +148,8 @@ test('what is wrong with the intents is marked at its line, and the mark goes wh
   await bench.save();
   await bench.page.waitForSelector('.squiggly-error');
   await bench.command('Problems: Focus on Problems View');
-  const said = await bench.sees(PROBLEM, 'is no status');
-  assert.match(said, new RegExp(`\\[Ln ${faulty}, Col 5\\]`));
+  const said = await bench.sees(PROBLEM, 'is not a status');
+  assert.match(said, new RegExp(`\\[Ln ${faulty}, Col 13\\]`));
   // The last good version is in force.
   await bench.sees(STATUS, 'INT-001');
   await bench.shot('4-diagnostics');
@@ -158,7 +158,7 @@ test('what is wrong with the intents is marked at its line, and the mark goes wh
   await bench.press('End');
   await bench.press('Backspace');
   await bench.save();
-  await bench.seesNo(PROBLEM, 'is no status');
+  await bench.seesNo(PROBLEM, 'is not a status');
 });
 
 test('the schema of hooks.json finds a time that is too short, and offers the triggers', async () => {
@@ -211,7 +211,7 @@ test('another extension shares the gate, and an agent of the editor has its tool
   assert.match(report.selected, /Billing rounding/);
   assert.match(report.refused, /INT-404/);
   assert.equal(report.current, 'INT-002');
-  // How long things take is told, not judged: on a busy machine it says nothing about the extension.
+  // Durations are printed but not asserted: on a busy machine they say nothing about the extension.
   console.log('shared:', JSON.stringify(report.heldUp));
   await bench.sees(STATUS, 'INT-002');
   await bench.shot('7-tools');
@@ -225,7 +225,7 @@ test('a save asks for approval of a hook, which runs once it is approved', async
   const asked = await bench.sees(MODAL, 'note-save');
   assert.match(asked, /hooks\/note\.mjs/);
   await bench.shot('8-approval');
-  // The key that a person may be about to press does not approve.
+  // The key that a person may be about to press must not approve anything.
   await bench.press('Enter');
   await bench.sees('.tabs-container .tab.active', 'note.mjs');
   await bench.sees(NOTICE, 'waits for your approval');

@@ -1,4 +1,4 @@
-// Stands in for the editor's own logger, which is native code that npm would have to compile: what is logged goes to its file.
+// Replaces the editor's own logger, which is native code that npm would have to compile: log messages go to the log file.
 const { appendFileSync, mkdirSync } = require('node:fs');
 const { dirname } = require('node:path');
 

@@ -1,7 +1,7 @@
 // A VS Code window in a browser, driven as a person would drive it.
 import * as path from 'node:path';
 
-/** How long a person would wait before calling it broken. */
+/** The longest that a person would wait before considering it broken. */
 const PATIENCE_MS = 20_000;
 
 export class Workbench {
@@ -24,12 +24,12 @@ export class Workbench {
   }
 
   async shot(name) {
-    // What fades in has to be there.
+    // Waits for elements that fade in.
     await this.#page.waitForTimeout(400);
     await this.#page.screenshot({ path: path.join(this.#shots, `${name}.png`) });
   }
 
-  /** Asks again until the answer is yes, and gives it. */
+  /** Repeats `ask` until it returns something truthy, and returns that. */
   async until(what, ask, patience = PATIENCE_MS) {
     const end = Date.now() + patience;
     for (;;) {
@@ -48,18 +48,18 @@ export class Workbench {
     await this.#page.keyboard.type(text, { delay: 8 });
   }
 
-  /** The texts of everything that fits, as shown. */
+  /** The texts of all elements that match the selector. */
   texts(selector) {
     return this.#page.$$eval(selector, (found) => found.map((element) => element.textContent?.replaceAll('\u00a0', ' ') ?? ''));
   }
 
-  /** Waits until something that fits shows a text, and gives the whole of it. */
+  /** Waits until a matching element shows a text, and returns the element's whole text. */
   async sees(selector, text, patience) {
     const fits = (shown) => (text instanceof RegExp ? text.test(shown) : shown.includes(text));
     return this.until(`${selector} shows ${text}`, async () => (await this.texts(selector)).find(fits), patience);
   }
 
-  /** Waits until nothing that fits shows a text. */
+  /** Waits until no matching element shows a text. */
   async seesNo(selector, text) {
     return this.until(
       `${selector} no longer shows ${text}`,
@@ -67,7 +67,7 @@ export class Workbench {
     );
   }
 
-  /** The command palette, with a command's whole title. */
+  /** Runs a command from the command palette by its full title. */
   async command(title) {
     await this.press('F1');
     await this.#page.waitForSelector('.quick-input-widget input');
@@ -75,12 +75,12 @@ export class Workbench {
     await this.choose(title);
   }
 
-  /** Clicks a row of the list that is open, whenever it is offered and holds still. */
+  /** Clicks a row of the open list once it is shown and has stopped moving. */
   async choose(text) {
     await this.#page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first().click({ timeout: PATIENCE_MS });
   }
 
-  /** Waits for a list of choices, and picks one. */
+  /** Waits for a list of choices and picks one. */
   async pick(text) {
     await this.choose(text);
     await this.#asked();

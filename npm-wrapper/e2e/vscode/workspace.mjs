@@ -1,4 +1,4 @@
-// The workspace that is opened: two intents, a ledger with a few entries, and a hook.
+// The workspace that the tests open: two intents, a ledger with a few entries, and a hook.
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -23,7 +23,7 @@ export const INTENTS = `active_intents:
     owned_scope: ["**"]
 `;
 
-/** Writes what the event said to a file, so that the test sees that it ran. */
+/** Writes the event to a file, so that the test sees that the script ran. */
 const SCRIPT = `import { appendFileSync } from 'node:fs';
 appendFileSync('hook-ran.txt', process.env.TOLLGATE_EVENT + '\\n');
 console.log('checked, token=ghp_0123456789abcdefghijklmnopqrstuvwxyz');
@@ -44,7 +44,7 @@ const DECLARED = {
   ],
 };
 
-/** As it stands in the file. */
+/** The contents of the file. */
 export const HOOKS = `${JSON.stringify(DECLARED, null, 2)}\n`;
 
 function write(root, files) {
@@ -55,7 +55,7 @@ function write(root, files) {
   }
 }
 
-/** Makes the workspace. The entries come from calls through a gate, as an agent would make them. */
+/** Creates the workspace. The entries come from calls through a gate, as an agent makes them. */
 export function makeWorkspace(root, home) {
   write(home, RECORDER);
   write(root, {

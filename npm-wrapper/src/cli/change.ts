@@ -1,38 +1,38 @@
-// A file that is to become another: written together with others or not at all.
+// Changes to settings files, applied all or not at all.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { codeOf } from './look.js';
-import { Stop } from './workspace.js';
+import { codeOf } from './inspection.js';
+import { CommandError } from './workspace.js';
 
-/** A file that is to become another. */
+/** A change to a file. */
 export interface Change {
   program: string | null;
   path: string;
-  /** The path as people read it. */
+  /** The path, as shown to people. */
   shown: string;
-  /** What stands there; nothing where there is no file. */
+  /** The current content; `null` if the file does not exist. */
   before: string | null;
-  /** What will; nothing where the file goes. */
+  /** The new content; `null` if the file is removed. */
   after: string | null;
-  /** The difference, a line each. */
+  /** The difference, as lines. */
   diff?: string[];
 }
 
-/** Why a file cannot be written; none where nothing speaks against it. */
-export function obstacleOf({ path: file, before }: Change): string | undefined {
+/** Why a file cannot be written, if so. */
+export function writeErrorOf({ path: file, before }: Change): string | undefined {
   try {
     let folder = path.dirname(file);
     while (!fs.existsSync(folder) && folder !== path.dirname(folder)) folder = path.dirname(folder);
     fs.rmdirSync(fs.mkdtempSync(path.join(folder, '.tollgate-')));
-    // A folder that may be written in does not make a file one that may be written.
+    // A writable folder may contain a file that is not writable.
     if (before !== null) fs.closeSync(fs.openSync(file, 'a'));
     return undefined;
   } catch (error) {
-    return told(error);
+    return messageOf(error);
   }
 }
 
-/** What a file says; nothing where there is none. */
+/** The content of a file, if it exists. */
 export function textOf(file: string): string | null {
   try {
     return fs.readFileSync(file, 'utf8');
@@ -42,7 +42,7 @@ export function textOf(file: string): string | null {
   }
 }
 
-/** Writes everything, or nothing: whatever can fail is tried before the first file changes. */
+/** Applies all changes or none: everything that can fail is tried before the first file changes. */
 export function writeAll(changes: Change[]): void {
   const made: string[] = [];
   let current: Change | undefined;
@@ -55,14 +55,14 @@ export function writeAll(changes: Change[]): void {
       try {
         fs.rmdirSync(folder);
       } catch {
-        // Somebody else has put something there.
+        // Another process has put something there.
       }
     }
-    throw new Stop(`\`${current?.path}\` cannot be written: ${told(error)}; nothing was changed`);
+    throw new CommandError(`\`${current?.path}\` cannot be written: ${messageOf(error)}; nothing was changed`);
   }
 }
 
-/** Puts the new content beside the file. */
+/** Writes the new content to a temporary file in the same folder. */
 function prepare({ path: file, before, after }: Change, made: string[]): void {
   if (textOf(file) !== before) throw new Error('it has changed since it was shown');
   if (after === null) return;
@@ -100,6 +100,6 @@ function beside(file: string): string {
   return `${file}.tollgate-new`;
 }
 
-function told(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

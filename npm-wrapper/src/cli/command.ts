@@ -1,12 +1,12 @@
-/** Exit code for what could not be done. */
+/** The exit code for failures. */
 export const FAILED = 2;
 
-/** Runs a command for this process: its number is the exit code. */
+/** Runs a command as the main function of this process: its result is the exit code. */
 export function runCommand(main: () => Promise<number>): void {
-  // Nobody reads the answers any more, so there is nothing left to do.
+  // The reader of the output is gone, so there is nothing left to do.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   process.stderr.on('error', () => {});
-  // The programs of hooks are in groups of their own, so they go only if this process takes its leave of them.
+  // Programs of hooks have their own process groups, so they only end if this process exits normally.
   for (const [signal, number] of [
     ['SIGHUP', 1],
     ['SIGINT', 2],

@@ -1,22 +1,23 @@
-// `tollgate doctor`: whether the gate is really asked.
+// `tollgate doctor`: checks whether agent programs really ask the gate.
 //
-// A hook that is written down is not a hook that works, so each program's hook is run as the program would run it, with a call
-// that must be denied. The gate says what to run and what the answers mean.
+// A configured hook may not work, so each program's hook is run as the program would run it, with a call that must be denied, and with
+// a command that must be confined, which is then run, too. The gate defines the tests and interprets the results.
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { digest, version } from '../index.js';
-import { slashed, windows } from '../path.js';
-import { stateFolder, stateOf } from '../state.js';
-import { codeOf, look, placeOf, realOf, searchPath } from './look.js';
-import { type Cell, count, plain, type Style } from './screen.js';
-import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
+import { digest, version } from '../api/index.js';
+import { slashed, windows } from '../files/path.js';
+import { stateFolder, stateOf } from '../files/state.js';
+import { codeOf, look, environmentOf, realOf, searchPath } from './inspection.js';
+import { type Cell, count, escape, type Style } from './output.js';
+import { findConfiner } from '../programs/confining.js';
+import { type Answer, ask, onGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = 'Usage: tollgate doctor [--workspace DIR] [--home DIR] [--state DIR] [--json]';
 
-/** How long a trial may take. A program would wait longer; a person should not. */
-const PATIENCE_MS = 10_000;
+/** Time limit for a test. A program would wait longer, but a person should not have to. */
+const TIME_LIMIT_MS = 10_000;
 
 interface Trial {
   id: string;
@@ -26,6 +27,7 @@ interface Trial {
   folder: string;
   file: { path: string; text: string } | null;
   variables: Record<string, string>;
+  exist: string[];
 }
 
 interface Judged {
@@ -33,7 +35,17 @@ interface Judged {
   workspace: { governed: boolean; open_intents: number };
   faults: string[];
   notes: string[];
-  hosts: { host: string; title: string; state: string; tools: string; settings: string | null; remarks: string[] }[];
+  confinement: string;
+  hosts: {
+    host: string;
+    title: string;
+    state: string;
+    tools: string;
+    settings: string | null;
+    remarks: string[];
+    commands: string;
+    confinement: string | null;
+  }[];
 }
 
 export function main(args: string[]): Promise<number> {
@@ -42,52 +54,56 @@ export function main(args: string[]): Promise<number> {
     {},
     USAGE,
     (opened, words, given) => {
-      if (words.length > 0) throw new Stop(`that cannot be understood\n${USAGE}`);
+      if (words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
       return examine(opened, (given as { home?: string }).home);
     },
-    true,
+    { here: true, quiet: true },
   );
 }
 
-async function examine(opened: Opened, home: string | undefined): Promise<boolean> {
-  const question = { op: 'wiring', do: 'examine', place: placeOf(opened, home) };
-  const seen = look(opened, question);
-  const outcomes = inTrialFolder(home, (folder) => {
-    const { files, trials } = ask(opened.gate, { ...question, seen, trial_folder: folder }) as unknown as {
-      files: Trial['file'][];
-      trials: Trial[];
-    };
-    for (const file of [...files, ...trials.map((trial) => trial.file)]) {
-      if (file === null) continue;
-      if (!file.path.startsWith(`${folder}/`)) throw new Stop(`\`${file.path}\` is not in the folder for trials`);
-      fs.mkdirSync(path.dirname(file.path), { recursive: true });
-      fs.writeFileSync(file.path, file.text);
+async function examine(opened: OpenGate, home: string | undefined): Promise<boolean> {
+  const place = { op: 'wiring', do: 'examine', place: environmentOf(opened, home) };
+  const { program: confiner = null, why = null } = findConfiner(searchPath().split(path.delimiter), opened.root);
+  const question = { ...place, confiner: confiner && slashed(confiner), why, seen: look(opened, place) };
+  const asked = inTrialFolder(home, (folder) => {
+    // The next tests may depend on the results of earlier ones.
+    const outcomes: Answer[] = [];
+    for (;;) {
+      const examined = ask(opened.gate, { ...question, trial_folder: folder, outcomes });
+      const { files, trials } = examined as unknown as { files: Trial['file'][]; trials: Trial[] };
+      if (trials.length === 0) return { trial_folder: folder, outcomes };
+      for (const file of [...files, ...trials.map((trial) => trial.file)]) {
+        if (file === null) continue;
+        if (!file.path.startsWith(`${folder}/`)) throw new CommandError(`\`${file.path}\` is not in the test folder`);
+        fs.mkdirSync(path.dirname(file.path), { recursive: true });
+        fs.writeFileSync(file.path, file.text);
+      }
+      outcomes.push(...trials.map(run));
     }
-    return trials.map(run);
   });
-  // Whether hooks may run depends on the machine, which is told to the gate where hooks are.
-  const line = JSON.stringify({ ...question, do: 'judge', seen, outcomes, digest });
+  // Whether hooks can run depends on the machine, which is described to the gate when hooks are used.
+  const line = JSON.stringify({ ...question, ...asked, do: 'judge', digest });
   const answer = JSON.parse(await opened.gate.hooks.perform(line)) as Answer;
-  if (answer.error !== undefined) throw new Stop((answer.error as { message: string }).message, answer);
+  if (answer.error !== undefined) throw new CommandError((answer.error as { message: string }).message, answer);
   const judged = answer as unknown as Judged;
-  if (opened.json) opened.screen.line(JSON.stringify({ ...judged, version, digest }));
+  if (opened.json) opened.output.line(JSON.stringify({ ...judged, version, digest }));
   else print(opened, judged);
   return judged.ok;
 }
 
-/** A folder that is taken away again, with what the gate remembers of it. */
+/** Creates a temporary folder and removes it afterwards, together with the gate's state for it. */
 function inTrialFolder<T>(home: string | undefined, use: (folder: string) => T): T {
   const folder = slashed(fs.mkdtempSync(path.join(realOf(os.tmpdir()), 'tollgate-doctor-')));
   try {
     return use(folder);
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
-    // The hooks are run as a program would, and so with the user's own state folder.
+    // Hooks run as an agent program would run them, and so use the user's state folder.
     fs.rmSync(stateOf(folder, stateFolder(home, undefined)), { recursive: true, force: true });
   }
 }
 
-function run({ id, shell, words, stdin, folder, variables }: Trial): Answer {
+function run({ id, shell, words, stdin, folder, variables, exist }: Trial): Answer {
   const [program, ...args] = shell === null ? words : windows ? ['cmd', '/C', shell] : ['sh', '-c', shell];
   const env = { ...process.env, PATH: searchPath(), ...variables };
   const ran = spawnSync(program ?? '', args, {
@@ -95,36 +111,43 @@ function run({ id, shell, words, stdin, folder, variables }: Trial): Answer {
     env,
     input: stdin,
     encoding: 'utf8',
-    timeout: PATIENCE_MS,
+    timeout: TIME_LIMIT_MS,
     maxBuffer: 1 << 20,
   });
   const fault = ran.error === undefined ? undefined : codeOf(ran.error);
-  // A command that reads nothing closes its end.
-  if (ran.error === undefined || fault === 'EPIPE') return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status };
+  // A command that does not read its input closes the pipe.
+  if (ran.error === undefined || fault === 'EPIPE') {
+    return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status, exist: exist.filter((file) => fs.existsSync(file)) };
+  }
   return {
     id,
     fault:
       fault === 'ETIMEDOUT'
-        ? `the command did not answer within ${PATIENCE_MS / 1000} seconds`
+        ? `the command did not answer within ${TIME_LIMIT_MS / 1000} seconds`
         : `the command cannot be run: ${ran.error.message}`,
   };
 }
 
-function print({ screen }: Opened, { workspace, faults, notes, hosts }: Judged): void {
+function print({ output }: OpenGate, { workspace, faults, notes, confinement: confined, hosts }: Judged): void {
   const styles: Record<string, Style> = { live: 'green', 'live in part': 'yellow', 'installed, not proven': 'yellow' };
-  const titles = ['HOST', 'STATE', 'TOOLS', 'SETTINGS'].map((title): Cell => [title, 'bold']);
-  const rows = hosts.map(({ title, state, tools, settings }): Cell[] => [
+  const held: Record<string, Style> = { confined: 'green', unconfined: 'yellow' };
+  const titles = ['HOST', 'STATE', 'TOOLS', 'COMMANDS', 'SETTINGS'].map((title): Cell => [title, 'bold']);
+  const rows = hosts.map(({ title, state, tools, commands, settings }): Cell[] => [
     [title],
     [state, styles[state] ?? 'red'],
     [tools],
+    commands === '' ? ['-'] : [commands, held[commands] ?? 'red'],
     [settings ?? '-'],
   ]);
-  if (hosts.length === 0) screen.line('no agent program is in use here; `tollgate init --host NAME` wires one');
-  else screen.rows([titles, ...rows]).forEach(screen.line);
-  for (const { title, remarks } of hosts) for (const remark of remarks) screen.line(`${title}: ${plain(remark)}`);
+  if (hosts.length === 0) output.line('no agent program is in use here; set one up with `tollgate init --host NAME`');
+  else output.rows([titles, ...rows]).forEach(output.line);
+  for (const { title, remarks, confinement } of hosts) {
+    for (const remark of confinement === null ? remarks : [...remarks, confinement]) output.line(`${title}: ${escape(remark)}`);
+  }
   const { governed, open_intents: open } = workspace;
-  screen.line(`workspace: ${governed ? `governed, ${count(open, 'open intent', 'open intents')}` : 'not governed'}`);
-  for (const fault of faults) screen.line(`workspace: ${screen.paint('red', plain(fault))}`);
-  for (const note of notes) screen.line(`workspace: ${screen.paint('yellow', plain(note))}`);
-  screen.line(`version: ${version}, component ${digest}`);
+  output.line(`workspace: ${governed ? `governed, ${count(open, 'open intent', 'open intents')}` : 'not governed'}`);
+  for (const fault of faults) output.line(`workspace: ${output.paint('red', escape(fault))}`);
+  for (const note of notes) output.line(`workspace: ${output.paint('yellow', escape(note))}`);
+  output.line(`confinement: ${escape(confined)}`);
+  output.line(`version: ${version}, component ${digest}`);
 }

@@ -1,19 +1,19 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../index.js';
+import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../api/index.js';
 import { FAILED } from './command.js';
 import { isBlank, Lines } from './lines.js';
-import { lookAround } from './person.js';
+import { reportAncestry } from './confirm.js';
 
 const USAGE = 'usage: tollgate eval --workspace DIR [--home DIR] [--state DIR]   or: tollgate eval --version';
 
-/** The answer to a line that the gate did not survive. */
+/** The answer to a line on which the gate failed. */
 const TRAPPED = JSON.stringify({
   error: { code: 'guest_trap', message: 'the gate failed on this line and was restarted; the next line works' },
 });
 
-/** The command line, or none where it cannot be understood. */
-function understood(args: string[]) {
+/** The parsed command line; `undefined` if it is invalid. */
+function parseCommandLine(args: string[]) {
   const option = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
@@ -51,13 +51,13 @@ async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
   } catch (error) {
     if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
     complain(`error: ${error.message}`);
-    // The new instance does not know who stands above.
-    lookAround(gate);
+    // The new instance does not know the parent processes yet.
+    reportAncestry(gate);
     return TRAPPED;
   }
 }
 
-/** Answers every line of the input, each before the next one is asked for. */
+/** Answers every line of the input, one after the other. */
 async function converse(gate: Tollgate): Promise<void> {
   const lines = new Lines(gate.longestLine + 1);
   const reply = async (line: Uint8Array) => {
@@ -72,7 +72,7 @@ async function converse(gate: Tollgate): Promise<void> {
 }
 
 export async function main(args: string[]): Promise<number> {
-  const values = understood(args);
+  const values = parseCommandLine(args);
   if (values === undefined || (values.workspace === undefined && !values.version && !values.help)) {
     if (values !== undefined) complain('no workspace is named');
     process.stderr.write(`${USAGE}\n`);
@@ -84,8 +84,8 @@ export async function main(args: string[]): Promise<number> {
   }
   const gate = open(values.workspace ?? '', values.home, values.state);
   if (gate === undefined) return FAILED;
-  // A protocol for hosts, without anybody to ask; but an agent can write to it as well.
-  lookAround(gate);
+  // This protocol is for host programs and has nobody to ask; but an agent could use it as well.
+  reportAncestry(gate);
   await converse(gate);
   return 0;
 }

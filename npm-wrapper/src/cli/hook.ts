@@ -1,11 +1,11 @@
 // `tollgate hook PROGRAM`: one event of an agent program on standard input, one answer on standard output.
 //
-// A hook that crashes lets the tool run, in every program, so nothing here may: exit code 2 keeps the tool from running where the
-// answer cannot be told in the program's own words.
+// In every agent program, a hook that crashes lets the tool run, so this command must not crash: exit code 2 blocks the tool if
+// no answer can be written.
 import * as fs from 'node:fs';
-import { createTollgate, Locator, type LogLevel } from '../index.js';
+import { createTollgate, Locator, type LogLevel } from '../api/index.js';
 
-/** One byte more than the gate reads, so that it notices. */
+/** One byte more than the gate's limit, so that it notices. */
 const MAX_PAYLOAD = (48 << 20) + 1;
 
 const BLOCKED = 2;
@@ -27,23 +27,23 @@ export async function main(args: string[]): Promise<number> {
     const locator = new Locator();
     const names = locator.names();
     if (!names.includes(program))
-      return blocked(`\`${program}\` is not a program that Tollgate speaks to; use one of: ${names.join(', ')}`);
+      return blocked(`\`${program}\` is not a program that Tollgate supports; use one of: ${names.join(', ')}`);
     const payload = readInput();
     const workspace = locator.locate(program, event, payload);
     if (workspace === undefined) return print(locator.silence(program), undefined);
     const gate = createTollgate({ workspace, log });
     const { text, refused } = await gate.respond(program, event, payload);
     const code = print(text, refused);
-    // What could not be entered is tried again; the program has its answer.
-    await gate.close().catch((error: unknown) => say(`error: ${told(error)}`));
+    // Retries writing to the ledger; the program already has its answer.
+    await gate.close().catch((error: unknown) => say(`error: ${messageOf(error)}`));
     return code;
   } catch (error) {
-    say(`error: ${told(error)}`);
+    say(`error: ${messageOf(error)}`);
     return BLOCKED;
   }
 }
 
-/** Standard input to its end, or as much of it as is read. */
+/** Reads standard input to its end, up to the limit. */
 function readInput(): Uint8Array {
   const pieces: Uint8Array[] = [];
   let length = 0;
@@ -57,7 +57,7 @@ function readInput(): Uint8Array {
   return pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces, length);
 }
 
-/** Reads from standard input, which may be a pipe that nobody has written to yet. */
+/** Reads from standard input, which may be a pipe without data yet. */
 function readPiece(piece: Uint8Array): number {
   for (;;) {
     try {
@@ -71,7 +71,7 @@ function readPiece(piece: Uint8Array): number {
   }
 }
 
-/** Prints the answer. Silence would let a tool run that must not. */
+/** Prints the answer. Without one, a tool would run that must not. */
 function print(text: string, refused: string | undefined): number {
   if (text === '') return refused === undefined ? 0 : blocked(refused);
   const bytes = Buffer.from(`${text}\n`);
@@ -103,15 +103,15 @@ function log(level: LogLevel, message: string): void {
   if (level === 'warn' || level === 'error') say(`${level}: ${message}`);
 }
 
-/** One message on standard error. Where that is closed, there is nobody to tell. */
+/** Prints a message on standard error. If that is closed, the message is dropped. */
 function say(message: string): void {
   try {
     fs.writeSync(2, `tollgate: ${message}\n`);
   } catch {
-    // Nobody listens.
+    // Standard error is closed.
   }
 }
 
-function told(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,31 +1,31 @@
-// `tollgate init`: wires the agent programs in use to the gate, once a person has seen how, and takes it back.
+// `tollgate init`: connects the agent programs in use to the gate after a person has reviewed the changes, and undoes that.
 //
-// The gate plans; here files are read, a person is asked, and files are written.
+// The gate plans the changes; this command reads files, asks for confirmation and writes files.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { makeState, stateFolder, stateOf } from '../state.js';
-import { confinerOf } from '../confining.js';
-import { slashed } from '../path.js';
-import { look, onPath, placeOf, realOf, searchPath, type Seen } from './look.js';
-import { type Change, obstacleOf, textOf, writeAll } from './change.js';
-import { requirePerson } from './person.js';
-import { plain, say } from './screen.js';
-import { type Answer, ask, onGate, type Opened, Stop, strange } from './workspace.js';
+import { makeState, stateFolder, stateOf } from '../files/state.js';
+import { findConfiner } from '../programs/confining.js';
+import { slashed } from '../files/path.js';
+import { look, onPath, environmentOf, realOf, searchPath, type Seen } from './inspection.js';
+import { type Change, writeErrorOf, textOf, writeAll } from './change.js';
+import { requirePerson } from './confirm.js';
+import { escape, say } from './output.js';
+import { type Answer, ask, onGate, type OpenGate, CommandError, unexpectedAnswer } from './workspace.js';
 
 const USAGE = `Usage: tollgate init [--host NAME]… [--scope workspace|user] [--yes] [--workspace DIR] [--home DIR] [--state DIR] [--json]
        tollgate init --undo [--yes]
 
-  --host NAME   Wire this program; may be repeated; those in use where none is named
-  --scope       Whose settings to write: the workspace's, which a team can commit, or the user's own, which count in every folder
-  --undo        Take back what an earlier run did in this workspace
-  --yes         Say yes beforehand; it takes a terminal even so`;
+  --host NAME   Set up this program; can be repeated [default: those in use]
+  --scope       Which settings to write: the workspace's, which a team can commit, or the user's, which apply to every folder
+  --undo        Undo what an earlier run changed in this workspace
+  --yes         Confirm in advance; a terminal is still required`;
 
-/** How often a plan is made anew because a file turned out not to be writable. */
+/** How often a new plan is requested because a file is not writable. */
 const MAX_PLANS = 20;
 
 const LEDGER = '.orchestration/agent_trace.jsonl';
 
-/** What was done in a workspace, in its state folder. */
+/** The receipt for what was changed in a workspace, in its state folder. */
 const RECEIPT = 'init.json';
 
 interface Plan {
@@ -65,32 +65,33 @@ export function main(args: string[]): Promise<number> {
     USAGE,
     (opened, words, given) => {
       const values = given as unknown as Values;
-      if (words.length > 0) throw new Stop(`that cannot be understood\n${USAGE}`);
+      if (words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
       if (values.undo !== true) return init(opened, values);
-      if (values.host !== undefined || values.scope !== undefined) throw new Stop('--undo takes neither --host nor --scope');
+      if (values.host !== undefined || values.scope !== undefined)
+        throw new CommandError('--undo takes neither --host nor --scope');
       return undo(opened, values);
     },
-    true,
+    { here: true },
   );
 }
 
-function init(opened: Opened, values: Values): boolean {
+function init(opened: OpenGate, values: Values): boolean {
   const person = requirePerson(opened, ['init'], values.yes === true);
   const receipts = new Receipts(opened.root, values);
   const command = commandOf();
-  const question = { op: 'wiring', place: placeOf(opened, values.home), programs: values.host ?? [] };
+  const question = { op: 'wiring', place: environmentOf(opened, values.home), programs: values.host ?? [] };
   const seen = look(opened, question);
   const { own, others } = receipts;
   const scope = values.scope ?? null;
-  // This package's own script cannot confine.
-  const found = confinerOf(searchPath().split(path.delimiter));
-  const confiner = found === undefined ? null : slashed(found);
+  // The script of this package cannot confine commands.
+  const { program } = findConfiner(searchPath().split(path.delimiter), opened.root);
+  const confiner = program === undefined ? null : slashed(program);
   const plan = planOf(opened, { ...question, do: 'plan', scope, run_as: command, confiner, receipt: own ?? null, others }, seen);
   for (const { message } of plan.problems) say(message);
   if (command !== 'tollgate') {
-    say('`tollgate` is not on the search path, or is another one there, so the hooks name this program by its path');
+    say('`tollgate` is not on the search path, or another program has that name, so the hooks use the full path of this program');
     if (/[\\/]_npx[\\/]/.test(command))
-      say('npm may clear that path away; `npm install --global tollgate`, then `tollgate init` again, keeps it');
+      say('npm may remove that path; run `npm install --global tollgate` and `tollgate init` again to keep it');
   }
   if (plan.changes.length > 0) {
     for (const change of plan.changes) show(opened, change);
@@ -98,7 +99,7 @@ function init(opened: Opened, values: Values): boolean {
     if (!person.agrees(`write ${these}?`)) return false;
   }
   receipts.keep(plan.receipt, plan.changes);
-  // Another gate: this one has not seen the folder that governs from now on.
+  // A new gate, because this one has not seen the folder that makes the workspace governed.
   if (plan.changes.length > 0)
     person.record(
       plan.changes.map(({ shown }) => shown),
@@ -106,17 +107,17 @@ function init(opened: Opened, values: Values): boolean {
     );
   tell(opened, plan);
   if (plan.problems.length > 0)
-    throw new Stop(`not everything was set up: ${plan.problems.map(({ message }) => message).join('; ')}`);
+    throw new CommandError(`not everything was set up: ${plan.problems.map(({ message }) => message).join('; ')}`);
   return true;
 }
 
-/** The gate's plan, without the files that cannot be written. */
-function planOf({ gate }: Opened, question: Answer, seen: Seen): Plan {
+/** Requests a plan that leaves out files that cannot be written. */
+function planOf({ gate }: OpenGate, question: Answer, seen: Seen): Plan {
   const files = { ...seen.files };
   for (let round = 0; round < MAX_PLANS; round++) {
     const plan = ask(gate, { ...question, seen: { ...seen, files } }) as unknown as Plan;
     const faults = plan.changes.flatMap((change) => {
-      const why = obstacleOf(change);
+      const why = writeErrorOf(change);
       return why === undefined ? [] : [[change.path, why] as const];
     });
     if (faults.length === 0) return plan;
@@ -125,74 +126,74 @@ function planOf({ gate }: Opened, question: Answer, seen: Seen): Plan {
       for (const name of [...names, file]) files[name] = { fault: `it cannot be written: ${why}` };
     }
   }
-  throw strange(question);
+  throw unexpectedAnswer(question);
 }
 
-/** What hooks call: the name, where the shell finds this very program under it, else its path. */
+/** The command for hooks: `tollgate` if the shell finds this program under that name, otherwise its path. */
 function commandOf(): string {
   const own = realOf(process.argv[1] ?? '');
   const found = onPath('tollgate');
   return found !== undefined && realOf(found) === own ? 'tollgate' : own;
 }
 
-function show({ json, screen }: Opened, { before, shown, diff }: Change): void {
-  const print = json ? (line: string) => void process.stderr.write(`${line}\n`) : screen.line;
-  print(screen.paint('bold', `${plain(shown)} (${before === null ? 'new file' : 'change'})`));
+function show({ json, output }: OpenGate, { before, shown, diff }: Change): void {
+  const print = json ? (line: string) => void process.stderr.write(`${line}\n`) : output.line;
+  print(output.paint('bold', `${escape(shown)} (${before === null ? 'new file' : 'change'})`));
   for (const line of diff ?? []) {
     const style = line.startsWith('+') ? 'green' : line.startsWith('-') ? 'red' : 'dim';
-    print(`  ${screen.paint(style, plain(line).trimEnd())}`);
+    print(`  ${output.paint(style, escape(line).trimEnd())}`);
   }
 }
 
-function tell({ json, screen }: Opened, { programs, changes, notes, problems }: Plan): void {
+function tell({ json, output }: OpenGate, { programs, changes, notes, problems }: Plan): void {
   if (json) {
     const files = changes.map(({ program, shown, before }) => ({ host: program, path: shown, made: before === null }));
-    return screen.line(JSON.stringify({ hosts: programs, files, notes, problems }));
+    return output.line(JSON.stringify({ hosts: programs, files, notes, problems }));
   }
-  for (const note of notes) screen.line(plain(note));
-  if (changes.length > 0) screen.line('done; `tollgate doctor` proves that it works, `tollgate init --undo` takes it back');
-  else screen.line(problems.length === 0 ? 'everything is set up already' : 'nothing else is to do');
+  for (const note of notes) output.line(escape(note));
+  if (changes.length > 0) output.line('done; check it with `tollgate doctor`, undo it with `tollgate init --undo`');
+  else output.line(problems.length === 0 ? 'everything is set up already' : 'nothing else to do');
 }
 
-function undo(opened: Opened, values: Values): boolean {
+function undo(opened: OpenGate, values: Values): boolean {
   const person = requirePerson(opened, ['init', '--undo'], values.yes === true);
   const receipts = new Receipts(opened.root, values);
   if (receipts.own === undefined) {
-    say('there is nothing to take back: `tollgate init` has not been run here');
+    say('there is nothing to undo: `tollgate init` has not been run here');
     return true;
   }
-  const place = placeOf(opened, values.home);
+  const place = environmentOf(opened, values.home);
   const question = { op: 'wiring', do: 'undo', place, receipt: receipts.own, others: receipts.others };
   const { steps, folders, notes } = ask(opened.gate, { ...question, seen: look(opened, question) }) as unknown as Undo;
   for (const { words, shown } of steps) {
-    const line = `${words}: ${plain(shown)}`;
+    const line = `${words}: ${escape(shown)}`;
     if (opened.json) process.stderr.write(`${line}\n`);
-    else opened.screen.line(line);
+    else opened.output.line(line);
   }
-  if (!person.agrees('take this back?')) return false;
+  if (!person.agrees('undo this?')) return false;
   writeAll(steps.flatMap(({ change }) => (change === null ? [] : [change])));
   person.record(steps.map(({ shown }) => shown));
   receipts.forget();
-  // Only empty ones go.
+  // Only empty folders are removed.
   for (const folder of folders) {
     try {
       fs.rmdirSync(folder);
     } catch {
-      // Something is left in it, or it is gone.
+      // The folder is not empty or does not exist.
     }
   }
   notes.forEach(say);
   const files = steps.map(({ words, shown }) => ({ path: shown, what: words }));
-  opened.screen.line(opened.json ? JSON.stringify({ files, notes }) : takenBack(opened.root));
+  opened.output.line(opened.json ? JSON.stringify({ files, notes }) : undoneMessage(opened.root));
   return true;
 }
 
-/** What is said at the end: the ledger has both commands, so it stays. */
-function takenBack(root: string): string {
-  return fs.existsSync(path.join(root, LEDGER)) ? `taken back; the ledger stays: ${LEDGER}` : 'taken back';
+/** The last message: the ledger records both commands, so it is kept. */
+function undoneMessage(root: string): string {
+  return fs.existsSync(path.join(root, LEDGER)) ? `undone; the ledger is kept: ${LEDGER}` : 'taken back';
 }
 
-/** What was done in this workspace and in others. */
+/** The receipts of this and other workspaces. */
 class Receipts {
   readonly #folder: string;
   readonly #workspace: string;
@@ -202,12 +203,12 @@ class Receipts {
     this.#folder = stateOf(workspace, stateFolder(home, state));
   }
 
-  /** This workspace's, where there is one. */
+  /** The receipt of this workspace, if there is one. */
   get own(): string | undefined {
     return textOf(`${this.#folder}/${RECEIPT}`) ?? undefined;
   }
 
-  /** Those of other workspaces. */
+  /** The receipts of other workspaces. */
   get others(): string[] {
     const all = path.dirname(this.#folder);
     const names = fs.existsSync(all) ? fs.readdirSync(all) : [];
@@ -221,7 +222,7 @@ class Receipts {
     });
   }
 
-  /** Writes the changes, and the receipt for all that has been done. */
+  /** Applies changes and writes the receipt for them. */
   keep(receipt: string | null, changes: Change[]): void {
     const before = this.own ?? null;
     if (receipt === null || (changes.length === 0 && before === receipt)) return;

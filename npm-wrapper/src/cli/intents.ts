@@ -1,20 +1,20 @@
-// `tollgate intents`: what the agents work for.
-import { requirePerson } from './person.js';
-import { type Cell, count, plain, say } from './screen.js';
-import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
+// `tollgate intents`: lists, checks and selects intents.
+import { requirePerson } from './confirm.js';
+import { type Cell, count, escape, say } from './output.js';
+import { type Answer, ask, onGate, type OpenGate, CommandError } from './workspace.js';
 
-/** Where the intents stand in a workspace. */
+/** The intents file of a workspace. */
 const FILE = '.orchestration/active_intents.yaml';
 
 const UNGOVERNED = 'there is no .orchestration/ in the workspace, so nothing is governed';
 
 const USAGE = `Usage: tollgate intents list|check|sessions|select ID [OPTIONS] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
-  list       List the intents: their status, their names, what they own
+  list       List the intents with their status, name and scope
   check      Check ${FILE}; exits with 1 if it has an error
-  sessions   List the sessions: their intents, their programs, when they were last active and with what
-  select ID  Make an intent the one that new sessions work for; for a person at a terminal
-             [--session SESSION] the one that a session works for; [--none] instead of ID, leave it without; [--yes] do not ask`;
+  sessions   List the sessions with their intent, program, and last activity
+  select ID  Select an intent for new sessions; only for a person at a terminal
+             [--session SESSION] for this session instead; [--none] instead of ID: clear it; [--yes] confirm in advance`;
 
 interface Diagnosis {
   severity: string;
@@ -45,15 +45,15 @@ export function main(args: string[]): Promise<number> {
     if (command === 'check' && isAlone) return check(opened);
     if (command === 'sessions' && isAlone) return listSessions(opened);
     if (command === 'select' && words.length === (values.none === true ? 0 : 1)) return select(opened, words[0], values);
-    throw new Stop(`that cannot be understood\n${USAGE}`);
+    throw new CommandError(`invalid arguments\n${USAGE}`);
   });
 }
 
-function show({ gate, json, screen }: Opened): boolean {
+function show({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'list-intents' });
   const { governed, intents } = answer as unknown as Listed;
   const [errors] = severities(answer);
-  if (json) screen.line(JSON.stringify(answer));
+  if (json) output.line(JSON.stringify(answer));
   else if (!governed) say(UNGOVERNED);
   else if (intents.length === 0 && errors === 0) say(`\`${FILE}\` lists no intents`);
   else if (intents.length > 0) {
@@ -61,57 +61,56 @@ function show({ gate, json, screen }: Opened): boolean {
     const rows = intents.map(({ id, status, name, open, owned_scope: scope }) =>
       [id, status, name, scope.join(', ')].map((text): [string, 'plain' | 'dim'] => [text, open ? 'plain' : 'dim']),
     );
-    screen.rows([titles, ...rows]).forEach(screen.line);
+    output.rows([titles, ...rows]).forEach(output.line);
   }
   if (errors === 0) return true;
   const why = `\`${FILE}\` has ${count(errors, 'error', 'errors')}; \`tollgate intents check\` shows what is wrong`;
-  // Nothing could be read, which is not the same as nothing to read.
-  if (intents.length === 0) throw new Stop(why);
+  // Nothing could be read, which is different from an empty list.
+  if (intents.length === 0) throw new CommandError(why);
   say(why);
   return true;
 }
 
-function check({ gate, json, screen }: Opened): boolean {
+function check({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'list-intents' });
   const { governed, intents, diagnostics } = answer as unknown as Listed;
   const [errors, warnings] = severities(answer);
-  if (json) screen.line(JSON.stringify(answer));
+  if (json) output.line(JSON.stringify(answer));
   else if (!governed) say(UNGOVERNED);
   else {
     const place = (number: number | null) => (number === null ? '' : `:${number}`);
     for (const { severity, line, column, message } of diagnostics) {
-      const painted = screen.paint(severity === 'error' ? 'red' : 'yellow', severity);
-      screen.line(`${FILE}${place(line)}${place(column)}: ${painted}: ${plain(message)}`);
+      const painted = output.paint(severity === 'error' ? 'red' : 'yellow', severity);
+      output.line(`${FILE}${place(line)}${place(column)}: ${painted}: ${escape(message)}`);
     }
     const counts = [
       count(intents.length, 'intent', 'intents'),
       count(errors, 'error', 'errors'),
       count(warnings, 'warning', 'warnings'),
     ];
-    screen.line(counts.join(', '));
+    output.line(counts.join(', '));
   }
   return errors === 0;
 }
 
-/** How many errors and how many warnings there are. */
+/** The number of errors and of warnings. */
 function severities(answer: Answer): [errors: number, warnings: number] {
   const { diagnostics } = answer as unknown as Listed;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return [errors, diagnostics.length - errors];
 }
 
-function select(opened: Opened, intent: string | undefined, { session, yes }: Values): boolean {
-  const { gate, json, screen } = opened;
+function select(opened: OpenGate, intent: string | undefined, { session, yes }: Values): boolean {
+  const { gate, json, output } = opened;
   const words = ['intents', 'select', intent ?? '--none', ...(session === undefined ? [] : ['--session', session])];
   const person = requirePerson(opened, words, yes === true);
-  const who = session === undefined ? 'every new session' : `session ${plain(session)}`;
-  if (!person.agrees(intent === undefined ? `leave ${who} without an intent?` : `let ${who} work for ${plain(intent)}?`))
-    return false;
+  const who = session === undefined ? 'every new session' : `session ${escape(session)}`;
+  if (!person.agrees(intent === undefined ? `clear the intent of ${who}?` : `select ${escape(intent)} for ${who}?`)) return false;
   const answer = ask(gate, questionOf(session, intent));
   const selected = answer.intent as { id: string; name: string } | null;
-  const told =
-    selected === null ? `${who} now has no intent` : `${who} now works for ${plain(selected.id)} (${plain(selected.name)})`;
-  screen.line(json ? JSON.stringify(answer) : told);
+  const summary =
+    selected === null ? `${who} now has no intent` : `${who} now works for ${escape(selected.id)} (${escape(selected.name)})`;
+  output.line(json ? JSON.stringify(answer) : summary);
   person.record([`the intent of ${who}`]);
   return true;
 }
@@ -131,17 +130,17 @@ interface Session {
   last: { tool: string; at: string; denied: boolean } | null;
 }
 
-/** Who works for what, the one that was active last first. */
-function listSessions({ gate, json, screen }: Opened): boolean {
+/** Lists the sessions, the most recently active first. */
+function listSessions({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'list-sessions' });
   const { default: usual, sessions } = answer as unknown as { default: string | null; sessions: Session[] };
   if (json) {
-    screen.line(JSON.stringify(answer));
+    output.line(JSON.stringify(answer));
     return true;
   }
   const titles = ['SESSION', 'INTENT', 'PROGRAM', 'LAST ACTIVE', 'LAST CALL'].map((title): Cell => [title, 'bold']);
-  if (sessions.length > 0) screen.rows([titles, ...sessions.map(rowOf)]).forEach(screen.line);
-  if (usual !== null) say(`new sessions work for ${plain(usual)}`);
+  if (sessions.length > 0) output.rows([titles, ...sessions.map(rowOf)]).forEach(output.line);
+  if (usual !== null) say(`new sessions work for ${escape(usual)}`);
   else if (sessions.length === 0) say('no session has selected an intent or changed anything yet');
   return true;
 }
@@ -149,5 +148,11 @@ function listSessions({ gate, json, screen }: Opened): boolean {
 function rowOf({ session, intent, parent, by, since, program, last }: Session): Cell[] {
   const own = intent !== null && by !== null ? `${intent} (${by})` : intent;
   const call: Cell = last?.denied === true ? [`${last.tool}, denied`, 'yellow'] : [last?.tool ?? '-'];
-  return [[session], [own ?? (parent === null ? '-' : `that of ${parent}`)], [program ?? '-'], [last?.at ?? since ?? '-'], call];
+  return [
+    [session],
+    [own ?? (parent === null ? '-' : `inherited from ${parent}`)],
+    [program ?? '-'],
+    [last?.at ?? since ?? '-'],
+    call,
+  ];
 }

@@ -1,13 +1,13 @@
 const NEWLINE = 0x0a;
 
-/** Cuts a stream of bytes into lines, holding no more than `most` bytes of any. */
+/** Splits a stream of bytes into lines, keeping at most `most` bytes of each. */
 export class Lines {
   #pieces: Uint8Array[] = [];
   #length = 0;
 
   constructor(readonly most: number) {}
 
-  /** The lines that these bytes complete. */
+  /** The lines that are completed by these bytes. */
   *feed(bytes: Uint8Array): Generator<Uint8Array> {
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
@@ -18,12 +18,12 @@ export class Lines {
     this.#keep(bytes.subarray(start));
   }
 
-  /** The last line, which nothing ended. */
+  /** The last line, if it has no line break. */
   rest(): Uint8Array {
     return this.#take();
   }
 
-  /** What exceeds the limit is dropped here, so that an endless line takes no memory. */
+  /** Bytes beyond the limit are dropped here, so that an endless line takes no memory. */
   #keep(piece: Uint8Array): void {
     const kept = piece.subarray(0, this.most - this.#length);
     if (kept.byteLength === 0) return;
@@ -40,7 +40,7 @@ export class Lines {
   }
 }
 
-/** Whether a line holds nothing but ASCII white space. */
+/** Whether a line consists of ASCII white space. */
 export function isBlank(line: Uint8Array): boolean {
   return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0c || byte === 0x0d);
 }

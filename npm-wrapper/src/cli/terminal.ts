@@ -1,8 +1,7 @@
-// The terminal of the person who gives a command: not standard input, which anybody can fill, but the one that controls the
-// process.
+// The controlling terminal of the process. Standard input does not count, because any program can write to it.
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { stat } from './processes.js';
+import { stat } from './process_ancestry.js';
 
 /** A longer answer is not a yes. */
 const MAX_ANSWER = 256;
@@ -13,18 +12,18 @@ export interface Terminal {
   output: number;
 }
 
-/** The controlling terminal, where there is one and this process may read from it. */
+/** Opens the controlling terminal, if there is one and this process may read from it. */
 export function openTerminal(): Terminal | undefined {
   const [input, output] = process.platform === 'win32' ? ['\\\\.\\CONIN$', '\\\\.\\CONOUT$'] : ['/dev/tty', '/dev/tty'];
   try {
     const terminal = { input: fs.openSync(input, 'r+'), output: fs.openSync(output, 'r+') };
-    return isInFront() ? terminal : undefined;
+    return isForeground() ? terminal : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Asks a question. Only a yes is a yes. */
+/** Asks a question. Only `y` and `yes` confirm. */
 export function askOn({ input, output }: Terminal, question: string): boolean {
   const answer = Buffer.alloc(MAX_ANSWER);
   try {
@@ -36,10 +35,10 @@ export function askOn({ input, output }: Terminal, question: string): boolean {
   }
 }
 
-/** A process in the background that reads from its terminal is stopped, for good where nobody brings it forward. */
-function isInFront(): boolean {
+/** A background process that reads from its terminal is suspended, possibly forever. */
+function isForeground(): boolean {
   if (process.platform === 'win32') return true;
-  // The process's own group, and the one in front of its terminal.
+  // The process group of this process, and the foreground group of its terminal.
   const [own, front] =
     process.platform === 'linux'
       ? [stat('self')?.fields[2], stat('self')?.fields[5]]

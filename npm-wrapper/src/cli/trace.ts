@@ -1,28 +1,28 @@
-// `tollgate trace`: what the agents changed.
+// `tollgate trace`: shows and manages what agents changed.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import type { LedgerEntry } from '../index.js';
-import { type Filters, FILTERS, isFromWorkspace, questionOf } from './filters.js';
-import { type Cell, count, plain, say, type Screen } from './screen.js';
-import { type Answer, ask, askUntilDone, onGate, type Opened, Stop, strange } from './workspace.js';
+import type { LedgerEntry, Verification, VerificationRemark } from '../api/ledger.js';
+import { type Filters, FILTERS, isWorkspaceRelative, questionOf } from './filters.js';
+import { type Cell, count, escape, say, type Output } from './output.js';
+import { type Answer, ask, askUntilDone, onGate, type OpenGate, CommandError, unexpectedAnswer } from './workspace.js';
 
-/** Entries shown where nobody says how many. */
-const USUAL_LIMIT = 20;
+/** The default number of entries. */
+const DEFAULT_LIMIT = 20;
 
-/** Faults shown; the rest is counted. */
+/** At most this many faults are shown. */
 const MAX_FAULTS = 20;
 
-/** Ranges of lines shown behind a path. */
+/** At most this many line ranges are shown after a path. */
 const MAX_RANGES = 4;
 
-/** The longest error that is shown, in characters. */
+/** At most this many characters of an error are shown. */
 const MAX_ERROR = 200;
 
 const USAGE = `Usage: tollgate trace [list]|verify|export|map [OPTIONS] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
   list    List the latest changes, oldest first
           [--intent ID] [--file PATH-OR-GLOB] [--session SESSION] [--since TIME] [--until TIME] [--limit N]
-  verify  Check that the ledger is whole; exits with 1 if it is not [--expect HASH]
+  verify  Verify the ledger; exits with 1 if it was damaged or tampered with [--expect HASH]
   export  Write the ledger in a format that other tools read [--format agent-trace] [--output FILE], and the filters of list
   map     Write .orchestration/intent_map.md: which files were changed for which intent`;
 
@@ -36,7 +36,7 @@ const OPTIONS = {
 
 type Values = Partial<Record<keyof typeof OPTIONS, string>>;
 
-/** The options that each command takes. */
+/** The options of each subcommand. */
 const TAKES: Record<string, (keyof Values)[]> = {
   list: ['intent', 'file', 'session', 'since', 'until', 'limit'],
   verify: ['expect'],
@@ -47,11 +47,11 @@ const TAKES: Record<string, (keyof Values)[]> = {
 export function main(args: string[]): Promise<number> {
   return onGate(args, OPTIONS, USAGE, (opened, [command = 'list', ...words], values: Values) => {
     const takes = Object.hasOwn(TAKES, command) ? TAKES[command] : undefined;
-    if (takes === undefined || words.length > 0) throw new Stop(`that cannot be understood\n${USAGE}`);
+    if (takes === undefined || words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
     const strays = (Object.keys(OPTIONS) as (keyof Values)[]).filter(
       (name) => values[name] !== undefined && !takes.includes(name),
     );
-    if (strays[0] !== undefined) throw new Stop(`\`tollgate trace ${command}\` takes no --${strays[0]}\n${USAGE}`);
+    if (strays[0] !== undefined) throw new CommandError(`\`tollgate trace ${command}\` takes no --${strays[0]}\n${USAGE}`);
     if (command === 'verify') return verify(opened, values.expect);
     if (command === 'export') return writeRecords(opened, values);
     if (command === 'map') return writeMap(opened);
@@ -59,24 +59,24 @@ export function main(args: string[]): Promise<number> {
   });
 }
 
-function list({ gate, root, json, screen }: Opened, values: Values): boolean {
+function list({ gate, root, json, output }: OpenGate, values: Values): boolean {
   const limit = values.limit === undefined ? undefined : Number(values.limit);
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
-    throw new Stop(`--limit cannot be \`${values.limit}\`; give a whole number from 1`);
+    throw new CommandError(`--limit cannot be \`${values.limit}\`; give a whole number from 1`);
   const { limit: _, ...filters } = values;
-  const answer = latest(gate, questionOf('trace', filters, root), limit ?? USUAL_LIMIT);
+  const answer = latest(gate, questionOf('trace', filters, root), limit ?? DEFAULT_LIMIT);
   if (json) {
-    screen.line(JSON.stringify(answer));
+    output.line(JSON.stringify(answer));
     return true;
   }
-  for (const line of entryLines(answer.entries, screen)) screen.line(line);
+  for (const line of entryLines(answer.entries, output)) output.line(line);
   for (const note of answer.notes) say(note);
   if (answer.entries.length === 0) say(nothing(filters, root));
-  else if (limit === undefined && answer.entries.length >= USUAL_LIMIT && answer.before !== null) {
-    say(`these are the latest ${USUAL_LIMIT}; --limit N shows more`);
+  else if (limit === undefined && answer.entries.length >= DEFAULT_LIMIT && answer.before !== null) {
+    say(`these are the latest ${DEFAULT_LIMIT}; --limit N shows more`);
   }
   if (answer.archive_suggested)
-    say(`the ledger has grown to ${megabytes(answer.bytes)}; a person can move it aside with \`tollgate trace archive\``);
+    say(`the ledger has grown to ${megabytes(answer.bytes)}; a person can archive it with \`tollgate trace archive\``);
   return true;
 }
 
@@ -88,8 +88,8 @@ interface Page {
   notes: string[];
 }
 
-/** The latest entries as one answer, however many pages it takes. */
-function latest(gate: Opened['gate'], question: Answer, limit: number): Page {
+/** The latest entries, merged from as many pages as necessary. */
+function latest(gate: OpenGate['gate'], question: Answer, limit: number): Page {
   const all: Page = { entries: [], before: null, bytes: 0, archive_suggested: false, notes: [] };
   for (let first = true; first || (all.before !== null && all.entries.length < limit); first = false) {
     const missing = limit - all.entries.length;
@@ -98,10 +98,10 @@ function latest(gate: Opened['gate'], question: Answer, limit: number): Page {
       limit: missing,
       ...(all.before === null ? {} : { before: all.before }),
     }) as unknown as Page;
-    // A place that does not move would be asked for ever.
-    if (all.before !== null && page.before !== null && page.before >= all.before) throw strange(question);
+    // A position that does not advance would never end.
+    if (all.before !== null && page.before !== null && page.before >= all.before) throw unexpectedAnswer(question);
     if (first) [all.bytes, all.archive_suggested] = [page.bytes, page.archive_suggested];
-    // Every page is older than the one before.
+    // Each page is older than the one before.
     [all.entries, all.notes] = [
       [...page.entries, ...all.entries],
       [...page.notes, ...all.notes],
@@ -113,11 +113,11 @@ function latest(gate: Opened['gate'], question: Answer, limit: number): Page {
 
 function nothing(filters: Filters, root: string): string {
   const { file } = filters;
-  if (Object.values(filters).every((value) => value === undefined)) return 'nothing has been entered in the ledger yet';
+  if (Object.values(filters).every((value) => value === undefined)) return 'the ledger is empty';
   const here = process.cwd();
-  // Somebody below the workspace's top may have meant a file beside them.
-  if (file !== undefined && isFromWorkspace(file) && here !== root && here.startsWith(`${root}${path.sep}`)) {
-    return `no entry matches; \`${file}\` was looked for from \`${root}\`, and \`./${file}\` would be here`;
+  // In a subfolder, the person may have meant a path relative to it.
+  if (file !== undefined && isWorkspaceRelative(file) && here !== root && here.startsWith(`${root}${path.sep}`)) {
+    return `no entry matches; \`${file}\` is relative to \`${root}\`; use \`./${file}\` for the current folder`;
   }
   return 'no entry matches';
 }
@@ -127,11 +127,11 @@ function megabytes(bytes: number): string {
   return `${Math.floor(tenths / 10)}.${tenths % 10} MB`;
 }
 
-/** The entries, a line each and a second one where the tool said why it failed. */
-function entryLines(entries: LedgerEntry[], screen: Screen): string[] {
-  return screen.rows(entries.map(rowOf)).flatMap((line, at) => {
+/** The entries as lines, each followed by the tool's error if it failed. */
+function entryLines(entries: LedgerEntry[], output: Output): string[] {
+  return output.rows(entries.map(rowOf)).flatMap((line, at) => {
     const error = errorOf(entries[at]?.error ?? '');
-    return error === undefined ? [line] : [line, `    ${screen.paint('yellow', error)}`];
+    return error === undefined ? [line] : [line, `    ${output.paint('yellow', error)}`];
   });
 }
 
@@ -150,11 +150,11 @@ function rowOf(entry: LedgerEntry): Cell[] {
     late,
     person,
   } = entry;
-  const hash = (digest: string | null) => (digest === null ? '-' : short(digest));
+  const hash = (digest: string | null) => (digest === null ? '-' : shortId(digest));
   const ranges = (file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
   const shown = ranges.length === 0 ? '' : `:${ranges.slice(0, MAX_RANGES).join(',')}${ranges.length > MAX_RANGES ? ',…' : ''}`;
   return [
-    [short(id), 'yellow'],
+    [shortId(id), 'yellow'],
     [timestamp],
     [intent_id ?? '-'],
     [session_id],
@@ -164,70 +164,55 @@ function rowOf(entry: LedgerEntry): Cell[] {
     [file === null ? '' : `${hash(file.pre_hash)}→${hash(file.post_hash)}`, 'dim'],
     [scope_validation === 'FAIL' ? 'FAIL' : '', 'red'],
     [success ? '' : 'failed', 'yellow'],
-    [concurrent == null ? '' : `concurrent with ${short(concurrent.entry_id)} of ${concurrent.session_id}`, 'yellow'],
-    [late == null ? '' : `late, of the call at ${late.began}${late.others ? `, or ${late.others} others` : ''}`, 'yellow'],
+    [concurrent == null ? '' : `concurrent with ${shortId(concurrent.entry_id)} of ${concurrent.session_id}`, 'yellow'],
+    [late == null ? '' : `late, from the call at ${late.began}${late.others ? `, or ${late.others} others` : ''}`, 'yellow'],
   ];
 }
 
-/** Who gave a command, and which. */
+/** The person who ran a command, and the command. */
 function commandOf(person: LedgerEntry['person']): string {
   return person == null ? '-' : `by ${person.user}: ${person.command.join(' ')}`;
 }
 
-/** What the tool said: its first line, and a sign where there is more. */
+/** The first line of the tool's error, with an ellipsis if there is more. */
 function errorOf(error: string): string | undefined {
   const said = error.trim();
   if (said === '') return undefined;
   const first = said.split(/\r?\n/)[0] ?? '';
   const characters = [...first];
-  const shown = plain(characters.slice(0, MAX_ERROR).join(''));
+  const shown = escape(characters.slice(0, MAX_ERROR).join(''));
   return first.length < said.length || characters.length > MAX_ERROR ? `${shown} …` : shown;
 }
 
-/** The first eight characters of a digest or an id: enough to tell them apart. */
-function short(text: string): string {
+/** The first eight characters of a digest or id, which are usually unique. */
+function shortId(text: string): string {
   return [...text.replace(/^sha256:/, '')].slice(0, 8).join('');
 }
 
-interface Remark {
-  file: string;
-  line: number | null;
-  what: string;
-}
-
-interface Verified {
-  ok: boolean;
-  files: string[];
-  lines: number;
-  entries: number;
-  heads: string[];
-  faults: Remark[];
-  notes: Remark[];
-}
-
-function verify({ gate, json, screen }: Opened, given: string | undefined): boolean {
+function verify({ gate, json, output }: OpenGate, given: string | undefined): boolean {
   const answer = askUntilDone(gate, { op: 'verify', ...(given === undefined ? {} : { expect: digestOf(given) }) });
-  const { ok, files, lines, entries, heads, faults, notes } = answer as unknown as Verified;
+  const { ok, files, lines, entries, heads, faults, notes } = answer as unknown as Verification;
   if (json) {
-    screen.line(JSON.stringify(answer));
+    output.line(JSON.stringify(answer));
     return ok;
   }
-  const told = ({ file, line, what }: Remark) => `${plain(file)}${line === null ? '' : `:${line}`}: ${plain(what)}`;
-  for (const fault of faults.slice(0, MAX_FAULTS)) screen.line(screen.paint('red', told(fault)));
-  if (faults.length > MAX_FAULTS) screen.line(`and ${faults.length - MAX_FAULTS} more`);
-  for (const note of notes) screen.line(`note: ${told(note)}`);
+  const messageOf = ({ file, line, what }: VerificationRemark) =>
+    `${escape(file)}${line === null ? '' : `:${line}`}: ${escape(what)}`;
+  for (const fault of faults.slice(0, MAX_FAULTS)) output.line(output.paint('red', messageOf(fault)));
+  if (faults.length > MAX_FAULTS) output.line(`and ${faults.length - MAX_FAULTS} more`);
+  for (const note of notes) output.line(`note: ${messageOf(note)}`);
   const found = [count(files.length, 'file', 'files'), count(lines, 'line', 'lines'), count(entries, 'entry', 'entries')].join(
     ', ',
   );
-  if (ok) screen.line(`${screen.paint('green', 'ok')}: ${found}`);
-  else screen.line(`${screen.paint('red', 'not ok')}: ${count(faults.length, 'fault', 'faults')} in ${found}`);
+  if (ok) output.line(`${output.paint('green', 'ok')}: ${found}`);
+  else output.line(`${output.paint('red', 'not ok')}: ${count(faults.length, 'fault', 'faults')} in ${found}`);
   if (heads.length === 0) return ok;
-  // What is not whole proves nothing; it is said to tell one state from another.
-  if (!ok) screen.line(`it ends in: ${plain(heads.join(', '))}`);
-  else if (heads.length === 1) screen.line(`keep this to prove later that nothing was cut off: ${plain(heads.join(''))}`);
+  // The end of a damaged ledger proves nothing, but it distinguishes one state from another.
+  if (!ok) output.line(`it ends in: ${escape(heads.join(', '))}`);
+  else if (heads.length === 1) output.line(`keep this to prove later that nothing was cut off: ${escape(heads.join(''))}`);
   else {
-    screen.line('keep these to prove later that nothing was cut off, each with --expect:');
-    for (const head of heads) screen.line(`  ${plain(head)}`);
+    output.line('keep these to prove later that nothing was cut off, each with --expect:');
+    for (const head of heads) output.line(`  ${escape(head)}`);
   }
   return ok;
 }
@@ -236,19 +221,19 @@ function verify({ gate, json, screen }: Opened, given: string | undefined): bool
 function digestOf(given: string): string {
   const hex = given.replace(/^sha256:/, '').toLowerCase();
   if (/^[0-9a-f]{64}$/.test(hex)) return `sha256:${hex}`;
-  throw new Stop(
-    `--expect cannot be \`${given}\`: it is not sha256:… with 64 hex digits, as \`tollgate trace verify\` prints it`,
+  throw new CommandError(
+    `--expect cannot be \`${given}\`: expected \`sha256:\` and 64 hex digits, as printed by \`tollgate trace verify\``,
   );
 }
 
-function writeRecords({ gate, root, screen }: Opened, { format = 'agent-trace', output, ...filters }: Values): boolean {
+function writeRecords({ gate, root, output }: OpenGate, { format = 'agent-trace', output: file, ...filters }: Values): boolean {
   const question = { ...questionOf('export', filters, root), format };
-  if (output === undefined || output === '-') {
-    records(gate, question, screen.line);
+  if (file === undefined || file === '-') {
+    records(gate, question, output.line);
     return true;
   }
-  // A file that is there only once it is complete; a device or a pipe is no file to replace.
-  const target = fs.existsSync(output) ? fs.realpathSync.native(output) : output;
+  // The file appears only when it is complete; a device or pipe is written to rather than replaced.
+  const target = fs.existsSync(file) ? fs.realpathSync.native(file) : file;
   const isFile = fs.statSync(target, { throwIfNoEntry: false })?.isFile() ?? true;
   const draft = isFile ? path.join(path.dirname(target), `.tollgate-${process.pid}.tmp`) : target;
   let written = 0;
@@ -259,15 +244,15 @@ function writeRecords({ gate, root, screen }: Opened, { format = 'agent-trace', 
     if (isFile) fs.renameSync(draft, target);
   } catch (error) {
     if (isFile) fs.rmSync(draft, { force: true });
-    if (error instanceof Stop) throw error;
-    throw new Stop(`cannot write \`${output}\`: ${error instanceof Error ? error.message : String(error)}`);
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(`cannot write \`${file}\`: ${error instanceof Error ? error.message : String(error)}`);
   }
-  say(`wrote ${count(written, 'record', 'records')} to \`${output}\``);
+  say(`wrote ${count(written, 'record', 'records')} to \`${file}\``);
   return true;
 }
 
-/** Writes every record, and says how many there were. */
-function records(gate: Opened['gate'], question: Answer, write: (line: string) => void): number {
+/** Writes all records and returns their number. */
+function records(gate: OpenGate['gate'], question: Answer, write: (line: string) => void): number {
   let written = 0;
   let cursor: unknown;
   for (;;) {
@@ -277,16 +262,16 @@ function records(gate: Opened['gate'], question: Answer, write: (line: string) =
       written += 1;
     }
     if (answer.cursor === null || answer.cursor === undefined) return written;
-    // A place that does not move would be asked for ever.
-    if (answer.cursor === cursor) throw strange(question);
+    // A cursor that does not advance would never end.
+    if (answer.cursor === cursor) throw unexpectedAnswer(question);
     cursor = answer.cursor;
   }
 }
 
-function writeMap({ gate, json, screen }: Opened): boolean {
+function writeMap({ gate, json, output }: OpenGate): boolean {
   const answer = askUntilDone(gate, { op: 'map' });
   const { path: file, intents, files } = answer as { path: string; intents: number; files: number };
-  const told = `wrote ${plain(file)}: ${count(intents, 'intent', 'intents')}, ${count(files, 'file', 'files')}`;
-  screen.line(json ? JSON.stringify(answer) : told);
+  const summary = `wrote ${escape(file)}: ${count(intents, 'intent', 'intents')}, ${count(files, 'file', 'files')}`;
+  output.line(json ? JSON.stringify(answer) : summary);
   return true;
 }

@@ -1,32 +1,32 @@
-// Which workspace a command is about, and in which form it answers.
+// Options that choose the workspace, and opening its gate.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { createTollgate, type Tollgate, TollgateError } from '../index.js';
+import { createTollgate, type Tollgate, TollgateError } from '../api/index.js';
 import { FAILED } from './command.js';
-import { say, type Screen, screenOn } from './screen.js';
+import { say, type Output, outputTo } from './output.js';
 
-/** What makes a folder a workspace. `.git` is a file where a repository has several work trees. */
+/** A folder with one of these is a workspace. `.git` is a file in additional work trees of a repository. */
 const MARKS = ['.orchestration', '.tollgate', '.git'];
 
-/** The gate's answer to a line. */
+/** The gate's answer to a request. */
 export type Answer = Record<string, unknown>;
 
-/** What a command works on. */
-export interface Opened {
+/** An open gate, and how to print. */
+export interface OpenGate {
   gate: Tollgate;
-  /** Another gate of the same workspace, which has seen nothing yet. */
+  /** Opens another gate for the same workspace. */
   reopen(): Tollgate;
-  /** The workspace, every link followed. */
+  /** The canonical path of the workspace. */
   root: string;
   json: boolean;
-  screen: Screen;
+  output: Output;
 }
 
-/** Why a command stopped before its end. */
-export class Stop extends Error {
-  /** @param answer the gate's own words for it, for programs */
+/** Why a command did not finish. */
+export class CommandError extends Error {
+  /** @param answer the gate's answer, for programs */
   constructor(
     message: string,
     readonly answer?: Answer,
@@ -44,16 +44,21 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-/**
- * Runs a command on the gate of its workspace. The exit code: 0 done, 1 the answer is no, 2 it could not be done. For a command
- * that sets a workspace up it is `here` where there is none yet.
- */
+/** How a command opens its gate. */
+interface Opening {
+  /** Use the current folder if there is no workspace yet. */
+  here?: boolean;
+  /** Print no warnings of the gate, because they are part of the command's result. */
+  quiet?: boolean;
+}
+
+/** Runs a command with the gate of its workspace. The exit code is 0 for success, 1 if the answer is no, 2 for failure. */
 export async function onGate<Options extends NonNullable<ParseArgsConfig['options']>>(
   args: string[],
   options: Options,
   usage: string,
-  command: (opened: Opened, words: string[], values: Partial<Record<keyof Options, string>>) => boolean | Promise<boolean>,
-  here = false,
+  command: (opened: OpenGate, words: string[], values: Partial<Record<keyof Options, string>>) => boolean | Promise<boolean>,
+  opening: Opening = {},
 ): Promise<number> {
   let json = false;
   try {
@@ -63,12 +68,13 @@ export async function onGate<Options extends NonNullable<ParseArgsConfig['option
       return 0;
     }
     json = values.json === true;
-    const opened = open(values, json, here);
+    const opened = open(values, json, opening);
     const done = await command(opened, positionals, values as Partial<Record<keyof Options, string>>);
     await opened.gate.close();
     return done ? 0 : 1;
   } catch (error) {
-    if (json && error instanceof Stop && error.answer !== undefined) process.stdout.write(`${JSON.stringify(error.answer)}\n`);
+    if (json && error instanceof CommandError && error.answer !== undefined)
+      process.stdout.write(`${JSON.stringify(error.answer)}\n`);
     say(error instanceof Error ? error.message : String(error));
     return FAILED;
   }
@@ -79,59 +85,66 @@ function parsed(args: string[], options: NonNullable<ParseArgsConfig['options']>
     const { values, positionals } = parseArgs({ args, options: { ...OPTIONS, ...options }, allowPositionals: true });
     return { values: values as Record<string, string | boolean | undefined>, positionals };
   } catch (error) {
-    throw new Stop(error instanceof Error ? error.message : String(error));
+    throw new CommandError(error instanceof Error ? error.message : String(error));
   }
 }
 
-function open(values: Record<string, string | boolean | undefined>, json: boolean, here: boolean): Opened {
+function open(
+  values: Record<string, string | boolean | undefined>,
+  json: boolean,
+  { here = false, quiet = false }: Opening,
+): OpenGate {
   const named = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const [home, state] = [named('home'), named('state')];
   const workspace = named('workspace') ?? nearest(process.cwd(), home ?? os.homedir(), here);
   const log = (level: string, message: string) => {
-    if (level === 'warn' || level === 'error') say(`${level}: ${message}`);
+    if (!quiet && (level === 'warn' || level === 'error')) say(`${level}: ${message}`);
   };
   try {
     const reopen = () => createTollgate({ workspace, home, state, log });
     const gate = reopen();
     if (home !== undefined && !fs.existsSync(home)) say(`warn: there is no folder \`${home}\`, so --home adds nothing`);
-    return { gate, reopen, root: gate.workspace, json, screen: screenOn(process.stdout, json) };
+    return { gate, reopen, root: gate.workspace, json, output: outputTo(process.stdout, json) };
   } catch (error) {
-    if (error instanceof TollgateError && error.code === 'workspace_missing') throw new Stop(`${error.message} with --workspace`);
+    if (error instanceof TollgateError && error.code === 'workspace_missing')
+      throw new CommandError(`${error.message} with --workspace`);
     throw error;
   }
 }
 
-/** The nearest folder upwards that looks like a workspace. */
+/** The nearest folder, starting with `here` and going up, that is a workspace. */
 function nearest(here: string, home: string, orHere: boolean): string {
   const real = (folder: string) => (fs.existsSync(folder) ? fs.realpathSync.native(folder) : path.resolve(folder));
   const [start, own] = [real(here), real(home)];
   for (let folder = start; ; folder = path.dirname(folder)) {
-    // In the home folder, .tollgate/ is the user's own and governs nothing.
+    // In the home folder, .tollgate/ holds user settings and does not make a workspace.
     const isMarked = (mark: string) => !(mark === '.tollgate' && folder === own) && fs.existsSync(path.join(folder, mark));
     if (MARKS.some(isMarked)) return folder;
     if (folder === path.dirname(folder)) break;
   }
   if (orHere) return start;
   const marks = '.orchestration/, .tollgate/ or .git';
-  throw new Stop(`neither \`${start}\` nor a folder above it has ${marks}; name the workspace with --workspace DIR`);
+  throw new CommandError(`neither \`${start}\` nor a folder above it has ${marks}; name the workspace with --workspace DIR`);
 }
 
-/** One question, one answer. */
+/** Sends one request and returns the answer, or throws the gate's error. */
 export function ask(gate: Tollgate, question: Answer): Answer {
   const answer = gate.perform(question);
   if (answer.error === undefined) return answer;
-  throw new Stop((answer.error as { message: string }).message, answer);
+  throw new CommandError((answer.error as { message: string }).message, answer);
 }
 
-/** Asks until the gate is done: it works through a long ledger piece by piece. */
+/** Repeats a request until the gate is done, because it works through a long ledger in pieces. */
 export function askUntilDone(gate: Tollgate, question: Answer): Answer {
   let answer = ask(gate, question);
   while (answer.done === false) answer = ask(gate, { op: question.op, more: true });
-  if (answer.done !== true) throw strange(question);
+  if (answer.done !== true) throw unexpectedAnswer(question);
   return answer;
 }
 
-/** An answer that this version of the command does not understand. */
-export function strange({ op }: Answer): Stop {
-  return new Stop(`the gate's answer to \`${String(op)}\` cannot be understood; this is a defect of Tollgate, please report it`);
+/** The error for an answer that this version of the command cannot interpret. */
+export function unexpectedAnswer({ op }: Answer): CommandError {
+  return new CommandError(
+    `the gate's answer to \`${String(op)}\` cannot be understood; this is a bug in Tollgate, please report it`,
+  );
 }

@@ -1,13 +1,13 @@
-import type { LogLevel } from '../index.js';
-import type { PluginInput } from '../opencode.js';
+import type { LogLevel } from '../api/index.js';
+import type { PluginInput } from './index.js';
 
-/** Takes what the plugin has to say to whoever runs OpenCode. */
+/** Receives log messages of the plugin. */
 export type Log = (level: LogLevel, message: string, details?: unknown) => void;
 
 /**
- * OpenCode's own log. It is not waited for, and a log that fails fails nobody else.
+ * Writes to OpenCode's log without waiting; errors are ignored.
  *
- * A line takes OpenCode some milliseconds, also one that it drops for its level, and there are two for debugging in every call.
+ * OpenCode takes some milliseconds per line, even for lines below its log level, and every call has two debug lines.
  */
 export function hostLog(client: PluginInput['client'], debug: boolean): Log {
   return (level, message, details) => {
@@ -18,12 +18,12 @@ export function hostLog(client: PluginInput['client'], debug: boolean): Log {
   };
 }
 
-/** For how long a message stays, which a person has to read. */
+/** How long a message is shown. */
 const TOAST_MS = 15_000;
 
 /**
- * Tells the person something: in OpenCode's window, where there is one, and in its log. Without a window, as in `opencode run`,
- * nobody takes the message, which is nobody's fault.
+ * Shows a message to the person in OpenCode's window, if there is one, and logs it. Without a window, as in `opencode run`,
+ * showing it fails, which is ignored.
  */
 export function hostNotice(client: PluginInput['client'], log: Log): (message: string) => void {
   return (message) => {

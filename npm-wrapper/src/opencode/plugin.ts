@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createTollgate, digest, type HookApproval, locate, type Tollgate, TollgateError, version } from '../index.js';
-import { isGoverned, letsFaultsPass } from '../on_fault.js';
-import type { PluginInput, PluginOptions } from '../opencode.js';
+import { createTollgate, digest, type HookApproval, locate, type Tollgate, TollgateError, version } from '../api/index.js';
+import { isGoverned, allowsOnFault } from '../files/on_fault.js';
+import type { PluginInput, PluginOptions } from './index.js';
 import { hostLog, hostNotice, type Log } from './log.js';
 import { ownTools } from './tools.js';
 
-/** The callbacks that the gate hears of, and `event` and `dispose`. */
+/** The callbacks that are passed to the gate, in addition to `event` and `dispose`. */
 const HOOKS = [
   'chat.message',
   'chat.params',
@@ -15,10 +15,10 @@ const HOOKS = [
   'tool.execute.after',
 ];
 
-/** What the gate hears of OpenCode's bus, beside calls that failed; every piece of an answer is told of there as it grows. */
+/** The bus events that are passed to the gate, in addition to failed calls; the bus also reports every piece of an answer. */
 const EVENTS = ['session.created', 'session.idle', 'session.deleted'];
 
-/** How long OpenCode is kept from ending. */
+/** How long to delay OpenCode's exit. */
 const MAX_DISPOSE_MS = 3_000;
 
 type Fields = Record<string, unknown>;
@@ -28,12 +28,12 @@ interface HostEvent {
   properties?: { part?: { state?: { status?: unknown } } };
 }
 
-/** What OpenCode calls while it works, by its own names. */
+/** The callbacks of the plugin, by OpenCode's names. */
 export function start({ client, directory, worktree }: PluginInput, options: PluginOptions | undefined): object {
   const log = hostLog(client, options?.debug === true);
   const tell = hostNotice(client, log);
   const { home, state } = options ?? {};
-  // OpenCode's own word for no repository.
+  // OpenCode uses `/` if there is no repository.
   const around = worktree === undefined || worktree === '/' ? directory : worktree;
   try {
     const workspace = locate('opencode', undefined, { directory }, { cwd: directory, home, state }) ?? around;
@@ -43,16 +43,16 @@ export function start({ client, directory, worktree }: PluginInput, options: Plu
     const standing = governed ? 'governed' : 'not governed: it has no .orchestration/';
     log('info', `Tollgate ${version} (${digest}) is live; \`${workspace}\` is ${standing}`);
     const callbacks = callbacksOf(gate, directory, tell, (error, hook) => unanswered(error, hook, workspace, home, log));
-    // Where nothing is governed there is nothing to select, and the model is spared the tools.
+    // Without a governed workspace there is nothing to select, so the tools are left out.
     return { ...callbacks, ...(governed ? { tool: ownTools(gate) } : {}) };
   } catch (error) {
-    // OpenCode drops a plugin that throws and goes on without it, so one without a gate stays and keeps calls from running.
+    // OpenCode drops a plugin that throws and continues without it, so a plugin without a gate stays and blocks calls.
     const refuse = async () => unanswered(error, 'tool.execute.before', around, home, log);
     return { 'tool.execute.before': refuse };
   }
 }
 
-/** Every callback hands its payload to the gate, and does what the answer says. */
+/** Every callback passes its payload to the gate and applies the answer. */
 function callbacksOf(
   gate: Tollgate,
   directory: string,
@@ -74,7 +74,7 @@ function callbacksOf(
   const callbacks = HOOKS.map((hook) => [hook, (input: unknown, output: unknown) => pass(hook, input, output)]);
   return {
     ...Object.fromEntries(callbacks),
-    // What a provider is given, keys among it, is none of the gate's business.
+    // Provider options, which include keys, are not passed on.
     'chat.params': ({ sessionID, agent, model }: Fields, output: unknown) =>
       pass('chat.params', { sessionID, agent, model }, output),
     event: async ({ event }: { event: HostEvent }) => {
@@ -92,7 +92,7 @@ function callbacksOf(
   };
 }
 
-/** A payload as JSON. What a tool that has run returned may be no JSON, which is no reason to leave its call unentered. */
+/** A payload as JSON. The result of a finished tool may not be serializable, but its call must still be recorded. */
 function payloadOf(payload: Fields): string {
   try {
     return JSON.stringify(payload);
@@ -102,7 +102,7 @@ function payloadOf(payload: Fields): string {
   }
 }
 
-/** OpenCode goes on with the very objects that it has given; new ones would be ignored. */
+/** OpenCode continues with the objects that it passed in; new ones would be ignored. */
 function setInPlace(target: unknown, fields: unknown): void {
   const held = target as Fields;
   for (const [name, value] of Object.entries(fields ?? {})) {
@@ -112,18 +112,18 @@ function setInPlace(target: unknown, fields: unknown): void {
   }
 }
 
-/** A gate that does not answer at all: in a governed workspace no call runs then, unless the user lets faults pass. */
+/** Handles a gate that does not answer: in a governed workspace no call runs then, unless the user's settings allow it. */
 function unanswered(error: unknown, hook: string, workspace: string, home: string | undefined, log: Log): void {
-  // Causes are left out: they may quote what a call said.
+  // Causes are left out, because they may contain text of a call.
   const why = error instanceof TollgateError ? `${error.message} (${error.code})` : 'the gate failed';
   log('error', `\`${hook}\`: ${why}`);
-  if (hook !== 'tool.execute.before' || !isGoverned(workspace) || letsFaultsPass(workspace, home)) return;
+  if (hook !== 'tool.execute.before' || !isGoverned(workspace) || allowsOnFault(workspace, home)) return;
   throw new Error(
-    `Tollgate: ${why}; so nothing is known about the call; nobody can be asked here, so it does not run: let a person run it (gate_fault)`,
+    `Tollgate: ${why}; so nothing is known about the call; there is nobody to ask here, so it does not run; let a person run it (gate_fault)`,
   );
 }
 
 function wanting({ hook, why, notice }: HookApproval): string {
   const stands = notice === undefined ? `is ${why} and does not run` : `does not run: ${notice}`;
-  return `the hook \`${hook}\` ${stands}; a person can look at it and let it run: \`tollgate hooks approve ${hook}\``;
+  return `the hook \`${hook}\` ${stands}; review and approve it with \`tollgate hooks approve ${hook}\``;
 }

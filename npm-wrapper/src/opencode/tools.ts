@@ -1,14 +1,14 @@
-import type { Tollgate } from '../index.js';
-import { callOwnTool, listOwnTools } from '../own_tools.js';
+import type { Tollgate } from '../api/index.js';
+import { callOwnTool, listOwnTools } from '../api/own_tools.js';
 
-/** A tool that the plugin adds. OpenCode takes the JSON Schema of each argument as it stands, and each as required. */
+/** A tool of the plugin. OpenCode takes the JSON Schema of each argument, and treats all of them as required. */
 export interface Tool {
   description: string;
   args: Record<string, object>;
   execute(args: unknown, context: { sessionID: string }): Promise<string>;
 }
 
-/** Tollgate's own tools, as far as none of their arguments can be left out. */
+/** Tollgate's own tools that have only required arguments. */
 export function ownTools(gate: Tollgate): Record<string, Tool> {
   const isPlain = ({ schema }: { schema: { properties: object; required: string[] } }) =>
     Object.keys(schema.properties).every((name) => schema.required.includes(name));

@@ -1,6 +1,6 @@
-/** The answers of the operations that the editor shows, as far as it shows them. */
+/** The fields of the gate's answers that the editor shows. */
 
-import type { LedgerEntry } from '../ledger.js';
+import type { LedgerEntry } from '../api/ledger.js';
 
 export interface IntentDetails {
   id: string;
@@ -31,22 +31,6 @@ export interface TracePage {
   before: number | null;
 }
 
-export interface Remark {
-  file: string;
-  line: number | null;
-  what: string;
-}
-
-export interface Verification {
-  ok: boolean;
-  files: string[];
-  lines: number;
-  entries: number;
-  heads: string[];
-  faults: Remark[];
-  notes: Remark[];
-}
-
 export interface HookDetails {
   id: string;
   trigger: string;
@@ -60,7 +44,7 @@ export interface HookDetails {
   pattern?: string | null;
 }
 
-/** A run of a hook as the log keeps it. */
+/** A run of a hook, as stored in the log. */
 export interface KeptRecord {
   hook: string;
   trigger: string;
@@ -84,4 +68,48 @@ export interface HookFault {
 export interface HookList {
   hooks: HookDetails[];
   faults: HookFault[];
+}
+
+export interface ExtensionDetails {
+  name: string;
+  version?: string;
+  description?: string;
+  source: 'user' | 'workspace';
+  folder: string;
+  state: 'active' | 'disabled' | 'unapproved' | 'changed' | 'incomplete' | 'invalid';
+  why?: string;
+  hooks?: string[];
+  servers?: string[];
+  skills?: string[];
+  settings?: string[];
+}
+
+export interface ExtensionList {
+  extensions: ExtensionDetails[];
+  faults: HookFault[];
+}
+
+/** An extension with everything that a person sees before approving it. */
+export interface ShownExtension extends Omit<ExtensionDetails, 'settings'> {
+  digest?: string;
+  problem?: string;
+  shows?: { brings: string[]; files?: [string, string][]; texts?: [string, string][]; not_shown?: string[] };
+  settings?: ExtensionSetting[];
+}
+
+export interface ExtensionSetting {
+  name: string;
+  description: string;
+  type: 'string' | 'number' | 'boolean';
+  required: boolean;
+  sensitive: boolean;
+  value?: unknown;
+  from?: string;
+}
+
+export interface SkillDetails {
+  name: string;
+  description: string;
+  file: string;
+  parameters: { name: string; description?: string; required: boolean; default?: string; enum?: string[] }[];
 }

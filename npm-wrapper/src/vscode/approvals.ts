@@ -1,20 +1,20 @@
 import * as vscode from 'vscode';
-import { TollgateError } from '../error.js';
-import type { HookApproval } from '../hook_types.js';
+import { TollgateError } from '../api/error.js';
+import type { HookApproval } from '../api/hook_types.js';
 import type { HookDetails } from './answers.js';
 import type { Folder } from './folder.js';
 import type { Pages } from './pages.js';
 
-/** Where approvals are kept, for the ledger. */
+/** Where approvals are stored, as the ledger records it. */
 export const APPROVALS = '~/.tollgate/trusted-hooks.json';
 
 /** A dialog that is taller than the window shows no buttons. */
 const LONGEST = 2_000;
 
-/** So many files are listed; what is said behind them has to be seen too. */
-const MOST_FILES = 8;
+/** At most this many files are listed, so that the text after them stays visible. */
+const MAX_FILES = 8;
 
-/** `sha256:` and what a person can compare. */
+/** `sha256:` and enough digits for a person to compare. */
 const DIGEST_CHARS = 7 + 12;
 
 /** Asks a person whether hooks of the workspace may run, one at a time. */
@@ -37,7 +37,7 @@ export class Approvals {
         await this.#show(hook, shows);
         const again = 'Review';
         const picked = await vscode.window.showInformationMessage(`The hook "${hook}" waits for your approval.`, again);
-        // The same question again: what was read is what may be approved, whatever the files have become meanwhile.
+        // The same question again: exactly what was read can be approved, even if the files have changed in the meantime.
         return picked === again ? this.ask(folder, approval) : false;
       }
       default:
@@ -45,7 +45,7 @@ export class Approvals {
     }
   }
 
-  /** Asks about a hook as it stands now, on a person's own request. @returns whether it is approved */
+  /** Asks about a hook in its current form, at a person's request. @returns whether it is approved */
   async review(folder: Folder, id: string): Promise<boolean> {
     const hook = await folder.perform<HookDetails & { shows: Shows; before: Shows['before']; problem?: string; notice?: string }>(
       {
@@ -61,8 +61,8 @@ export class Approvals {
   }
 
   /**
-   * Opens what would be approved, beside what was approved before: the declaration, or the texts of the script and its files. They
-   * are the gate's, which are the bytes of the digest; the files themselves may be others by now.
+   * Opens what would be approved next to what was approved before: the declaration, or the texts of the script and its files. The
+   * texts come from the gate and match the digest; the files themselves may have changed by now.
    */
   async #show(hook: string, { before, ...shows }: Shows): Promise<void> {
     const name = shows.script?.[0] ?? `${hook}.json`;
@@ -76,7 +76,7 @@ export class Approvals {
   }
 }
 
-/** What a person reads of a hook: its script and the files beside it, or its declaration where it has no script. */
+/** The text to review: the script and its files, or the declaration if there is no script. */
 function textOf({ declaration, script, script_text: text, texts = [], not_shown: hidden = [] }: Partial<Shows>): string {
   if (!script) return `${JSON.stringify(declaration, null, 2)}\n`;
   if (texts.length === 0 && hidden.length === 0) return text ?? '';
@@ -94,7 +94,7 @@ async function question(folder: Folder, { hook, why, notice, shows }: HookApprov
     why === 'new'
       ? `The workspace "${folder.name}" wants to run the hook "${hook}".`
       : `The hook "${hook}" of the workspace "${folder.name}" has changed since you approved it.`;
-  // The question may come while a person types, and the first button takes the Enter key: it must not be the one that approves.
+  // The question may appear while a person is typing, and Enter activates the first button, so that one must not approve.
   const answer = await vscode.window.showWarningMessage(
     text,
     { modal: true, detail: details(shows, notice) },
@@ -107,7 +107,7 @@ async function question(folder: Folder, { hook, why, notice, shows }: HookApprov
 
 type Shows = HookApproval['shows'];
 
-/** What would run, as a person reads it. */
+/** Describes what would run. */
 export function details(shows: Shows, notice?: string): string {
   const lines: string[] = notice === undefined ? [] : [notice, ''];
   const facts = factsOf(shows);
@@ -117,8 +117,8 @@ export function details(shows: Shows, notice?: string): string {
     listed.filter(([name]) => name.startsWith('File ')),
     listed.filter(([name]) => !name.startsWith('File ')),
   ];
-  for (const [name, fact] of [...others, ...files.slice(0, MOST_FILES)]) lines.push(`${name}: ${fact}`);
-  if (files.length > MOST_FILES) lines.push(`and ${files.length - MOST_FILES} more files`);
+  for (const [name, fact] of [...others, ...files.slice(0, MAX_FILES)]) lines.push(`${name}: ${fact}`);
+  if (files.length > MAX_FILES) lines.push(`and ${files.length - MAX_FILES} more files`);
   if (before !== undefined) {
     lines.push('', 'What changed:');
     for (const name of new Set([...before.keys(), ...facts.keys()])) {
@@ -132,7 +132,7 @@ export function details(shows: Shows, notice?: string): string {
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text;
 }
 
-/** Everything that decides what runs, under a name for each. */
+/** Everything that determines what runs, by name. */
 function factsOf({
   declaration,
   runs,
@@ -159,7 +159,7 @@ function file([path, digest]: readonly [string, string]): string {
   return `${path} (${digest.slice(0, DIGEST_CHARS)})`;
 }
 
-/** A word as it would be typed, so that one word is told from two. */
+/** A word as it would be typed, so that one word can be told from two. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
 }

@@ -1,26 +1,29 @@
 import * as vscode from 'vscode';
-import type { HookRecord } from '../hook_types.js';
-import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import type { HookRecord } from '../api/hook_types.js';
+import type { Verification } from '../api/ledger.js';
+import type { ExtensionDetails, HookDetails, IntentDetails, KeptRecord } from './answers.js';
 import { APPROVALS } from './approvals.js';
 import { INTENTS } from './diagnostics.js';
 import type { Editor } from './editor.js';
+import { extensionsText } from './extensions.js';
 import type { Folder } from './folder.js';
 import { entriesText, historyText, hooksText, intentsText, verificationText } from './pages.js';
 
-/** How much of the ledger and of the hooks' history a page shows. */
-const MOST_ENTRIES = 500;
+/** How many entries of the ledger and of the hook history a page shows. */
+const MAX_ENTRIES = 500;
 
-/** A node of the tree, where a command was called on one. */
+/** A node of the tree, if a command was invoked on one. */
 interface OnIntent {
   folder?: Folder;
   intent?: IntentDetails;
+  extension?: ExtensionDetails;
 }
 
-/** Every command that the manifest declares, by its name after `tollgate.`. */
+/** All commands that the manifest declares, by their names after `tollgate.`. */
 export function commands(editor: Editor): Record<string, (on?: OnIntent) => Promise<unknown>> {
   const { pages } = editor;
 
-  /** The folder that is meant: the one called on, the only one, or the one that is picked. */
+  /** Calls `use` with the folder: the one the command was invoked on, the only one, or one that the person picks. */
   async function inFolder(on: OnIntent | undefined, use: (folder: Folder) => Promise<unknown>): Promise<unknown> {
     const folder = on?.folder ?? (await pickFolder(editor));
     return folder === undefined ? undefined : use(folder);
@@ -47,10 +50,65 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
     });
   }
 
+  async function onExtension(
+    on: OnIntent | undefined,
+    what: string,
+    fits: (extension: ExtensionDetails) => boolean,
+    use: (folder: Folder, name: string) => Promise<unknown>,
+  ) {
+    return inFolder(on, async (folder) => {
+      await folder.refresh();
+      const extensions = folder.extensions.filter(fits);
+      let name = on?.extension?.name;
+      if (name === undefined) {
+        if (extensions.length === 0) return vscode.window.showInformationMessage(`Tollgate: there is no extension to ${what}.`);
+        const items = extensions.map((extension) => ({ label: extension.name, description: extension.state }));
+        name = (await vscode.window.showQuickPick(items, { title: `Tollgate: ${what} an extension` }))?.label;
+      }
+      if (name === undefined) return undefined;
+      await use(folder, name);
+      return editor.refresh(folder);
+    });
+  }
+
   return {
+    'extensions.list': (on) =>
+      inFolder(on, async (folder) => {
+        await editor.refresh(folder);
+        await pages.show(`Extensions of ${folder.name}`, extensionsText(folder.extensions));
+      }),
+    'extensions.enable': (on) =>
+      onExtension(
+        on,
+        'enable',
+        ({ state }) => state === 'disabled',
+        (folder, name) => editor.extensions.enable(folder, name, true),
+      ),
+    'extensions.disable': (on) =>
+      onExtension(
+        on,
+        'disable',
+        ({ state }) => state !== 'disabled' && state !== 'invalid',
+        (folder, name) => editor.extensions.enable(folder, name, false),
+      ),
+    'extensions.approve': (on) =>
+      onExtension(
+        on,
+        'approve',
+        ({ state }) => state === 'unapproved' || state === 'changed',
+        (folder, name) => editor.extensions.approve(folder, name),
+      ),
+    'extensions.set': (on) =>
+      onExtension(
+        on,
+        'set up',
+        ({ settings = [] }) => settings.length > 0,
+        (folder, name) => editor.extensions.set(folder, name),
+      ),
+    'skills.insert': (on) => inFolder(on, (folder) => editor.extensions.invoke(folder)),
     selectIntent: (on) =>
       inFolder(on, async (folder) => {
-        const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: what is the work for?'));
+        const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: select an intent'));
         if (intent === undefined) return;
         if (intent === '') await folder.call('clearIntent', folder.session);
         else await folder.call('selectIntent', folder.session, intent);
@@ -63,7 +121,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
       }),
     selectDefault: (on) =>
       inFolder(on, async (folder) => {
-        const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: what do new sessions work for?'));
+        const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: select an intent for new sessions'));
         if (intent === undefined) return;
         await folder.perform({ op: 'select-default', intent: intent === '' ? null : intent });
         await folder.record(['intents', 'select', intent === '' ? '--none' : intent], 'the intent of every new session');
@@ -82,7 +140,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
       }),
     showTrace: (on) =>
       inFolder(on, async (folder) => {
-        const entries = await folder.entries(MOST_ENTRIES, on?.intent?.id);
+        const entries = await folder.entries(MAX_ENTRIES, on?.intent?.id);
         await pages.show(`Ledger of ${on?.intent?.id ?? folder.name}`, entriesText(entries));
       }),
     verifyLedger: (on) =>
@@ -96,7 +154,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
         const said = report.ok
           ? `The ledger verifies: ${report.entries} entries.`
           : `The ledger does not verify: ${report.faults[0]?.what ?? 'see the report'}`;
-        // Nobody has to answer for the command to be done.
+        // The command does not wait for the person's answer.
         void show(said, more).then((picked) =>
           picked === more ? pages.show(`Verification of ${folder.name}`, text) : undefined,
         );
@@ -143,7 +201,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
       ),
     'hooks.history': (on) =>
       inFolder(on, async (folder) => {
-        const asked = { op: 'hooks', do: 'history', limit: MOST_ENTRIES };
+        const asked = { op: 'hooks', do: 'history', limit: MAX_ENTRIES };
         const { records } = await folder.perform<{ records: KeptRecord[] }>(asked);
         await pages.show(`Hook history of ${folder.name}`, historyText(records));
       }),
@@ -165,7 +223,7 @@ async function pickFolder(editor: Editor): Promise<Folder | undefined> {
   return (await vscode.window.showQuickPick(items, { title: 'Tollgate: which folder?' }))?.folder;
 }
 
-/** @returns the id, nothing for none, or undefined where nothing was picked */
+/** @returns the id, `null` for no intent, or `undefined` if the person canceled */
 async function pickIntent(folder: Folder, title: string): Promise<string | undefined> {
   await folder.refresh();
   const { current, intents } = folder;
@@ -191,7 +249,7 @@ async function pickIntent(folder: Folder, title: string): Promise<string | undef
   return picked?.id;
 }
 
-/** Where an intent begins in the file. */
+/** The line where an intent starts in the file. */
 function lineOf(document: vscode.TextDocument, id: string): number {
   for (let row = 0; row < document.lineCount; row += 1) {
     const { text } = document.lineAt(row);

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
 
-/** Where the intents stand. */
+/** The intents file. */
 export const INTENTS = '.orchestration/active_intents.yaml';
 
 interface Fault {
@@ -11,10 +11,10 @@ interface Fault {
   severity: vscode.DiagnosticSeverity;
 }
 
-/** What is wrong with the files that govern the gate, where it is wrong. */
+/** Problems in the files that control the gate, shown at their locations. */
 export class Diagnostics implements vscode.Disposable {
   readonly #collection = vscode.languages.createDiagnosticCollection('tollgate');
-  /** The files of each folder that have something wrong. */
+  /** The files with problems, by folder. */
   readonly #files = new Map<string, vscode.Uri[]>();
 
   show(folder: Folder): void {
@@ -53,7 +53,7 @@ export class Diagnostics implements vscode.Disposable {
 function diagnostic({ line, column, message, severity }: Fault, document: vscode.TextDocument | undefined): vscode.Diagnostic {
   const row = Math.max(0, (line ?? 1) - 1);
   const text = document !== undefined && row < document.lineCount ? document.lineAt(row).text : undefined;
-  // The gate counts characters, the editor counts UTF-16 units.
+  // The gate counts characters, the editor UTF-16 code units.
   const before = Math.max(0, (column ?? 1) - 1);
   const start = text === undefined ? before : [...text].slice(0, before).join('').length;
   const end = text === undefined ? start + 1 : Math.max(text.trimEnd().length, start + 1);

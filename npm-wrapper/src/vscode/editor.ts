@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { Approvals } from './approvals.js';
 import { commands } from './commands.js';
 import { Diagnostics, INTENTS } from './diagnostics.js';
+import { Extensions } from './extensions.js';
 import { Folder } from './folder.js';
 import type { Commit } from './git.js';
 import { listen, triggers } from './listeners.js';
@@ -15,36 +16,44 @@ import { GateThread, type News } from './thread.js';
 import { registerTools } from './tools.js';
 import { IntentTree, VIEW } from './tree.js';
 
-/** Changes that come in a bunch are looked at once. */
+/** Changes within this time are processed together. */
 const SETTLE_MS = 150;
 
-/** The files whose change changes what is shown. */
-const WATCHED = [`{${INTENTS},.orchestration/agent_trace.jsonl}`, '.tollgate/{hooks,config}.json', '.akira/hooks.json'];
+/** Files whose changes affect what is shown. */
+const WATCHED = [
+  `{${INTENTS},.orchestration/agent_trace.jsonl}`,
+  '.tollgate/{hooks,config}.json',
+  '.akira/hooks.json',
+  '{.tollgate,.ollm}/extensions/**',
+];
 
 const SESSION = 'tollgate.session';
 
-/** Everything of one editor window: its folders with their gates, and what is shown of them. */
+/** One editor window: its folders with their gates, and everything that is shown about them. */
 export class Editor implements vscode.Disposable {
   readonly output = new Output();
   readonly pages = new Pages();
   readonly approvals = new Approvals(this.pages);
-  /** The window's own session. It outlives a restart of the editor. */
+  readonly extensions = new Extensions(this.pages);
+  /** The session of the window. It survives a restart of the editor. */
   readonly session: string;
   readonly #thread: GateThread;
   readonly #folders = new Map<string, Folder>();
-  /** Per folder and trigger. */
+  /** By folder and trigger. */
   readonly #listening = new Map<string, Map<string, vscode.Disposable>>();
   readonly #watchers = new Map<string, vscode.Disposable>();
   readonly #pending = new Map<string, NodeJS.Timeout>();
   readonly #status = new Status();
   readonly #diagnostics = new Diagnostics();
-  readonly #tree = new IntentTree(() => this.folders().filter(({ intents }) => intents.governed));
+  readonly #tree = new IntentTree(() =>
+    this.folders().filter(({ intents, extensions }) => intents.governed || extensions.length > 0),
+  );
   readonly #prompts = new Prompts();
   readonly #changed = new vscode.EventEmitter<Folder>();
   readonly #parts: vscode.Disposable[] = [];
   #hasModel = false;
 
-  /** Fires when what is known of a folder was asked for again. */
+  /** Fires when the information about a folder has been updated. */
   readonly onDidRefresh = this.#changed.event;
 
   constructor(context: vscode.ExtensionContext, worker: URL) {
@@ -80,10 +89,10 @@ export class Editor implements vscode.Disposable {
 
   /** Opens the gates of the window's folders. */
   async start(): Promise<void> {
-    // The thread is started in a turn of its own, so that others wait for neither part of this at once.
+    // The thread is started in a separate turn of the event loop, so that other extensions do not wait for both parts at once.
     await setImmediate();
     await Promise.all((vscode.workspace.workspaceFolders ?? []).map((at) => this.#open(at)));
-    // The editor takes its time to say which models it has; where it has one, the gates are told afterwards.
+    // The editor takes a while to report its language models; the gates are informed later.
     void this.#modelsChanged();
   }
 
@@ -91,14 +100,14 @@ export class Editor implements vscode.Disposable {
     return [...this.#folders.values()];
   }
 
-  /** The folder of a file; without one, that of the active editor, or else the first that is governed. */
+  /** The folder of a file; without a file, that of the active editor, or the first governed folder. */
   folder(uri?: vscode.Uri): Folder | undefined {
     if (uri === undefined) return this.shown() ?? this.folders()[0];
     const at = vscode.workspace.getWorkspaceFolder(uri);
     return at === undefined ? undefined : this.#folders.get(at.uri.toString());
   }
 
-  /** The governed folder that the person looks at. */
+  /** The governed folder that is currently shown. */
   shown(): Folder | undefined {
     const governed = this.folders().filter(({ intents }) => intents.governed);
     const active = vscode.window.activeTextEditor?.document.uri;
@@ -111,18 +120,19 @@ export class Editor implements vscode.Disposable {
   }
 
   async refresh(folder: Folder): Promise<void> {
-    // What hooks are declared by now decides what has to be listened to.
+    // The declared hooks determine which events must be observed.
     await folder.call('reload');
     await folder.refresh();
-    // It may have been closed meanwhile.
+    // It may have been closed in the meantime.
     if (this.#folders.get(folder.key) !== folder) return;
     this.#diagnostics.show(folder);
     this.#tree.refresh();
     this.#showStatus();
     this.#changed.fire(folder);
+    void this.#said(this.extensions.notifyWaiting(folder).then((changed) => (changed ? this.refresh(folder) : undefined)));
   }
 
-  /** Ends what runs, and waits until it has ended. */
+  /** Ends everything and waits for that. */
   async end(): Promise<void> {
     this.#clear();
     await this.#thread.end();
@@ -139,7 +149,7 @@ export class Editor implements vscode.Disposable {
   }
 
   async #open(at: vscode.WorkspaceFolder): Promise<void> {
-    // The gate looks at files of its own accord, which no other kind of folder has.
+    // The gate reads files itself, which requires a local folder.
     if (at.uri.scheme !== 'file') return;
     const folder = new Folder(this.#thread, at, this.session);
     this.#folders.set(folder.key, folder);
@@ -160,7 +170,7 @@ export class Editor implements vscode.Disposable {
     );
   }
 
-  /** Opens every gate again, because what they were told has changed. */
+  /** Opens every gate again, because their options have changed. */
   async #reopen(): Promise<void> {
     for (const { key } of this.folders()) await this.#close(key);
     await Promise.all((vscode.workspace.workspaceFolders ?? []).map((at) => this.#open(at)));
@@ -251,7 +261,7 @@ export class Editor implements vscode.Disposable {
     this.#status.show(this.shown(), governed.length > 1);
   }
 
-  /** What goes wrong is said, not thrown: a command that fails otherwise shows its stack. */
+  /** Shows errors instead of throwing them: a failed command would show a stack trace. */
   async #said<T>(work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;

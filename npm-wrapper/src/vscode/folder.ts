@@ -1,23 +1,24 @@
 import * as os from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Intent, Ruling, ToolCall } from '../calls.js';
-import { type ErrorCode, TollgateError } from '../error.js';
-import type { LedgerEntry } from '../ledger.js';
-import type { HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
+import type { Intent, Ruling, ToolCall } from '../api/types.js';
+import { type ErrorCode, TollgateError } from '../api/error.js';
+import type { LedgerEntry } from '../api/ledger.js';
+import type { ExtensionDetails, ExtensionList, HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
 import type { GateThread } from './thread.js';
 
-/** Pages of the ledger that are looked through for one answer; each is a bounded part of the file. */
-const MOST_PAGES = 8;
+/** At most this many pages of the ledger are searched for one answer; each is a limited part of the file. */
+const MAX_PAGES = 8;
 
-/** One workspace folder with its gate, and what the editor shows of it. */
+/** One workspace folder with its gate, and what the editor shows about it. */
 export class Folder {
-  /** Its name between the threads. */
+  /** Its name in messages between the threads. */
   readonly key: string;
   #intents: IntentList = { governed: false, intents: [], diagnostics: [] };
   #current: Intent | undefined;
   #hooks: HookDetails[] = [];
   #faults: HookFault[] = [];
+  #extensions: ExtensionDetails[] = [];
 
   constructor(
     readonly thread: GateThread,
@@ -35,7 +36,7 @@ export class Folder {
     return this.#intents;
   }
 
-  /** What the editor's own session works for. */
+  /** The intent of the editor's own session. */
   get current(): Intent | undefined {
     return this.#current;
   }
@@ -48,6 +49,10 @@ export class Folder {
     return this.#faults;
   }
 
+  get extensions(): readonly ExtensionDetails[] {
+    return this.#extensions;
+  }
+
   call<T>(method: string, ...args: unknown[]): Promise<T> {
     return this.thread.call<T>(this.key, method, ...args);
   }
@@ -56,36 +61,38 @@ export class Folder {
     return this.thread.rule(this.key, call);
   }
 
-  /** Answers a JSON operation, or throws what the gate answers instead. */
+  /** Sends a JSON request and returns the answer, or throws the gate's error. */
   async perform<T>(line: Record<string, unknown>): Promise<T> {
     const answer = await this.call<T & { error?: { code: string; message: string } }>('perform', line);
     if (answer.error !== undefined) throw new TollgateError(answer.error.code as ErrorCode, answer.error.message);
     return answer;
   }
 
-  /** Has what a person did here, and only a person may do, entered in the ledger. `command` is how the command line would say it. */
+  /** Records in the ledger what a person did here that only a person may do. `command` is the equivalent command line. */
   async record(command: string[], changed: string): Promise<void> {
     await this.perform({ op: 'person', step: 'record', command, user: os.userInfo().username, changed: [changed] });
   }
 
-  /** Asks again for everything that is shown. */
+  /** Updates everything that is shown. */
   async refresh(): Promise<void> {
-    const [intents, current, { hooks, faults }] = await Promise.all([
+    const [intents, current, { hooks, faults }, listed] = await Promise.all([
       this.perform<IntentList>({ op: 'list-intents' }),
       this.call<Intent | undefined>('currentIntent', this.session),
       this.perform<HookList>({ op: 'hooks', do: 'list' }),
+      this.perform<ExtensionList>({ op: 'extensions', do: 'list' }),
     ]);
     this.#intents = intents;
     this.#current = current;
     this.#hooks = hooks;
-    this.#faults = faults;
+    this.#faults = [...faults, ...listed.faults];
+    this.#extensions = listed.extensions;
   }
 
   /** The newest entries of the ledger, newest first. */
   async entries(limit: number, intent?: string): Promise<LedgerEntry[]> {
     const found: LedgerEntry[] = [];
     let before: number | null = null;
-    for (let page = 0; page < MOST_PAGES && found.length < limit; page += 1) {
+    for (let page = 0; page < MAX_PAGES && found.length < limit; page += 1) {
       const asked = { op: 'trace', limit: limit - found.length, ...(intent && { intent }), ...(before !== null && { before }) };
       const answer: TracePage = await this.perform(asked);
       found.push(...answer.entries.reverse());
@@ -95,7 +102,7 @@ export class Folder {
     return found;
   }
 
-  /** A path of the workspace as the editor names it; `~/` leads to the user's home. */
+  /** A path of the workspace as a URI; `~/` is the user's home folder. */
   uri(relative: string): vscode.Uri {
     const home = process.env.HOME ?? process.env.USERPROFILE;
     if (relative.startsWith('~/') && home !== undefined) return vscode.Uri.file(path.join(home, relative.slice(2)));
@@ -103,7 +110,7 @@ export class Folder {
     return vscode.Uri.joinPath(this.at.uri, ...relative.split('/'));
   }
 
-  /** A file as the gate names it; none where it is not in this folder. */
+  /** A file relative to this folder; `undefined` if it is not in it. */
   relative(uri: vscode.Uri): string | undefined {
     if (uri.scheme !== 'file' || vscode.workspace.getWorkspaceFolder(uri)?.uri.toString() !== this.key) return undefined;
     return path.relative(this.at.uri.fsPath, uri.fsPath).split(path.sep).join('/');

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 
-/** What is used of the built-in Git extension's interface. */
+/** The part of the built-in Git extension's API that is used here. */
 interface Repository {
   readonly rootUri: vscode.Uri;
   readonly state: {
@@ -16,11 +16,11 @@ interface Git {
   readonly onDidCloseRepository: vscode.Event<Repository>;
 }
 
-/** A commit that was made while the editor looked on. */
+/** A new commit. */
 export interface Commit {
   root: vscode.Uri;
   commit: string;
-  /** None where no branch is checked out. */
+  /** Missing if no branch is checked out. */
   branch: string | undefined;
   message: string;
 }
@@ -29,10 +29,10 @@ export function hasGit(): boolean {
   return vscode.extensions.getExtension('vscode.git') !== undefined;
 }
 
-/** Tells of every new commit in the repositories that the editor knows. */
+/** Reports every new commit in the repositories that the editor knows. */
 export async function watchCommits(heard: (commit: Commit) => void): Promise<vscode.Disposable> {
   const extension = vscode.extensions.getExtension<{ getAPI(version: 1): Git }>('vscode.git');
-  if (extension === undefined) throw new Error('the built-in Git extension is not there');
+  if (extension === undefined) throw new Error('the built-in Git extension is missing');
   const git = (await extension.activate()).getAPI(1);
   const watched = new Map<Repository, vscode.Disposable>();
   const watch = (repository: Repository) => {
@@ -53,14 +53,14 @@ function watchRepository(repository: Repository, heard: (commit: Commit) => void
     const [was, now] = [before, repository.state.HEAD];
     before = now;
     const commit = now?.commit;
-    // Another branch is a checkout, not a commit.
+    // A different branch means a checkout, not a commit.
     if (commit === undefined || commit === was?.commit || now?.name !== was?.name) return;
     const message = await messageOf(repository, commit, was?.commit);
     if (message !== undefined) heard({ root: repository.rootUri, commit, branch: now?.name, message });
   });
 }
 
-/** The message of a commit that continues, begins or amends the branch; none where the branch was moved, as by a reset. */
+/** The message of a commit that continues, starts or amends the branch; `undefined` if the branch was moved, as by a reset. */
 async function messageOf(repository: Repository, commit: string, before: string | undefined): Promise<string | undefined> {
   try {
     const { parents, message } = await repository.getCommit(commit);

@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 import { type Commit, hasGit, watchCommits } from './git.js';
 
-/** What the editor can say of a file event beside the file. */
+/** What the editor reports about a file event in addition to the file. */
 type Details = Record<string, unknown>;
 
-/** Takes one event of one file. */
+/** Receives one event about one file. */
 type Heard = (uri: vscode.Uri, details: Details) => void;
 
 const REASONS: Record<vscode.TextDocumentSaveReason, string> = {
@@ -17,7 +17,7 @@ const { workspace } = vscode;
 
 const about = (document: vscode.TextDocument): Details => ({ language: document.languageId });
 
-/** The editor's own events, under the names that hooks know them by. */
+/** The editor's events, by the names that hooks use. */
 const EVENTS: Record<string, (heard: Heard) => vscode.Disposable> = {
   onDidSaveTextDocument: (heard) => workspace.onDidSaveTextDocument((document) => heard(document.uri, about(document))),
   onWillSaveTextDocument: (heard) =>
@@ -34,12 +34,12 @@ const EVENTS: Record<string, (heard: Heard) => vscode.Disposable> = {
 
 const COMMIT = 'gitCommit';
 
-/** The triggers that this editor can tell of. */
+/** The triggers that this editor can observe. */
 export function triggers(): string[] {
   return [...Object.keys(EVENTS), ...(hasGit() ? [COMMIT] : [])];
 }
 
-/** Listens to one trigger. What is neither the editor's nor Git's is left to whoever tells the gate of it. */
+/** Listens for one trigger. Triggers that neither the editor nor Git can observe are left to other sources. */
 export function listen(
   trigger: string,
   heard: Heard,

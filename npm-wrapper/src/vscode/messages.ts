@@ -1,34 +1,34 @@
-/** What passes between the extension host and the thread that the gates live in. Plain data, because it is copied. */
+/** Messages between the extension host and the thread of the gates. They are plain data, because they are copied. */
 
-import type { HookApproval, HookRecord, PromptOutput } from '../hook_types.js';
+import type { HookApproval, HookRecord, PromptOutput } from '../api/hook_types.js';
 
-/** How the gate of one folder is opened. */
+/** How to open the gate of a folder. */
 export interface Opening {
-  /** The folder's name between the threads. */
+  /** The folder's name in messages. */
   folder: string;
-  /** Where it stands. */
+  /** The path of the folder. */
   workspace: string;
-  /** The home folder; the user's own where none is named. */
+  /** The home folder. Default: the user's home folder. */
   home?: string | undefined;
-  /** Whether hooks may run: not before the person trusts the workspace. */
+  /** Whether hooks may run: only if the person trusts the workspace. */
   hooks: boolean;
-  /** Whether the editor runs prompts itself. */
+  /** Whether the editor answers prompts itself. */
   prompts: boolean;
-  /** The triggers that the editor can tell of. */
+  /** The triggers that the editor can observe. */
   triggers: string[];
 }
 
-/** From the extension host. */
+/** Messages from the extension host. */
 export type Order =
   | { type: 'open'; opening: Opening }
   | { type: 'close'; folder: string; id: number }
   | { type: 'call'; id: number; folder: string; method: string; args: unknown[] }
   | { type: 'prompted'; prompt: number; done: PromptResult };
 
-/** What a prompt came to. */
+/** The result of a prompt. */
 export type PromptResult = PromptOutput | { failed: string };
 
-/** From the thread. */
+/** Messages from the thread. */
 export type Report =
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'refusal'; id: number; code: string; message: string }

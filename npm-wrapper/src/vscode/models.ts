@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { PromptResult } from './messages.js';
 
-/** Editors without language models have no such interface. */
+/** Missing in editors without language models. */
 const models = (): typeof vscode.lm | undefined => vscode.lm;
 
 /** Whether the editor has a language model for prompts. */
@@ -13,22 +13,22 @@ export async function hasModel(): Promise<boolean> {
   }
 }
 
-/** Tells when the editor's models come and go. */
+/** Calls back when the available models change. */
 export function onModels(changed: () => void): vscode.Disposable {
   return models()?.onDidChangeChatModels?.(changed) ?? new vscode.Disposable(() => {});
 }
 
-/** Prompts that the editor's language model works on. */
+/** Prompts that are being answered by the editor's language model. */
 export class Prompts implements vscode.Disposable {
   readonly #underWay = new Map<number, vscode.CancellationTokenSource>();
 
-  /** Runs a prompt, whose secrets the gate has taken out. */
+  /** Answers a prompt, from which the gate has removed secrets. */
   async run(id: number, hook: string, text: string): Promise<PromptResult> {
     const source = new vscode.CancellationTokenSource();
     this.#underWay.set(id, source);
     try {
       const [model] = (await models()?.selectChatModels()) ?? [];
-      if (model === undefined) return { failed: 'the editor has no language model any more' };
+      if (model === undefined) return { failed: 'the editor no longer has a language model' };
       const justification = `The Tollgate hook ${hook} asks the language model.`;
       const answer = await model.sendRequest([vscode.LanguageModelChatMessage.User(text)], { justification }, source.token);
       let stdout = '';

@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
-import type { HookRecord } from '../hook_types.js';
+import type { HookRecord } from '../api/hook_types.js';
 import type { Report } from './messages.js';
 
 type Log = Extract<Report, { type: 'log' }>;
 
-/** The output channel. What the gate says has its secrets taken out by the gate; nothing else is written that could hold one. */
+/** The output channel. The gate removes secrets from its messages; nothing else is written that could contain one. */
 export class Output implements vscode.Disposable {
   readonly #channel = vscode.window.createOutputChannel('Tollgate', { log: true });
 
@@ -20,13 +20,13 @@ export class Output implements vscode.Disposable {
     this.#channel.warn(message);
   }
 
-  /** What the gate of a folder says. */
+  /** Writes a log message of a folder's gate. */
   log(folder: string, { level, message, details }: Log): void {
     const text = details === undefined ? `${folder}: ${message}` : `${folder}: ${message} ${JSON.stringify(details)}`;
     this.#channel[level](text);
   }
 
-  /** How a run of a hook stands. */
+  /** Writes the status of a hook run. */
   record(folder: string, record: HookRecord): void {
     const { hook, trigger, file, status, attempts, durationMs, exitCode, reason, output } = record;
     const facts = [

@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
-import type { LedgerEntry } from '../ledger.js';
-import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import type { LedgerEntry, Verification } from '../api/ledger.js';
+import type { HookDetails, IntentDetails, KeptRecord } from './answers.js';
 
 const SCHEME = 'tollgate';
 
-/** Texts to read, each in an editor of its own that cannot be saved by mistake. */
+/** Read-only texts, each in its own editor tab. */
 export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvider {
   readonly #texts = new Map<string, string>();
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
@@ -16,7 +16,7 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
     return this.#texts.get(uri.toString()) ?? '';
   }
 
-  /** A text under a name, to be opened by whoever wants it. */
+  /** Adds a text under a name and returns the URI to open it. */
   page(name: string, text: string): vscode.Uri {
     const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}` });
     this.#texts.set(uri.toString(), text);
@@ -24,7 +24,7 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
     return uri;
   }
 
-  /** Shows a text under a title; the same title again replaces it. */
+  /** Shows a text under a title; showing the same title again replaces it. */
   async show(title: string, text: string, extension = 'txt'): Promise<void> {
     const uri = this.page(`${title}.${extension}`, text);
     const document = await vscode.workspace.openTextDocument(uri);
@@ -38,7 +38,7 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
   }
 }
 
-/** Rows under a head, each column as wide as its widest cell. */
+/** Formats rows below a header, with aligned columns. */
 export function table(head: string[], rows: string[][]): string {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
@@ -51,7 +51,7 @@ export function table(head: string[], rows: string[][]): string {
 }
 
 export function intentsText(intents: IntentDetails[]): string {
-  if (intents.length === 0) return 'There are no intents. `.orchestration/active_intents.yaml` is where they stand.\n';
+  if (intents.length === 0) return 'There are no intents. Add them to `.orchestration/active_intents.yaml`.\n';
   const list = (title: string, lines: string[]) =>
     lines.length === 0 ? [] : [`- ${title}:`, ...lines.map((line) => `  - ${line}`)];
   const about = (intent: IntentDetails) => [
@@ -91,7 +91,7 @@ export function verificationText({ ok, files, lines, entries, heads, faults, not
 }
 
 export function hooksText(hooks: readonly HookDetails[]): string {
-  if (hooks.length === 0) return 'There are no hooks. `.tollgate/hooks.json` is where they are declared.\n';
+  if (hooks.length === 0) return 'There are no hooks. Declare them in `.tollgate/hooks.json`.\n';
   const row = (hook: HookDetails) => {
     const state = hook.enabled ? 'enabled' : (hook.disabled_reason ?? 'disabled');
     return [hook.id, hook.trigger, hook.pattern ?? '', hook.kind, hook.trust, state, hook.file];

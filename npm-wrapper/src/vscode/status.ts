@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
 
-/** The active intent in the status bar. A click selects another one. */
+/** Shows the active intent in the status bar. A click selects another one. */
 export class Status implements vscode.Disposable {
   readonly #item = vscode.window.createStatusBarItem('tollgate.intent', vscode.StatusBarAlignment.Left, 50);
 
@@ -9,7 +9,7 @@ export class Status implements vscode.Disposable {
     this.#item.name = 'Tollgate intent';
   }
 
-  /** @param folder the one that the person looks at; none where no folder is governed */
+  /** @param folder the folder that is currently shown; `undefined` if no folder is governed */
   show(folder: Folder | undefined, isOneOfMany: boolean): void {
     if (folder === undefined) return this.#item.hide();
     const { current, intents } = folder;

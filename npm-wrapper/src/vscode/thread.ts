@@ -1,16 +1,16 @@
 import { Worker } from 'node:worker_threads';
-import type { Ruling, ToolCall } from '../calls.js';
-import { type ErrorCode, TollgateError } from '../error.js';
-import { isGoverned, letsFaultsPass } from '../on_fault.js';
+import type { Ruling, ToolCall } from '../api/types.js';
+import { type ErrorCode, TollgateError } from '../api/error.js';
+import { isGoverned, allowsOnFault } from '../files/on_fault.js';
 import type { Opening, Order, Report } from './messages.js';
 
-/** What the thread says by itself. */
+/** Messages that the thread sends on its own. */
 export type News = Exclude<Report, { type: 'answer' | 'refusal' }>;
 
-/** Less than editors give an extension for its end. */
-const MOST_FOR_CLOSING_MS = 2_000;
+/** Less than the time that editors give an extension to deactivate. */
+const MAX_CLOSING_MS = 2_000;
 
-/** A ruling takes milliseconds; a thread that has not answered after this long is stuck. */
+/** A ruling takes milliseconds; a thread that has not answered after this time is stuck. */
 const MAX_RULING_MS = 15_000;
 
 interface Waiting {
@@ -19,10 +19,10 @@ interface Waiting {
 }
 
 /**
- * The thread that the gates live in, seen from the extension host.
+ * The thread of the gates, as seen by the extension host.
  *
- * It is started by the first call. One that died is replaced by the next call, with the same gates open; nothing is lost by
- * that, because whatever has to outlive a gate is kept in its workspace.
+ * It is started by the first call. If it dies, the next call replaces it and opens the same gates again; nothing is lost, because
+ * all state is stored in files.
  */
 export class GateThread {
   readonly #file: URL;
@@ -32,7 +32,7 @@ export class GateThread {
   #worker: Worker | undefined;
   #last = 0;
 
-  /** @param file the thread's code @param heard takes what it says by itself */
+  /** @param file the code of the thread @param heard receives messages that it sends on its own */
   constructor(file: URL, heard: (news: News) => void) {
     this.#file = file;
     this.#heard = heard;
@@ -44,7 +44,7 @@ export class GateThread {
     else this.#tell({ type: 'open', opening });
   }
 
-  /** Ends what runs for a folder, and forgets it. */
+  /** Ends what runs for a folder and closes its gate. */
   async close(folder: string): Promise<void> {
     this.#openings.delete(folder);
     if (this.#worker !== undefined) await this.#answer((id) => ({ type: 'close', folder, id }));
@@ -56,8 +56,8 @@ export class GateThread {
   }
 
   /**
-   * Rules on a call. Where the gate does not answer, nobody but the host is left to decide: in a governed folder a person is asked,
-   * unless the user lets faults pass.
+   * Checks a call. If the gate does not answer, the host decides: in a governed folder a person is asked, unless the user's
+   * settings allow the call.
    */
   async rule(folder: string, call: ToolCall, patienceMs = MAX_RULING_MS): Promise<Ruling> {
     const opening = this.#openings.get(folder);
@@ -69,13 +69,13 @@ export class GateThread {
       if (!isGoverned(opening.workspace)) return { verdict: 'allow', code: 'ungoverned', reason: '', ...unknown };
       const why = error instanceof Error ? error.message : String(error);
       this.#heard({ type: 'log', folder, level: 'error', message: why });
-      const passes = letsFaultsPass(opening.workspace, opening.home);
-      const rest = passes ? '' : '; so nothing is known about the call, and a person has to decide whether it may run';
+      const passes = allowsOnFault(opening.workspace, opening.home);
+      const rest = passes ? '' : ', so the call could not be checked; a person has to decide whether it may run';
       return { verdict: passes ? 'allow' : 'ask', code: 'gate_fault', reason: `${why}${rest}`, ...unknown };
     }
   }
 
-  /** Waits for an answer. A thread that does not give it is ended, and replaced by the next call. */
+  /** Waits for an answer. A thread that does not answer in time is ended, and the next call replaces it. */
   async #inTime<T>(answer: Promise<T>, patienceMs: number): Promise<T> {
     const timer = setTimeout(() => {
       const worker = this.#worker;
@@ -85,16 +85,16 @@ export class GateThread {
     return answer.finally(() => clearTimeout(timer));
   }
 
-  /** Tells how a prompt ended. */
+  /** Reports the result of a prompt. */
   prompted(prompt: number, done: Extract<Order, { type: 'prompted' }>['done']): void {
     this.#tell({ type: 'prompted', prompt, done });
   }
 
-  /** Ends everything that runs, then the thread. An editor that closes does not wait for long. */
+  /** Ends everything that runs, and then the thread. An editor that is closing does not wait long. */
   async end(): Promise<void> {
     const closed = Promise.allSettled([...this.#openings.keys()].map((folder) => this.close(folder)));
     let timer: NodeJS.Timeout | undefined;
-    await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, MOST_FOR_CLOSING_MS)))]);
+    await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, MAX_CLOSING_MS)))]);
     clearTimeout(timer);
     const worker = this.#worker;
     this.#gone('the gate was closed');
@@ -102,7 +102,7 @@ export class GateThread {
   }
 
   #start(): void {
-    // Nothing of the editor's own standing: neither its arguments nor its standard output, which is a protocol of its own.
+    // Without the editor's arguments and standard output, which carries a protocol of its own.
     const worker = new Worker(this.#file, { argv: [], execArgv: [], stdout: true, stderr: true, name: 'tollgate' });
     worker.on('message', (report: Report) => this.#take(report));
     worker.on('error', (error) => this.#lost(worker, error instanceof Error ? error.message : String(error)));
@@ -123,7 +123,7 @@ export class GateThread {
         this.#tell(order(id));
       } catch (error) {
         this.#waiting.delete(id);
-        reject(new TollgateError('invalid_input', `what was passed cannot be copied to the gate: ${String(error)}`, error));
+        reject(new TollgateError('invalid_input', `the arguments cannot be sent to the gate: ${String(error)}`, error));
       }
     });
   }

@@ -4,7 +4,7 @@ import type { Folder } from './folder.js';
 /** Marks Tollgate's own tools in a manifest. */
 const TAG = 'tollgate';
 
-/** A tool as the extension's manifest declares it. */
+/** A tool, as declared in the extension's manifest. */
 interface Declared {
   name: string;
   displayName: string;
@@ -12,10 +12,10 @@ interface Declared {
 }
 
 /**
- * Tollgate's own tools for the editor's agents, as far as the manifest of the extension declares them, with the tag
+ * Registers Tollgate's own tools for the editor's agents, as far as the extension's manifest declares them with the tag
  * `tollgate`.
  *
- * @param shown the folder that the person looks at
+ * @param shown returns the folder that is currently shown
  * @param changed called when an intent may have been selected
  */
 export function registerTools(
@@ -23,10 +23,10 @@ export function registerTools(
   shown: () => Folder | undefined,
   changed: (folder: Folder) => Promise<void>,
 ): vscode.Disposable[] {
-  // Older editors, and those without agents, have no such interface.
+  // Missing in older editors and in those without agents.
   if (typeof vscode.lm?.registerTool !== 'function') return [];
   const declared: Declared[] = context.extension.packageJSON?.contributes?.languageModelTools ?? [];
-  // An extension may declare tools of its own beside these.
+  // An extension may declare other tools as well.
   const own = declared.filter(({ tags }) => tags?.includes(TAG));
   return own.map(({ name, displayName }) =>
     vscode.lm.registerTool<object>(name, {

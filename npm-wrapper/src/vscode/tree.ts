@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
-import type { LedgerEntry } from '../ledger.js';
-import type { IntentDetails } from './answers.js';
+import type { LedgerEntry } from '../api/ledger.js';
+import type { ExtensionDetails, IntentDetails } from './answers.js';
 import type { Folder } from './folder.js';
 
-/** The view that the manifest declares. */
+/** The id of the view in the manifest. */
 export const VIEW = 'tollgate.intents';
 
-/** Entries of an intent that are looked at for its files, and how many of them are shown. */
+/** How many entries of an intent are searched for files, and how many files are shown. */
 const LOOKED_AT = 100;
 const SHOWN = 20;
 
@@ -16,6 +16,7 @@ type Node =
   | { kind: 'group'; label: string; icon: string; open: boolean; children: Node[] }
   | { kind: 'text'; label: string; icon: string }
   | { kind: 'file'; folder: Folder; path: string; changes: number }
+  | { kind: 'extension'; folder: Folder; extension: ExtensionDetails }
   | { kind: 'entry'; folder: Folder; entry: LedgerEntry };
 
 /** By status. */
@@ -29,7 +30,17 @@ const ICONS: Record<string, string> = {
 
 const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
-/** The intents, with what they own, the files that were changed for them, and the last entries of the ledger. */
+/** The icon and its color for each state. */
+const STATES: Record<ExtensionDetails['state'], [icon: string, color?: string]> = {
+  active: ['extensions', 'charts.green'],
+  disabled: ['circle-slash'],
+  unapproved: ['shield', 'list.warningForeground'],
+  changed: ['shield', 'list.warningForeground'],
+  incomplete: ['key', 'list.warningForeground'],
+  invalid: ['error', 'list.errorForeground'],
+};
+
+/** The tree of intents with their scopes, the files that were changed for them, and the latest ledger entries, then the extensions. */
 export class IntentTree implements vscode.TreeDataProvider<Node> {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.#changed.event;
@@ -44,10 +55,11 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
     if (node === undefined) {
       const folders = this.governed();
       const [only] = folders;
-      if (folders.length === 1 && only !== undefined) return intentsOf(only);
+      if (folders.length === 1 && only !== undefined) return partsOfFolder(only);
       return folders.map((folder) => ({ kind: 'folder', folder }));
     }
-    if (node.kind === 'folder') return intentsOf(node.folder);
+    if (node.kind === 'folder') return partsOfFolder(node.folder);
+    if (node.kind === 'extension') return contentsOf(node.extension);
     if (node.kind === 'group') return node.children;
     return node.kind === 'intent' ? partsOf(node.folder, node.intent) : [];
   }
@@ -82,12 +94,33 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
       }
       case 'entry':
         return entryItem(node.folder, node.entry);
+      case 'extension':
+        return extensionItem(node.extension);
     }
   }
 }
 
-function intentsOf(folder: Folder): Node[] {
-  return folder.intents.intents.map((intent) => ({ kind: 'intent', folder, intent }));
+function partsOfFolder(folder: Folder): Node[] {
+  const intents: Node[] = folder.intents.intents.map((intent) => ({ kind: 'intent', folder, intent }));
+  const extensions: Node[] = folder.extensions.map((extension) => ({ kind: 'extension', folder, extension }));
+  if (extensions.length === 0) return intents;
+  return [...intents, { kind: 'group', label: 'Extensions', icon: 'extensions', open: false, children: extensions }];
+}
+
+/** What an extension provides, one line each. */
+function contentsOf({ hooks = [], servers = [], skills = [], settings = [] }: ExtensionDetails): Node[] {
+  const lines = (names: string[], icon: string): Node[] => names.map((label) => ({ kind: 'text', label, icon }));
+  return [...lines(hooks, 'zap'), ...lines(servers, 'server-process'), ...lines(skills, 'lightbulb'), ...lines(settings, 'gear')];
+}
+
+function extensionItem({ name, version, state, why, description, source, folder }: ExtensionDetails): vscode.TreeItem {
+  const item = new vscode.TreeItem(name, state === 'invalid' ? None : Collapsed);
+  item.description = [version, state].filter(Boolean).join(' · ');
+  const [icon, color] = STATES[state];
+  item.iconPath = new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
+  item.tooltip = [description, `${source}, ${folder}`, why].filter(Boolean).join('\n');
+  item.contextValue = `${state}Extension`;
+  return item;
 }
 
 async function partsOf(folder: Folder, intent: IntentDetails): Promise<Node[]> {
@@ -157,7 +190,7 @@ function folderOf(path: string): string {
   return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.';
 }
 
-/** A time in the person's own zone: of today the hour, else the day. */
+/** A local time: the hour if it is today, otherwise the date. */
 function when(timestamp: string): string {
   const time = new Date(timestamp);
   if (Number.isNaN(time.getTime())) return timestamp;

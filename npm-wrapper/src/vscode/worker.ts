@@ -1,17 +1,17 @@
 /**
- * The thread that the gates live in.
+ * The thread in which the gates run.
  *
- * The gate is synchronous. Compiling it takes tens of milliseconds, and so may a look at a large ledger or workspace; the
- * extension host, which every other extension shares, must not wait for that.
+ * The gate is synchronous. Compiling it takes tens of milliseconds, and reading a large ledger or workspace may take as long; the
+ * extension host, which all extensions share, must not wait for that.
  */
 
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
-import type { Finding, Outcome, ToolCall } from '../calls.js';
-import { TollgateError } from '../error.js';
-import type { HooksOptions, PromptOutput } from '../hook_types.js';
-import type { Hooks } from '../hooks.js';
-import { callOwnTool, createTollgate, type Tollgate } from '../index.js';
+import type { Finding, Outcome, ToolCall } from '../api/types.js';
+import { TollgateError } from '../api/error.js';
+import type { HooksOptions, PromptOutput } from '../api/hook_types.js';
+import type { Hooks } from '../hooks/hooks.js';
+import { callOwnTool, createTollgate, type Tollgate } from '../api/index.js';
 import type { Opening, Order, PromptResult, Report } from './messages.js';
 
 const port = parentPort;
@@ -22,7 +22,7 @@ const report = (said: Report) => port.postMessage(said);
 interface Place {
   gate: Tollgate;
   hooks: Hooks | undefined;
-  /** The last of each operation that goes on over several answers; the next one waits for it. */
+  /** The latest call of each operation that takes several answers; the next one waits for it. */
   underWay: Map<string, Promise<unknown>>;
 }
 
@@ -53,14 +53,14 @@ function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Openi
   }
 }
 
-/** Why nobody will tell of a trigger. One that is not the editor's is left to whoever tells the gate of it. */
+/** Why a trigger cannot be observed. Triggers that do not belong to the editor are left to other sources. */
 function unheard(trigger: string, triggers: string[]): string | undefined {
   const isTheEditors = /^on[A-Z]/.test(trigger) || trigger === 'gitCommit';
   if (!isTheEditors || triggers.includes(trigger)) return undefined;
-  return `the editor does not tell of \`${trigger}\`; it tells of: ${triggers.join(', ')}`;
+  return `the editor cannot observe \`${trigger}\`; it observes: ${triggers.join(', ')}`;
 }
 
-/** Has the editor run a prompt. */
+/** Lets the editor answer a prompt. */
 function ask(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptOutput> {
   const prompt = ++lastPrompt;
   return new Promise((resolve, reject) => {
@@ -82,7 +82,7 @@ function ask(folder: string, hook: string, text: string, signal: AbortSignal): P
 
 type Line = Record<string, unknown>;
 
-/** Answers a line, also one whose answer is worked out in several turns. Other calls get their turn in between. */
+/** Answers a request, even if the answer takes several steps. Other calls are processed in between. */
 async function perform({ gate, underWay }: Place, line: Line): Promise<Line> {
   const op = String(line.op);
   const before = underWay.get(op);
@@ -100,7 +100,7 @@ async function perform({ gate, underWay }: Place, line: Line): Promise<Line> {
   return answer;
 }
 
-/** A place that may not run hooks answers every event with leave to go on. */
+/** A folder in which hooks may not run lets every event proceed. */
 const quiet = { proceed: true, systemMessage: null, data: {} };
 
 const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
@@ -127,7 +127,7 @@ const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
 
 function trusted(hooks: Hooks | undefined): Hooks {
   if (hooks !== undefined) return hooks;
-  throw new TollgateError('invalid_input', 'hooks do not run in a workspace that is not trusted; trust it first');
+  throw new TollgateError('invalid_input', 'hooks do not run in an untrusted workspace; trust it first');
 }
 
 async function carryOut(order: Exclude<Order, { type: 'open' | 'prompted' }>): Promise<unknown> {

@@ -1,9 +1,9 @@
 import type { ExtensionContext } from 'vscode';
-import { activateTollgate, type TollgateApi } from '../../src/vscode.js';
+import { activateTollgate, type TollgateApi } from '../../src/vscode/index.js';
 
 let api: Promise<TollgateApi> | undefined;
 
-/** The extension is what any extension gets from `tollgate/vscode`. */
+/** The extension provides what any extension gets from `tollgate/vscode`. */
 export function activate(context: ExtensionContext): Promise<TollgateApi> {
   api = activateTollgate(context);
   return api;

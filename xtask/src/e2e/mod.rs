@@ -1,6 +1,6 @@
-//! Sessions in the real programs that the adapters are made for.
+//! End-to-end tests: sessions in the real agent programs.
 
-mod played;
+mod result;
 mod vscode;
 
 use std::path::Path;
@@ -9,29 +9,29 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::house::{house, tollgate};
 use crate::npm;
-use played::{Ending, Played};
+use crate::repository::{root, tollgate};
+use result::{Ending, SessionResult};
 
-/// Gives the command after it a network of its own, with nothing on it but loopback. The first works for root, the second for
-/// everybody whom the system lets.
-const ALONE: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
+/// Arguments for `unshare` that run a command in a network namespace with nothing but loopback. The first variant works for root,
+/// the second for other users if the system allows it.
+const NO_NETWORK: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
 
-/// Loopback is down in a fresh network.
+/// Loopback is down in a new network namespace.
 const LOOPBACK: &str = r#"ip link set lo up && exec "$@""#;
 
-/// A program in which sessions are played with a scripted model.
+/// An agent program in which sessions run with a scripted model.
 struct Program {
-    /// As people call it.
+    /// The name for people.
     title: &'static str,
-    /// As `tollgate hook` calls it; the folder below `xtask/e2e` that pins its packages has the same name.
+    /// The name that `tollgate hook` uses, and the folder below `xtask/e2e` that pins its packages.
     name: &'static str,
-    /// The package whose version the summary has.
+    /// The package whose version the summary shows.
     package: &'static str,
-    /// What the tests run, below `node_modules`. It may be missing: npm leaves out packages that do not fit the system, such as
-    /// those for another C library.
+    /// The executable, below `node_modules`. It may be missing: npm leaves out packages that do not fit the system, such as those
+    /// for another C library.
     binary: &'static str,
-    /// Its tests, in a folder of their own below `npm-wrapper/e2e`.
+    /// The folder of its tests, below `npm-wrapper/e2e`.
     tests: &'static str,
 }
 
@@ -73,12 +73,12 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
-/// Plays sessions in the programs of these names, or in all of them. What cannot be played here is said, and at the end there is
-/// a line for each program.
+/// Runs the sessions in these programs, or in all of them. Sessions that cannot run here are reported as skipped, and the summary
+/// has a line for each program.
 pub(crate) fn test(names: &[&str]) -> Result<()> {
     let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).chain([vscode::NAME]).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(name)) {
-        bail!("no sessions are played in `{name}`; use one of: {}", known.join(", "));
+        bail!("there are no sessions for `{name}`; use one of: {}", known.join(", "));
     }
     let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
     let mut all = Vec::new();
@@ -95,12 +95,12 @@ pub(crate) fn test(names: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Installs a program and plays its sessions.
-fn play(program: &Program) -> Result<Played> {
+/// Installs a program and runs its sessions.
+fn play(program: &Program) -> Result<SessionResult> {
     let version = pinned_version(program.name, program.package)?;
-    let skipped = |why: String| Played::new(program.name, &version, Ending::Skipped(why));
+    let skipped = |why: String| SessionResult::new(program.name, &version, Ending::Skipped(why));
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return Ok(skipped("the sessions are played on Linux on x86-64 only".to_owned()));
+        return Ok(skipped("the sessions run only on Linux on x86-64".to_owned()));
     }
     let folder = match npm::pinned(&format!("e2e/{}", program.name)) {
         Ok(folder) => folder.canonicalize()?,
@@ -112,19 +112,19 @@ fn play(program: &Program) -> Result<Played> {
     println!("\n{}: whole sessions with a scripted model", program.title);
     let files = test_files(program.tests)?;
     let tollgate = tollgate().canonicalize().context("the command is not built; run `cargo xtask build`")?;
-    Ok(Played::measure(program.name, &version, || {
-        let mut test = alone();
-        test.args(["node", "--test", "--test-concurrency=1"]).args(&files).current_dir(house().join("npm-wrapper"));
+    Ok(SessionResult::measure(program.name, &version, || {
+        let mut test = without_network();
+        test.args(["node", "--test", "--test-concurrency=1"]).args(&files).current_dir(root().join("npm-wrapper"));
         test.env("TOLLGATE_E2E", &folder).env("TOLLGATE", &tollgate);
         test
     }))
 }
 
-/// The files of tests in a folder below `npm-wrapper/e2e`, as they are called there.
+/// The test files in a folder below `npm-wrapper/e2e`.
 fn test_files(folder: &str) -> Result<Vec<String>> {
     let place = Path::new("e2e").join(folder);
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(house().join("npm-wrapper").join(&place))? {
+    for entry in std::fs::read_dir(root().join("npm-wrapper").join(&place))? {
         let name = entry?.file_name();
         if name.to_string_lossy().contains(".test.") {
             files.push(place.join(name).to_string_lossy().into_owned());
@@ -135,29 +135,29 @@ fn test_files(folder: &str) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// The version of a package that a folder below `xtask/e2e` pins.
+/// The version of a package that is pinned in a folder below `xtask/e2e`.
 fn pinned_version(folder: &str, package: &str) -> Result<String> {
-    let path = house().join("xtask/e2e").join(folder).join("package.json");
+    let path = root().join("xtask/e2e").join(folder).join("package.json");
     let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
     let manifest: Value = serde_json::from_str(&text)?;
     let version = manifest.get("dependencies").and_then(|all| all.get(package)).and_then(Value::as_str);
     Ok(version.with_context(|| format!("{} does not pin `{package}`", path.display()))?.to_owned())
 }
 
-/// A command that runs the command behind it without a network, where the system can do that.
-fn alone() -> Command {
+/// A command prefix that runs a command without network access, if the system supports that.
+fn without_network() -> Command {
     let wrapped = |flags: &[&str]| {
         let mut unshare = Command::new("unshare");
         unshare.args(flags).args(["--", "sh", "-c", LOOPBACK, "sh"]);
         unshare
     };
-    for flags in ALONE {
+    for flags in NO_NETWORK {
         let tried = wrapped(flags).arg("true").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if tried.is_ok_and(|status| status.success()) {
             return wrapped(flags);
         }
     }
-    println!("skipped: without `unshare` (util-linux) and `ip` (iproute2) the sessions are not cut off from the network");
+    println!("skipped: without `unshare` (util-linux) and `ip` (iproute2) the sessions have network access");
     Command::new("env")
 }
 
@@ -173,8 +173,8 @@ mod tests {
             assert!(!test_files(program.tests).unwrap().is_empty(), "{}", program.name);
             let version = pinned_version(program.name, program.package).unwrap();
             assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{}: {version}", program.name);
-            // The list of its tools is that of the same version.
-            let path = house().join("fixtures/tools").join(program.name).with_extension("json");
+            // The list of its tools must be of the same version.
+            let path = root().join("fixtures/tools").join(program.name).with_extension("json");
             let list: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
             assert_eq!(list.get("version").and_then(Value::as_str), Some(version.as_str()), "{}", program.name);
         }

@@ -1,21 +1,21 @@
-//! The VS Code extension in the real editor: VS Code's server from npm, driven in Chromium.
+//! Tests the VS Code extension in the real editor: the VS Code server from npm, driven with Chromium.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::played::{Ending, Played};
-use crate::house::{command, house, run};
+use super::result::{Ending, SessionResult};
 use crate::npm;
+use crate::repository::{command, root, run};
 
-/// Its name in the summary.
+/// The name in the summary.
 pub(super) const NAME: &str = "vscode";
 
-/// Installs the editor and tries the extension in it. What is missing on this machine is said.
-pub(super) fn test() -> Result<Played> {
+/// Installs the editor and tests the extension in it. If something is missing on this machine, the test is reported as skipped.
+pub(super) fn test() -> Result<SessionResult> {
     let version = super::pinned_version("editor", "code-server")?;
-    let skipped = |why: &str| Ok(Played::new(NAME, &version, Ending::Skipped(why.to_owned())));
+    let skipped = |why: &str| Ok(SessionResult::new(NAME, &version, Ending::Skipped(why.to_owned())));
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return skipped("the editor's server comes as a package for Linux on x86-64 only");
     }
@@ -28,21 +28,21 @@ pub(super) fn test() -> Result<Played> {
     };
     println!("\nthe VS Code extension in the editor");
     let shots = editor.with_file_name("vscode");
-    Ok(Played::measure(NAME, &version, || {
-        let mut test = super::alone();
-        test.args(["node", "--test", "e2e/vscode/editor.test.mjs"]).current_dir(house().join("npm-wrapper"));
+    Ok(SessionResult::measure(NAME, &version, || {
+        let mut test = super::without_network();
+        test.args(["node", "--test", "e2e/vscode/editor.test.mjs"]).current_dir(root().join("npm-wrapper"));
         test.env("TOLLGATE_EDITOR", &editor).env("TOLLGATE_CHROMIUM", &chromium).env("TOLLGATE_SHOTS", &shots);
         test
     }))
 }
 
-/// The browser.
+/// The path of Chromium.
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join("chromium")).find(|program| program.is_file())
 }
 
-/// The editor, installed below the target folder. Its own lock files pin what its parts need; none of it is compiled.
+/// The editor, installed below the target folder. Its own lock files pin the dependencies of its parts; nothing is compiled.
 fn editor() -> Result<PathBuf> {
     let folder = npm::pinned("e2e/editor")?.canonicalize()?;
     let server = folder.join("node_modules/code-server/lib/vscode");
@@ -52,7 +52,7 @@ fn editor() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// A part of the editor that npm does not install along with it, unless it has been.
+/// Installs a part of the editor that npm does not install with it, if it is missing.
 fn install_part(part: &Path) -> Result<()> {
     let mark = part.join("node_modules/.installed");
     if mark.is_file() {

@@ -28,10 +28,10 @@ impl House {
     }
 
     fn apply(&mut self, call: &ToolCall, found: &[Finding]) -> Directions {
-        self.apply_for(call, Reader::default(), found)
+        self.apply_for(call, TextReader::default(), found)
     }
 
-    fn apply_for(&mut self, call: &ToolCall, reader: Reader, found: &[Finding]) -> Directions {
+    fn apply_for(&mut self, call: &ToolCall, reader: TextReader, found: &[Finding]) -> Directions {
         let ports = self.world.ports();
         match self.knowledge.named(call, &ports) {
             Ok(named) => self.knowledge.apply(call, named, reader, found, &self.settings, &ports),
@@ -40,7 +40,7 @@ impl House {
     }
 
     /// What was said since the last time, without what is said below a level.
-    fn said(&self, levels: &[Level]) -> Vec<String> {
+    fn said(&self, levels: &[LogLevel]) -> Vec<String> {
         self.world.logged().into_iter().filter(|(level, _)| levels.contains(level)).map(|(_, line)| line).collect()
     }
 }
@@ -79,7 +79,7 @@ fn only_what_nobody_here_knows_is_looked_up() {
     }
     let many: String = (0..100).map(|number| format!("[[{number}]]")).collect();
     let plan = House::new(json!({})).plan(&call("x", json!(many)));
-    assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MOST, MOST_LOOKUPS));
+    assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MOST, MAX_LOOKUPS));
 }
 
 #[test]
@@ -160,8 +160,8 @@ fn what_is_not_known_is_not_asked_again_for_a_while() {
 fn what_is_said_and_how_loud() {
     let mut house = House::new(json!({"sources": ["notes", "maenifold"]}));
     house.plan(&call("bash", json!({"command": "ls"})));
-    assert_eq!(house.said(&[Level::Debug]), ["`bash` was given nothing: no_concepts"]);
-    assert_eq!(house.said(&[Level::Info, Level::Warn, Level::Error]), [""; 0]);
+    assert_eq!(house.said(&[LogLevel::Debug]), ["`bash` was given nothing: no_concepts"]);
+    assert_eq!(house.said(&[LogLevel::Info, LogLevel::Warn, LogLevel::Error]), [""; 0]);
 
     let asks = call("bash", json!({"command": "[[auth]] [[b]] [[c]] [[d]]"}));
     house.plan(&asks);
@@ -173,26 +173,26 @@ fn what_is_said_and_how_loud() {
             finding("d", "maenifold", Answer::Unavailable),
         ],
     );
-    let info = house.said(&[Level::Info]);
+    let info = house.said(&[LogLevel::Info]);
     assert_eq!(info.first().unwrap(), "`bash` names [[auth]], [[b]], [[c]], [[d]]");
     assert!(info[1].starts_with("`bash` was given what is known about [[auth]] in ") && info[1].ends_with("000 ms"), "{info:?}");
     assert_eq!(info.len(), 2, "the concepts are told once, though they are looked for twice");
     assert_eq!(
-        house.said(&[Level::Warn]),
+        house.said(&[LogLevel::Warn]),
         ["the source `maenifold` failed on [[b]]: it broke", "the source `maenifold` was too late with [[c]]"]
     );
-    assert!(house.said(&[Level::Debug]).contains(&"the source `maenifold` is not there".to_owned()));
+    assert!(house.said(&[LogLevel::Debug]).contains(&"the source `maenifold` is not there".to_owned()));
     house.apply(&call("bash", json!({"command": "[[x]]"})), &[]);
-    assert_eq!(house.said(&[Level::Debug]).last().unwrap(), "`bash` was given nothing: no_context");
+    assert_eq!(house.said(&[LogLevel::Debug]).last().unwrap(), "`bash` was given nothing: no_context");
 }
 
 #[test]
 fn where_it_goes() {
     const CLOSES: &str = "<!-- End Knowledge Graph Context -->";
-    let shell = Reader { is_shell: true, ..Reader::default() };
-    let model = Reader { is_model: true, ignores_properties: true, ..Reader::default() };
-    let lenient = Reader { ignores_properties: true, ..Reader::default() };
-    let nobody = Reader::default();
+    let shell = TextReader { is_shell: true, ..TextReader::default() };
+    let model = TextReader { is_model: true, ignores_properties: true, ..TextReader::default() };
+    let lenient = TextReader { ignores_properties: true, ..TextReader::default() };
+    let nobody = TextReader::default();
     let [content, plain] = [json!({"literal": true}), json!({})];
     for (settings, reader, args, field) in [
         (&plain, shell, json!({"command": "echo [[auth]]", "timeout": 3}), Some("command")),
@@ -264,7 +264,7 @@ fn a_server_that_only_the_workspace_names_is_not_started() {
         let plan = house.plan(&call("bash", json!({"command": "[[a]] [[b]]"})));
         assert_eq!(asked(&plan), [("a", "graph"), ("b", "graph")]);
         assert!(plan.lookups.iter().all(|lookup| lookup.request.to_json()["mcp"]["start"].is_null()));
-        assert_eq!(house.said(&[Level::Warn]).len(), warnings, "warnings, {wait} ms later");
+        assert_eq!(house.said(&[LogLevel::Warn]).len(), warnings, "warnings, {wait} ms later");
     }
     let own = r#"{"mcpServers": {"s": {"command": "x"}}}"#;
     house.world.write("/home/user/.tollgate/config.json", own);

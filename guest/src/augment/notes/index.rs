@@ -1,4 +1,4 @@
-//! Where to find a note by any of its names, and the notes that lead to it.
+//! The index of notes by name, with the notes that link to them.
 //!
 //! Three tables in one text, which is kept in a file as it is: a fresh process reads it in one piece and looks into it
 //! without taking it apart. A note is known by where its line begins.

@@ -1,12 +1,12 @@
-//! What a note's text says about itself: its names, its links, its first words.
+//! Parses a Markdown note: its names, its links, its first words.
 
 use crate::augment::concept::{LONGEST, links, target};
 
 /// More links of one note are not followed.
-const MOST_LINKS: usize = 64;
+const MAX_LINKS: usize = 64;
 
 /// More aliases are a mistake.
-const MOST_ALIASES: usize = 64;
+const MAX_ALIASES: usize = 64;
 
 /// A note, taken apart.
 #[derive(Debug, Default, PartialEq)]
@@ -42,7 +42,7 @@ pub(super) fn read(text: &str) -> Note<'_> {
     }
     titles
         .extend(prose(body).find_map(|line| line.strip_prefix("# ")).map(|title| title.trim().trim_end_matches('#').trim_end()));
-    titles.extend(aliases.into_iter().take(MOST_ALIASES));
+    titles.extend(aliases.into_iter().take(MAX_ALIASES));
     titles.retain(|name| !name.is_empty());
     Note { names: titles, body: body.trim() }
 }
@@ -84,17 +84,17 @@ pub(super) fn targets(body: &str) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let mut add = |target: &str| {
         let key = key(stem(target));
-        if !key.is_empty() && keys.len() < MOST_LINKS && !keys.contains(&key) {
+        if !key.is_empty() && keys.len() < MAX_LINKS && !keys.contains(&key) {
             keys.push(key);
         }
     };
-    let mut left = MOST_LINKS * 4;
+    let mut left = MAX_LINKS * 4;
     links(body, &mut |link| {
         target(link).into_iter().for_each(&mut add);
         left -= 1;
         left > 0
     });
-    for link in body.split("](").skip(1).take(MOST_LINKS * 4) {
+    for link in body.split("](").skip(1).take(MAX_LINKS * 4) {
         let target = link.split([')', '#', ' ', '\n']).next().unwrap_or_default();
         if target.ends_with(".md") && !target.contains(':') {
             add(&target.replace("%20", " "));
@@ -162,7 +162,7 @@ mod tests {
         let body = "[[B]] ![[A|x]] [[dir/C#y]] [[b]] [t](other%20one.md#part) [u](https://x/y.md) [v](../up/D.MD) [w](z.md 'T')";
         assert_eq!(targets(body), ["b", "a", "c", "other one", "z"]);
         let many: String = (0..100).map(|number| format!("[[{number}]]")).collect();
-        assert_eq!(targets(&many).len(), MOST_LINKS);
+        assert_eq!(targets(&many).len(), MAX_LINKS);
     }
 
     #[test]

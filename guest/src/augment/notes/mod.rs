@@ -5,26 +5,26 @@
 
 mod index;
 mod markdown;
-mod shelf;
+mod store;
 
 use index::Index;
 pub(super) use markdown::stem;
 use markdown::{key, opening, read, targets};
-pub(super) use shelf::Shelf;
+pub(super) use store::NoteStore;
 
 use crate::ports::{Ports, Root};
 
 /// A note is read so far.
-const MOST_BYTES: u64 = 64 << 10;
+const MAX_BYTES: u64 = 64 << 10;
 
 /// So much of a related note.
 const GLANCE_BYTES: u64 = 4 << 10;
 
 /// Notes one step away that are told of.
-const MOST_RELATED: usize = 5;
+const MAX_RELATED: usize = 5;
 
 /// Characters of a related note that are told.
-const MOST_OPENING: usize = 160;
+const MAX_OPENING: usize = 160;
 
 /// What a note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(super) struct Known {
 /// What the note about a concept says; an error where the index is out of date.
 fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Option<Known>, Stale> {
     let Some(path) = index.find(concept) else { return Ok(None) };
-    let Some(text) = text(folder, path, MOST_BYTES, ports) else { return Err(Stale) };
+    let Some(text) = text(folder, path, MAX_BYTES, ports) else { return Err(Stale) };
     let note = read(&text);
     let mut own = vec![key(stem(path))];
     for name in &note.names {
@@ -54,14 +54,14 @@ fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Op
         step(&mut near, index.find(&target), "", path);
     }
     for key in &own {
-        for other in index.leading_to(key).take(2 * MOST_RELATED) {
+        for other in index.leading_to(key).take(2 * MAX_RELATED) {
             step(&mut near, Some(other), " (links here)", path);
         }
     }
     let mut related = String::new();
     for (other, how) in near {
         if let Some(text) = self::text(folder, other, GLANCE_BYTES, ports) {
-            let said: String = opening(read(&text).body).chars().take(MOST_OPENING).collect();
+            let said: String = opening(read(&text).body).chars().take(MAX_OPENING).collect();
             let said = if said.is_empty() { said } else { format!(": {said}") };
             related.push_str(&format!("- [[{}]]{how}{said}\n", stem(other)));
         }
@@ -73,7 +73,7 @@ fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Op
 /// Takes in a note one step away from another, once, as long as there is room.
 fn step<'i>(near: &mut Vec<(&'i str, &'static str)>, other: Option<&'i str>, how: &'static str, own: &str) {
     let Some(other) = other else { return };
-    if other != own && near.len() < MOST_RELATED && !near.iter().any(|(known, _)| *known == other) {
+    if other != own && near.len() < MAX_RELATED && !near.iter().any(|(known, _)| *known == other) {
         near.push((other, how));
     }
 }

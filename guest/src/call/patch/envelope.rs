@@ -4,9 +4,9 @@
 //! wants headers in the first column, trims the path, needs no blank before it, passes over lines it does not understand,
 //! and finds the envelope anywhere in the text, which also strips here-documents.
 
-use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
-use crate::programs::Dialect;
+use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
+use crate::effects::Access;
+use crate::programs::PatchDialect;
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -21,20 +21,20 @@ enum Section {
 }
 
 /// The files that a patch changes, in order.
-pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
+pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     let mut lines = text.split('\n').enumerate();
-    let begun = lines.find(|(_, line)| bare(line) == BEGIN).ok_or(PatchFault::NoBegin)?.0 + 1;
-    let mut patch = Patch { dialect, section: Section::None, found: Changes::default(), current: Vec::new() };
+    let begun = lines.find(|(_, line)| trim_blanks(line) == BEGIN).ok_or(PatchFault::NoBegin)?.0 + 1;
+    let mut patch = Patch { dialect, section: Section::None, found: PatchedFiles::default(), current: Vec::new() };
     let mut ended = false;
     for (number, line) in lines {
-        let flat = bare(line);
+        let flat = trim_blanks(line);
         if !flat.starts_with("***") {
             continue;
         }
         let indented = !line.starts_with("***");
         if flat == END {
             ended = true;
-        } else if !indented || dialect != Dialect::OpenCode {
+        } else if !indented || dialect != PatchDialect::OpenCode {
             patch.header(number + 1, flat, indented || ended)?;
         }
     }
@@ -55,53 +55,53 @@ pub(super) fn has_headers(text: &str) -> bool {
 }
 
 struct Patch {
-    dialect: Dialect,
+    dialect: PatchDialect,
     section: Section,
-    found: Changes,
+    found: PatchedFiles,
     /// The file under the last header, held back because a `*** Move to:` may follow.
-    current: Vec<Change>,
+    current: Vec<PatchedFile>,
 }
 
 impl Patch {
     /// Takes in a header. Where the line `may_be_text`, one that says nothing is text.
     fn header(&mut self, line: usize, flat: &str, may_be_text: bool) -> Result<(), PatchFault> {
         let kinds = [
-            ("*** Add File:", Section::Add, Deed::Write),
-            ("*** Update File:", Section::Update, Deed::Write),
-            ("*** Delete File:", Section::Delete, Deed::Delete),
+            ("*** Add File:", Section::Add, Access::Write),
+            ("*** Update File:", Section::Update, Access::Write),
+            ("*** Delete File:", Section::Delete, Access::Delete),
         ];
-        for (marker, section, deed) in kinds {
+        for (marker, section, access) in kinds {
             if let Some(rest) = flat.strip_prefix(marker) {
                 self.finish_file()?;
                 self.section = section;
-                self.current = self.names(rest).into_iter().map(|path| Change { path, deed }).collect();
+                self.current = self.names(rest).into_iter().map(|path| PatchedFile { path, access }).collect();
                 if self.current.is_empty() {
-                    return Err(PatchFault::EmptyPath { line, header: shown(flat) });
+                    return Err(PatchFault::EmptyPath { line, header: display_line(flat) });
                 }
                 return Ok(());
             }
         }
         if let Some(rest) = flat.strip_prefix("*** Move to:") {
             if self.section != Section::Update {
-                return if may_be_text { Ok(()) } else { Err(PatchFault::StrayMove { line, header: shown(flat) }) };
+                return if may_be_text { Ok(()) } else { Err(PatchFault::StrayMove { line, header: display_line(flat) }) };
             }
             let targets = self.names(rest);
             if targets.is_empty() {
-                return Err(PatchFault::EmptyPath { line, header: shown(flat) });
+                return Err(PatchFault::EmptyPath { line, header: display_line(flat) });
             }
-            self.current.iter_mut().for_each(|change| change.deed = Deed::Delete);
+            self.current.iter_mut().for_each(|change| change.access = Access::Delete);
             self.finish_file()?;
-            return targets.into_iter().try_for_each(|path| self.found.add(path, Deed::Write));
+            return targets.into_iter().try_for_each(|path| self.found.add(path, Access::Write));
         }
         let preamble = self.section == Section::None && flat.starts_with("*** Environment ID:");
         if may_be_text || preamble || flat == BEGIN || flat == "*** End of File" {
             return Ok(());
         }
-        Err(PatchFault::UnknownHeader { line, header: shown(flat) })
+        Err(PatchFault::UnknownHeader { line, header: display_line(flat) })
     }
 
     fn finish_file(&mut self) -> Result<(), PatchFault> {
-        self.current.drain(..).try_for_each(|change| self.found.add(change.path, change.deed))
+        self.current.drain(..).try_for_each(|change| self.found.add(change.path, change.access))
     }
 
     /// Every path that the rest of a header may mean.
@@ -109,11 +109,11 @@ impl Patch {
         let trimmed = rest.trim_matches(is_blank);
         let mut names = Vec::new();
         if !trimmed.is_empty() {
-            if self.dialect != Dialect::Codex || !rest.starts_with(' ') {
+            if self.dialect != PatchDialect::Codex || !rest.starts_with(' ') {
                 names.push(trimmed.to_owned());
             }
             let literal = rest.strip_prefix(' ').filter(|literal| *literal != trimmed || names.is_empty());
-            if let (Dialect::Any | Dialect::Codex, Some(literal)) = (self.dialect, literal) {
+            if let (PatchDialect::Any | PatchDialect::Codex, Some(literal)) = (self.dialect, literal) {
                 names.push(literal.to_owned());
             }
         }
@@ -122,7 +122,7 @@ impl Patch {
 }
 
 /// The line without the blanks around it, as the most generous parser would have it.
-fn bare(line: &str) -> &str {
+fn trim_blanks(line: &str) -> &str {
     line.trim_matches(is_blank)
 }
 
@@ -135,20 +135,20 @@ fn is_blank(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn found(text: &str, dialect: Dialect) -> Vec<(String, Deed)> {
-        changes(text, dialect).unwrap().into_iter().map(|change| (change.path, change.deed)).collect()
+    fn found(text: &str, dialect: PatchDialect) -> Vec<(String, Access)> {
+        changes(text, dialect).unwrap().into_iter().map(|change| (change.path, change.access)).collect()
     }
 
-    fn any(body: &str) -> Vec<(String, Deed)> {
-        found(&format!("*** Begin Patch\n{body}\n*** End Patch"), Dialect::Any)
+    fn any(body: &str) -> Vec<(String, Access)> {
+        found(&format!("*** Begin Patch\n{body}\n*** End Patch"), PatchDialect::Any)
     }
 
-    fn write(path: &str) -> (String, Deed) {
-        (path.to_owned(), Deed::Write)
+    fn write(path: &str) -> (String, Access) {
+        (path.to_owned(), Access::Write)
     }
 
-    fn delete(path: &str) -> (String, Deed) {
-        (path.to_owned(), Deed::Delete)
+    fn delete(path: &str) -> (String, Access) {
+        (path.to_owned(), Access::Delete)
     }
 
     #[test]
@@ -180,9 +180,9 @@ mod tests {
     #[test]
     fn parsers_differ_over_indented_headers() {
         let text = "*** Begin Patch\n*** Update File: a\n@@\n *** Delete File: b\n+x\n*** End Patch";
-        assert_eq!(found(text, Dialect::OpenCode), [write("a")]);
-        assert_eq!(found(text, Dialect::Codex), [write("a"), delete("b")]);
-        assert_eq!(found(text, Dialect::Any), [write("a"), delete("b")]);
+        assert_eq!(found(text, PatchDialect::OpenCode), [write("a")]);
+        assert_eq!(found(text, PatchDialect::Codex), [write("a"), delete("b")]);
+        assert_eq!(found(text, PatchDialect::Any), [write("a"), delete("b")]);
     }
 
     #[test]
@@ -198,14 +198,14 @@ mod tests {
             format!("Here it is:\n{patch}\nDone.\n*** bye"),
             patch.replace('\n', "\r\n"),
         ] {
-            assert_eq!(found(&text, Dialect::Any), [write("a")], "{text}");
+            assert_eq!(found(&text, PatchDialect::Any), [write("a")], "{text}");
         }
     }
 
     #[test]
     fn nothing_behind_a_first_end_hides() {
         let text = "*** Begin Patch\n*** Update File: a\n@@\n *** End Patch\n+x\n*** Delete File: b\n*** End Patch";
-        assert_eq!(found(text, Dialect::Any), [write("a"), delete("b")]);
+        assert_eq!(found(text, PatchDialect::Any), [write("a"), delete("b")]);
     }
 
     #[test]
@@ -218,10 +218,10 @@ mod tests {
             ("*** Begin Patch\n*** Add File:\n+x\n*** End Patch", "line 2"),
             ("*** Begin Patch\n*** Update File:   \n@@\n*** End Patch", "line 2"),
             ("*** Begin Patch\n*** Add File: a\n*** Rename File: b\n*** End Patch", "line 3 of the patch, `*** Rename File: b`"),
-            ("*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch", "follows no `*** Update File: `"),
-            ("*** Begin Patch\n*** update file: a\n*** End Patch", "is no header"),
+            ("*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch", "does not follow an `*** Update File: `"),
+            ("*** Begin Patch\n*** update file: a\n*** End Patch", "is not a header"),
         ] {
-            let fault = changes(text, Dialect::Any).unwrap_err().to_string();
+            let fault = changes(text, PatchDialect::Any).unwrap_err().to_string();
             assert!(fault.contains(said), "{text}: {fault}");
         }
     }

@@ -8,7 +8,8 @@
 //! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which passes over them, since they name no file |
 //!
 //! Tools differ in what they accept. Where two would read different paths out of one text, all of them count: a path too
-//! many costs a refusal that says so, a path too few is a way around the gate.
+//! many costs a refusal that says so, a missing path is a way around the gate. That is why no library reads patches here:
+//! libraries accept what is well formed, and `patch` and the tools of agents apply much that is not.
 
 pub mod envelope;
 mod quoted;
@@ -17,20 +18,20 @@ pub mod unified;
 
 use std::collections::BTreeSet;
 
-use super::effect::Deed;
-pub use crate::programs::Dialect;
+use crate::effects::Access;
+pub use crate::programs::PatchDialect;
 pub use targets::{Strip, every_target};
 
 /// A patch that names more files is no work of an agent's.
-pub const MOST_CHANGES: usize = 10_000;
+pub const MAX_CHANGES: usize = 10_000;
 
 /// One file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
+pub struct PatchedFile {
     /// As the patch spells it, prefixes such as `a/` taken off.
     pub path: String,
     /// What the patch does to it.
-    pub deed: Deed,
+    pub access: Access,
 }
 
 /// Why a patch cannot be read. What cannot be read is denied, never guessed at. Lines are counted from 1.
@@ -49,7 +50,7 @@ pub enum PatchFault {
     #[error("the patch names no file; name one with `*** Update File: `, `*** Add File: ` or `*** Delete File: `")]
     NoFile,
     /// A header without its path.
-    #[error("line {line} of the patch, `{header}`, names no file; write the path behind the colon")]
+    #[error("line {line} of the patch, `{header}`, names no file; write the path after the colon")]
     EmptyPath {
         /// Where.
         line: usize,
@@ -58,7 +59,7 @@ pub enum PatchFault {
     },
     /// A header that no tool knows.
     #[error(
-        "line {line} of the patch, `{header}`, is no header; use `*** Add File: `, `*** Update File: `, `*** Delete File: ` or `*** Move to: `, and begin added text with `+`"
+        "line {line} of the patch, `{header}`, is not a header; use `*** Add File: `, `*** Update File: `, `*** Delete File: ` or `*** Move to: `, and begin added text with `+`"
     )]
     UnknownHeader {
         /// Where.
@@ -67,7 +68,7 @@ pub enum PatchFault {
         header: String,
     },
     /// A new name for no file.
-    #[error("line {line} of the patch, `{header}`, follows no `*** Update File: `; put it right below one")]
+    #[error("line {line} of the patch, `{header}`, does not follow an `*** Update File: ` line; put it directly below one")]
     StrayMove {
         /// Where.
         line: usize,
@@ -94,7 +95,7 @@ pub enum PatchFault {
         header: String,
     },
     /// A context diff.
-    #[error("line {line} of the diff begins a context diff, which is not read; send a unified diff (`diff -u`)")]
+    #[error("line {line} of the diff begins a context diff, which is not supported; send a unified diff (`diff -u`)")]
     ContextDiff {
         /// Where.
         line: usize,
@@ -106,7 +107,7 @@ pub enum PatchFault {
         line: usize,
     },
     /// A form that is not read.
-    #[error("line {line} of the diff, `{header}`, belongs to a form that is not read; send a unified diff (`diff -u`) of files")]
+    #[error("line {line} of the diff, `{header}`, has a format that is not supported; send a unified diff (`diff -u`) of files")]
     OtherForm {
         /// Where.
         line: usize,
@@ -114,19 +115,19 @@ pub enum PatchFault {
         header: String,
     },
     /// More files than anybody looks at.
-    #[error("the patch names more than {MOST_CHANGES} files; split it")]
+    #[error("the patch names more than {MAX_CHANGES} files; split it")]
     TooMany,
 }
 
 /// The files of a patch in either form. Where a text holds an envelope and a diff, the files of both count.
-pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
+pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     match envelope::changes(text, dialect) {
         Err(PatchFault::NoBegin) if unified::is_likely(text) && !envelope::has_headers(text) => {
             unified::read(text).map(|diff| diff.changes)
         }
         Ok(found) => {
-            let mut all = Changes::default();
-            found.into_iter().chain(unified::headers(text)?).try_for_each(|change| all.add(change.path, change.deed))?;
+            let mut all = PatchedFiles::default();
+            found.into_iter().chain(unified::headers(text)?).try_for_each(|change| all.add(change.path, change.access))?;
             Ok(all.ordered)
         }
         fault => fault,
@@ -135,26 +136,26 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
 
 /// Changes in order, each once.
 #[derive(Debug, Default)]
-struct Changes {
-    ordered: Vec<Change>,
-    seen: BTreeSet<(String, Deed)>,
+struct PatchedFiles {
+    ordered: Vec<PatchedFile>,
+    seen: BTreeSet<(String, Access)>,
 }
 
-impl Changes {
-    fn add(&mut self, path: impl Into<String>, deed: Deed) -> Result<(), PatchFault> {
+impl PatchedFiles {
+    fn add(&mut self, path: impl Into<String>, access: Access) -> Result<(), PatchFault> {
         let path = path.into();
-        if self.seen.insert((path.clone(), deed)) {
-            if self.ordered.len() == MOST_CHANGES {
+        if self.seen.insert((path.clone(), access)) {
+            if self.ordered.len() == MAX_CHANGES {
                 return Err(PatchFault::TooMany);
             }
-            self.ordered.push(Change { path, deed });
+            self.ordered.push(PatchedFile { path, access });
         }
         Ok(())
     }
 }
 
 /// A line for a message: short, and harmless to print.
-fn shown(line: &str) -> String {
+fn display_line(line: &str) -> String {
     let short: String = line.trim().chars().take(80).collect();
     short.escape_debug().to_string()
 }

@@ -1,19 +1,19 @@
-//! Names in diffs: plain, or quoted as git quotes them.
+//! Parses file names in diffs: plain, or quoted as git quotes them.
 
 /// What a name at the head of a text is, and what follows it.
-pub(super) struct Name<'a> {
+pub(super) struct ParsedName<'a> {
     pub(super) text: String,
     pub(super) rest: &'a str,
 }
 
 /// Reads a name in double quotes with C's escapes, octal ones included. None where it is not closed or not UTF-8.
-pub(super) fn unquote(text: &str) -> Option<Name<'_>> {
+pub(super) fn unquote(text: &str) -> Option<ParsedName<'_>> {
     let inside = text.strip_prefix('"')?;
     let mut bytes = Vec::new();
     let mut at = inside.chars();
     loop {
         match at.next()? {
-            '"' => return Some(Name { text: String::from_utf8(bytes).ok()?, rest: at.as_str() }),
+            '"' => return Some(ParsedName { text: String::from_utf8(bytes).ok()?, rest: at.as_str() }),
             '\\' => bytes.push(match at.next()? {
                 'a' => 7,
                 'b' => 8,

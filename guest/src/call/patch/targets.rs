@@ -6,9 +6,9 @@
 //! are faults, and so are a hunk that is not as long as it says and one whose text looks like a header.
 
 use super::quoted::{before_date, unquote};
-use super::unified::{Hunk, git_names};
-use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
+use super::unified::{RemainingHunk, git_names};
+use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
+use crate::effects::Access;
 
 /// How many leading folders a program takes off the names in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +21,8 @@ pub enum Strip {
 
 /// Every path that a patch program could write or remove, in order. A program may also leave what [`leftovers`] names.
 pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault> {
-    let mut found = Changes::default();
-    let mut hunk = Hunk::default();
+    let mut found = PatchedFiles::default();
+    let mut hunk = RemainingHunk::default();
     let mut last = 0;
     for (at, line) in text.lines().enumerate() {
         let open = hunk.is_open();
@@ -30,20 +30,20 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
         if hunk.takes(line) {
             // Where a program finds no file for a hunk, it looks for headers in the hunk itself.
             if open && !names(last, line, strip)?.0.is_empty() {
-                return Err(PatchFault::OtherForm { line: last, header: shown(line) });
+                return Err(PatchFault::OtherForm { line: last, header: display_line(line) });
             }
             continue;
         }
         if open {
             return Err(PatchFault::BadHunk { line: last });
         }
-        if let Some(counted) = Hunk::counted(line) {
+        if let Some(counted) = RemainingHunk::counted(line) {
             hunk = counted;
             continue;
         }
         let (names, strip) = names(last, line, strip)?;
         for name in names {
-            stripped(&name, strip).into_iter().try_for_each(|path| found.add(path, Deed::Write))?;
+            strip_folders(&name, strip).into_iter().try_for_each(|path| found.add(path, Access::Write))?;
         }
     }
     if hunk.is_open() {
@@ -52,7 +52,7 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
     if found.ordered.is_empty() && !text.trim().is_empty() {
         return Err(PatchFault::NoDiff);
     }
-    Ok(found.ordered.into_iter().map(|Change { path, .. }| path).collect())
+    Ok(found.ordered.into_iter().map(|PatchedFile { path, .. }| path).collect())
 }
 
 /// What `patch` leaves beside a file: the text before, and the hunks that did not fit. Where it fails half-way it may also
@@ -63,8 +63,8 @@ pub fn leftovers(path: &str) -> [String; 2] {
 
 /// The names that a line outside of a hunk could hold, in every reading, and what is taken off them.
 fn names(number: usize, line: &str, strip: Strip) -> Result<(Vec<String>, Strip), PatchFault> {
-    let bad = || PatchFault::BadName { line: number, header: shown(line) };
-    let other = || PatchFault::OtherForm { line: number, header: shown(line) };
+    let bad = || PatchFault::BadName { line: number, header: display_line(line) };
+    let other = || PatchFault::OtherForm { line: number, header: display_line(line) };
     let bare = unmarked(line);
     if bare.starts_with("***************") {
         return Err(PatchFault::ContextDiff { line: number });
@@ -144,7 +144,7 @@ fn readings(rest: &str) -> Option<Vec<String>> {
 }
 
 /// A name without its leading folders, in every reading.
-fn stripped(name: &str, strip: Strip) -> Vec<String> {
+fn strip_folders(name: &str, strip: Strip) -> Vec<String> {
     let is_absolute = name.starts_with('/');
     let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
     // A leading slash counts as a folder.

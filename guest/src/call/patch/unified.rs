@@ -5,14 +5,14 @@
 //! belong to the call's own path, or, as some tools write them, to the file named on the line before.
 
 use super::quoted::{header_name, unquote};
-use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
+use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
+use crate::effects::Access;
 
 /// What a diff says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     /// The files that its headers name, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PatchedFile>,
     /// The lines that stand before search/replace blocks, which may be file names.
     pub block_titles: Vec<String>,
 }
@@ -28,7 +28,7 @@ pub fn is_likely(text: &str) -> bool {
 
 /// Reads a diff. Blank text is a diff of nothing.
 pub fn read(text: &str) -> Result<Diff, PatchFault> {
-    let mut reading = Reading::default();
+    let mut reading = DiffReader::default();
     let mut lines = text.lines().enumerate().peekable();
     let mut title = "";
     while let Some((number, line)) = lines.next() {
@@ -74,10 +74,10 @@ fn is_block_end(line: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Reading {
-    file: File,
-    hunk: Hunk,
-    found: Changes,
+struct DiffReader {
+    file: DiffFile,
+    hunk: RemainingHunk,
+    found: PatchedFiles,
     titles: Vec<String>,
     /// Whether anything so far was a diff's.
     evidence: bool,
@@ -85,12 +85,12 @@ struct Reading {
 
 /// What is left of the hunk that is being passed over.
 #[derive(Default)]
-pub(super) struct Hunk {
+pub(super) struct RemainingHunk {
     old: u64,
     new: u64,
 }
 
-impl Hunk {
+impl RemainingHunk {
     /// Whether lines are missing.
     pub(super) fn is_open(&self) -> bool {
         self.old > 0 || self.new > 0
@@ -132,7 +132,7 @@ impl Hunk {
 
 /// One file of the diff, as its headers name it.
 #[derive(Default)]
-struct File {
+struct DiffFile {
     /// `diff --git`, if its two names can be told apart.
     git: Option<(String, String)>,
     /// A `diff --git` line whose names cannot, and where.
@@ -147,22 +147,22 @@ struct File {
     hunks: bool,
 }
 
-impl Reading {
+impl DiffReader {
     fn line(&mut self, number: usize, line: &str, next: &str) -> Result<(), PatchFault> {
-        let bad = || PatchFault::BadName { line: number, header: shown(line) };
+        let bad = || PatchFault::BadName { line: number, header: display_line(line) };
         let name = |rest: &str| header_name(rest).ok_or_else(bad);
         if let Some(rest) = line.strip_prefix("diff --git ") {
             self.finish_file()?;
             match git_names(rest) {
                 Some(names) => self.file.git = Some(names),
-                None => self.file.unclear = Some((number, shown(line))),
+                None => self.file.unclear = Some((number, display_line(line))),
             }
-        } else if let Some(rest) = behind(line, "---") {
+        } else if let Some(rest) = after_marker(line, "---") {
             if self.file.old.is_some() || self.file.hunks {
                 self.finish_file()?;
             }
             self.file.old = Some(name(rest)?);
-        } else if let Some(rest) = behind(line, "+++") {
+        } else if let Some(rest) = after_marker(line, "+++") {
             if self.file.new.is_some() {
                 self.finish_file()?;
             }
@@ -185,9 +185,9 @@ impl Reading {
             (self.file.old, self.file.new) = (Some(name(old)?), Some(name(new)?));
         } else if line.starts_with("@@") {
             self.file.hunks = true;
-            self.hunk = Hunk::counted(line).unwrap_or_default();
+            self.hunk = RemainingHunk::counted(line).unwrap_or_default();
         } else if line.trim() == super::envelope::BEGIN {
-            return Err(PatchFault::OtherForm { line: number, header: shown(line) });
+            return Err(PatchFault::OtherForm { line: number, header: display_line(line) });
         } else if line.starts_with("*** ") && next.starts_with("--- ") {
             return Err(PatchFault::ContextDiff { line: number });
         } else {
@@ -199,7 +199,8 @@ impl Reading {
 
     fn finish_file(&mut self) -> Result<(), PatchFault> {
         let file = std::mem::take(&mut self.file);
-        let mut add = |path: &str, deed| if path.is_empty() || path == "/dev/null" { Ok(()) } else { self.found.add(path, deed) };
+        let mut add =
+            |path: &str, access| if path.is_empty() || path == "/dev/null" { Ok(()) } else { self.found.add(path, access) };
         let (old, new) = strip(file.old.as_deref(), file.new.as_deref());
         let git = file.git.as_ref().map(|(old, new)| strip(Some(old), Some(new)));
         let (git_old, git_new) = git.unwrap_or_default();
@@ -209,10 +210,10 @@ impl Reading {
         }
         let (renamed, copied) = (file.renamed, file.copied);
         let gone = file.deleted || new == Some("/dev/null");
-        for (path, deed) in
-            [(&renamed.0, Deed::Delete), (&renamed.1, Deed::Write), (&copied.0, Deed::Read), (&copied.1, Deed::Write)]
+        for (path, access) in
+            [(&renamed.0, Access::Delete), (&renamed.1, Access::Write), (&copied.0, Access::Read), (&copied.1, Access::Write)]
         {
-            path.iter().try_for_each(|path| add(path, deed))?;
+            path.iter().try_for_each(|path| add(path, access))?;
         }
         let told = [&renamed.0, &renamed.1, &copied.0, &copied.1].map(Option::as_deref);
         let others = file.others.iter().map(|path| Some(path.as_str()));
@@ -221,15 +222,15 @@ impl Reading {
         let halves = halves.into_iter().filter(|_| (old, new) == (file.old.as_deref(), file.new.as_deref()));
         for path in [git_old, git_new, old, new].into_iter().chain(others).chain(halves).flatten() {
             if !told.contains(&Some(path)) {
-                add(path, if gone { Deed::Delete } else { Deed::Write })?;
+                add(path, if gone { Access::Delete } else { Access::Write })?;
             }
         }
         Ok(())
     }
 }
 
-/// What stands behind a header's marker and a blank.
-fn behind<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
+/// What stands after a header's marker and a blank.
+fn after_marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.strip_prefix(marker)?.strip_prefix([' ', '\t']).map(str::trim_start)
 }
 
@@ -239,8 +240,8 @@ fn without_prefix(path: &str) -> Option<&str> {
 }
 
 /// The headers of a diff that stand in a text of another form: pairs of `---` and `+++`, and git's own.
-pub(super) fn headers(text: &str) -> Result<Vec<Change>, PatchFault> {
-    let mut reading = Reading::default();
+pub(super) fn headers(text: &str) -> Result<Vec<PatchedFile>, PatchFault> {
+    let mut reading = DiffReader::default();
     let mut lines = text.lines().enumerate().peekable();
     let mut paired = false;
     while let Some((number, line)) = lines.next() {
@@ -248,7 +249,7 @@ pub(super) fn headers(text: &str) -> Result<Vec<Change>, PatchFault> {
         if line.starts_with("***************") {
             return Err(PatchFault::ContextDiff { line: number + 1 });
         }
-        let pair = behind(line, "---").is_some() && behind(next, "+++").is_some();
+        let pair = after_marker(line, "---").is_some() && after_marker(next, "+++").is_some();
         let git = ["diff --git ", "rename from ", "rename to ", "copy from ", "copy to ", "deleted file mode ", "Index:"];
         if pair || paired || git.iter().any(|head| line.starts_with(head)) {
             reading.line(number + 1, line, "")?;
@@ -300,16 +301,16 @@ pub(super) fn git_names(rest: &str) -> Option<(String, String)> {
 mod tests {
     use super::*;
 
-    fn found(text: &str) -> Vec<(String, Deed)> {
-        read(text).unwrap().changes.into_iter().map(|change| (change.path, change.deed)).collect()
+    fn found(text: &str) -> Vec<(String, Access)> {
+        read(text).unwrap().changes.into_iter().map(|change| (change.path, change.access)).collect()
     }
 
-    fn write(path: &str) -> (String, Deed) {
-        (path.to_owned(), Deed::Write)
+    fn write(path: &str) -> (String, Access) {
+        (path.to_owned(), Access::Write)
     }
 
-    fn delete(path: &str) -> (String, Deed) {
-        (path.to_owned(), Deed::Delete)
+    fn delete(path: &str) -> (String, Access) {
+        (path.to_owned(), Access::Delete)
     }
 
     #[test]
@@ -331,7 +332,7 @@ mod tests {
                 "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b",
                 vec![delete("x"), write("y")],
             ),
-            ("diff --git a/x b/y\ncopy from x\ncopy to y\n", vec![("x".to_owned(), Deed::Read), write("y")]),
+            ("diff --git a/x b/y\ncopy from x\ncopy to y\n", vec![("x".to_owned(), Access::Read), write("y")]),
             ("diff --git a/a b b/a b\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZ\n", vec![write("a b")]),
             ("diff --git a/x b/x\nBinary files a/x and b/x differ\n", vec![write("x")]),
             ("diff --git \"a/\\303\\244\" \"b/\\303\\244\"\nnew file mode 100644\n", vec![write("ä")]),

@@ -1,4 +1,4 @@
-//! From what a call's arguments say to what it does, now that the host has looked.
+//! Turns a footprint and the host's facts into effects.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -15,10 +15,10 @@ mod trees;
 
 use std::collections::BTreeSet;
 
-use super::effect::{Deed, Effect, Extent, Footprint, Operation, Touch};
-use super::path::{Location, WorkspacePath, below_home, temporary_entry};
 use super::{CallFault, ToolCall};
-use crate::ports::{Facts, Kind, Question, Root, Workspace};
+use crate::effects::path::{Location, WorkspacePath, below_home, temporary_entry};
+use crate::effects::{Access, Effect, Extent, Footprint, Operation, PathAccess};
+use crate::ports::{Facts, FileKind, Question, Root, Workspace};
 use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
 
 /// More reasons than these tell nobody more.
@@ -36,14 +36,16 @@ pub struct Effects {
 }
 
 /// What to ask the host about a path that a call touches. Only what will change is hashed.
-pub fn question(touch: &Touch) -> Question {
-    let digest =
-        matches!(touch.deed, Deed::Write | Deed::WriteTree | Deed::Delete | Deed::DeleteTree | Deed::Touch | Deed::Alias);
+pub fn question(touch: &PathAccess) -> Question {
+    let digest = matches!(
+        touch.access,
+        Access::Write | Access::WriteTree | Access::Delete | Access::DeleteTree | Access::Attributes | Access::Alias
+    );
     Question { digest, ..question_at(&touch.path) }
 }
 
 /// What to ask the host about a path that a call touches, without its digest.
-pub fn question_at_touch(touch: &Touch) -> Question {
+pub fn question_at_touch(touch: &PathAccess) -> Question {
     question_at(&touch.path)
 }
 
@@ -102,15 +104,15 @@ struct Resolving<'a> {
 
 impl Resolving<'_> {
     /// Says beforehand which folders will be listed, so that one listing serves a folder and those in it.
-    fn plan(&mut self, touch: &Touch, facts: &Facts) {
-        match touch.deed {
-            Deed::WriteTree => {
+    fn plan(&mut self, touch: &PathAccess, facts: &Facts) {
+        match touch.access {
+            Access::WriteTree => {
                 if let Some(tree) = self.searchable(facts) {
                     self.trees.expect(tree.as_str(), MAX_SEARCHED);
                 }
             }
-            Deed::Delete | Deed::DeleteTree => {
-                if let (Some(Location::Inside(folder)), true) = removed(touch, facts) {
+            Access::Delete | Access::DeleteTree => {
+                if let (Some(Location::Inside(folder)), true) = removal_target(touch, facts) {
                     self.trees.expect(folder.as_str(), MAX_JUDGED);
                 }
             }
@@ -118,47 +120,47 @@ impl Resolving<'_> {
         }
     }
 
-    fn touch(&mut self, touch: &Touch, facts: &Facts) -> Result<(), CallFault> {
+    fn touch(&mut self, touch: &PathAccess, facts: &Facts) -> Result<(), CallFault> {
         let nowhere = || CallFault::Nowhere { path: touch.path.clone() };
         let real = || facts.real_path.as_deref().map(Location::reported).ok_or_else(nowhere);
-        let exists = facts.kind != Kind::Missing;
+        let exists = facts.kind != FileKind::Missing;
         let changed = if exists { Operation::Modify } else { Operation::Create };
-        match touch.deed {
+        match touch.access {
             // Whatever cannot be found cannot be read either.
-            Deed::Read => {
+            Access::Read => {
                 if let Ok(at) = real() {
                     self.add(at, Operation::Read, Extent::Itself, facts);
                 }
             }
-            Deed::Write => {
+            Access::Write => {
                 self.add(real()?, changed, Extent::Itself, facts);
                 self.add_other_names(touch, facts);
             }
-            Deed::WriteTree if matches!(facts.kind, Kind::File | Kind::Other) => {
+            Access::WriteTree if matches!(facts.kind, FileKind::File | FileKind::Other) => {
                 self.add(real()?, changed, Extent::Itself, facts);
                 self.add_other_names(touch, facts);
             }
-            Deed::WriteTree => {
+            Access::WriteTree => {
                 self.add(real()?, changed, Extent::Tree, facts);
                 if let Some(tree) = self.searchable(facts) {
                     self.search(tree);
                 }
             }
-            Deed::Touch => {
+            Access::Attributes => {
                 // A folder's mode decides about everything in it.
-                let extent = if facts.kind == Kind::Directory { Extent::Tree } else { Extent::Itself };
+                let extent = if facts.kind == FileKind::Directory { Extent::Tree } else { Extent::Itself };
                 self.add(real()?, changed, extent, facts);
                 self.add_other_names(touch, facts);
             }
-            Deed::Alias => {
+            Access::Alias => {
                 self.add(real()?, Operation::Modify, Extent::Itself, facts);
                 self.add_other_names(touch, facts);
             }
-            Deed::Execute => {
+            Access::Execute => {
                 let at = real()?;
                 // The call itself may make the folder in which it then runs something.
                 let made = (at.as_str().to_owned(), Operation::Create, Extent::Folder);
-                let is_folder = facts.kind == Kind::Directory || self.seen.contains(&made);
+                let is_folder = facts.kind == FileKind::Directory || self.seen.contains(&made);
                 if let (Location::Outside(path), false) = (&at, is_folder)
                     && temporary_entry(path).is_some()
                 {
@@ -166,9 +168,9 @@ impl Resolving<'_> {
                 }
                 self.add(at, Operation::Execute, Extent::Itself, facts);
             }
-            Deed::MakeFolder if exists => {}
-            Deed::MakeFolder => self.add(real()?, Operation::Create, Extent::Folder, facts),
-            Deed::Delete | Deed::DeleteTree => match removed(touch, facts) {
+            Access::MakeFolder if exists => {}
+            Access::MakeFolder => self.add(real()?, Operation::Create, Extent::Folder, facts),
+            Access::Delete | Access::DeleteTree => match removal_target(touch, facts) {
                 (Some(at), true) => self.delete_folder(at, facts),
                 (Some(at), false) => self.add(at, Operation::Delete, Extent::Itself, facts),
                 (None, _) => return Err(nowhere()),
@@ -195,11 +197,11 @@ impl Resolving<'_> {
         }
     }
 
-    /// The folder that is to be searched, where one stands at the path and is owned as a whole.
+    /// The folder that is to be searched, where one is at the path and is owned as a whole.
     fn searchable(&self, facts: &Facts) -> Option<WorkspacePath> {
         match facts.real_path.as_deref().map(Location::reported) {
             Some(Location::Inside(tree))
-                if matches!(facts.kind, Kind::Directory | Kind::Unreadable) && (self.owns)(&tree, Extent::Tree) =>
+                if matches!(facts.kind, FileKind::Directory | FileKind::Unreadable) && (self.owns)(&tree, Extent::Tree) =>
             {
                 Some(tree)
             }
@@ -215,7 +217,7 @@ impl Resolving<'_> {
         };
         let listed = listed.filter(|below| below.is_complete() && below.entries.len() <= MAX_JUDGED as usize);
         let files: Vec<String> = listed.map_or_else(Vec::new, |below| {
-            below.entries.into_iter().filter(|entry| entry.kind != Kind::Directory).map(|entry| entry.path).collect()
+            below.entries.into_iter().filter(|entry| entry.kind != FileKind::Directory).map(|entry| entry.path).collect()
         });
         let extent = if files.is_empty() { Extent::Tree } else { Extent::Listed };
         self.add(at, Operation::Delete, extent, facts);
@@ -226,8 +228,8 @@ impl Resolving<'_> {
     }
 
     /// What is written under one name of a file is written under all of them.
-    fn add_other_names(&mut self, touch: &Touch, facts: &Facts) {
-        if facts.kind != Kind::File || facts.hard_links < 2 {
+    fn add_other_names(&mut self, touch: &PathAccess, facts: &Facts) {
+        if facts.kind != FileKind::File || facts.hard_links < 2 {
             return;
         }
         let names = self.trees.names(facts.identity);
@@ -247,10 +249,10 @@ impl Resolving<'_> {
     }
 }
 
-/// What a removal takes away, and whether that is a folder: a link to a folder is taken away by itself.
-fn removed(touch: &Touch, facts: &Facts) -> (Option<Location>, bool) {
+/// What a removal removes, and whether that is a folder: a link to a folder is removed by itself.
+fn removal_target(touch: &PathAccess, facts: &Facts) -> (Option<Location>, bool) {
     let through = touch.path.ends_with('/');
     let at = if through { &facts.real_path } else { &facts.entry_path };
-    let is_folder = facts.kind == Kind::Directory && (through || facts.real_path == facts.entry_path);
+    let is_folder = facts.kind == FileKind::Directory && (through || facts.real_path == facts.entry_path);
     (at.as_deref().map(Location::reported), is_folder)
 }

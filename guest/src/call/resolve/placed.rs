@@ -1,14 +1,14 @@
-//! What is linked, moved, or copied with its links is judged by where it leads from its new place, and a call does not
-//! write through what it has just put there.
+//! Judges what is linked, moved, or copied with its links by where it leads from its new location; a call may not write through
+//! what it has just put there.
 
 use std::collections::{HashMap, HashSet};
 
 use super::search::Shared;
 use super::trees::{MAX_SEARCHED, is_at_or_below};
 use super::{Resolving, question_at};
-use crate::call::effect::{Deed, Extent, Footprint, Origin, Placement};
-use crate::call::path::Location;
-use crate::ports::{Facts, Kind, Question};
+use crate::effects::path::Location;
+use crate::effects::{Access, Extent, Footprint, Origin, Placement};
+use crate::ports::{Facts, FileKind, Question};
 
 /// Links that one call puts in place.
 const MAX_PLACED: usize = 10_000;
@@ -110,15 +110,15 @@ impl Resolving<'_> {
             return placed.push(Placed { text: Some(text.clone()), ..to });
         }
         match facts.kind {
-            Kind::Directory => self.put_folder(facts, same, &to, placed),
-            Kind::File if same && facts.hard_links > 1 => {
+            FileKind::Directory => self.put_folder(facts, same, &to, placed),
+            FileKind::File if same && facts.hard_links > 1 => {
                 self.add_shared(vec![Shared::of(facts.entry_path.as_deref().unwrap_or(from), facts)])
             }
-            Kind::Unreadable => placed.push(to),
-            Kind::Other | Kind::Missing if facts.real_path != facts.entry_path => {
+            FileKind::Unreadable => placed.push(to),
+            FileKind::Other | FileKind::Missing if facts.real_path != facts.entry_path => {
                 self.doubt(format!("`{from}` is a link that cannot be read"));
             }
-            Kind::File | Kind::Other | Kind::Missing => {}
+            FileKind::File | FileKind::Other | FileKind::Missing => {}
         }
     }
 
@@ -130,7 +130,7 @@ impl Resolving<'_> {
         if below.missing.is_some() {
             placed.push(to.clone());
         }
-        for entry in below.entries.iter().filter(|entry| entry.kind == Kind::Other) {
+        for entry in below.entries.iter().filter(|entry| entry.kind == FileKind::Other) {
             let relative =
                 if folder.as_str() == "." { Some(entry.path.as_str()) } else { entry.path.strip_prefix(folder.as_str()) };
             // What is neither a link nor a file, and a link that cannot be read: nobody knows where it leads.
@@ -192,7 +192,7 @@ impl Resolving<'_> {
             if goes_through(target, facts, &ways) {
                 self.doubt(format!("`{}` leads through another link that the call itself makes", link.entry));
             }
-            if facts.kind == Kind::File && facts.hard_links > 1 {
+            if facts.kind == FileKind::File && facts.hard_links > 1 {
                 shared.push(Shared::of(&link.entry, facts));
             }
             self.lead(&link.entry, facts);
@@ -204,7 +204,7 @@ impl Resolving<'_> {
     fn judge_touches(&mut self, footprint: &Footprint, facts: &[Facts], placed: &[Placed]) {
         let ways = ways(placed);
         for (touch, facts) in footprint.touches.iter().zip(facts) {
-            if !matches!(touch.deed, Deed::Read | Deed::Execute) && goes_through(&touch.path, facts, &ways) {
+            if !matches!(touch.access, Access::Read | Access::Execute) && goes_through(&touch.path, facts, &ways) {
                 self.doubt(format!("`{}` leads through a link that the call itself makes or moves", touch.path));
             }
         }

@@ -1,13 +1,12 @@
-//! Before something recursive is done to a tree, or through it: the links and the further names in it that lead out of what
-//! the intent owns.
+//! Searches a tree, before anything recursive is done to it, for links and hard links that lead out of the intent's scope.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::Resolving;
 use super::trees::{MAX_SEARCHED, is_at_or_below};
-use crate::call::effect::{Extent, Operation};
-use crate::call::path::{Location, WorkspacePath};
-use crate::ports::{Entry, Facts, Kind, Question};
+use crate::effects::path::{Location, WorkspacePath};
+use crate::effects::{Extent, Operation};
+use crate::ports::{DirEntry, Facts, FileKind, Question};
 
 /// Links that are followed in one tree.
 const MAX_LINKS: usize = 10_000;
@@ -35,7 +34,7 @@ impl Shared {
     }
 
     /// A file that was listed.
-    fn listed(entry: Entry) -> Self {
+    fn listed(entry: DirEntry) -> Self {
         Self { path: entry.path, is_name: true, identity: entry.identity, hard_links: entry.hard_links }
     }
 }
@@ -52,11 +51,11 @@ impl Resolving<'_> {
             if let Some(why) = below.missing {
                 self.doubt(format!("{why}, and a link in it may lead anywhere"));
             }
-            let (links, files): (Vec<Entry>, Vec<Entry>) =
-                below.entries.into_iter().filter(is_remarkable).partition(|entry| entry.kind == Kind::Other);
+            let (links, files): (Vec<DirEntry>, Vec<DirEntry>) =
+                below.entries.into_iter().filter(is_remarkable).partition(|entry| entry.kind == FileKind::Other);
             shared.extend(files.into_iter().map(Shared::listed));
             for (link, facts) in self.follow(&folder, links) {
-                if facts.kind == Kind::File && facts.hard_links > 1 {
+                if facts.kind == FileKind::File && facts.hard_links > 1 {
                     shared.push(Shared::of(&link.path, &facts));
                 }
                 let Some(further) = self.lead(&link.path, &facts) else { continue };
@@ -74,7 +73,7 @@ impl Resolving<'_> {
     }
 
     /// Has the host follow the links of a folder, all at once.
-    fn follow(&mut self, folder: &str, mut links: Vec<Entry>) -> Vec<(Entry, Facts)> {
+    fn follow(&mut self, folder: &str, mut links: Vec<DirEntry>) -> Vec<(DirEntry, Facts)> {
         if links.len() > MAX_LINKS {
             self.doubt(format!("there are more links in `{folder}` than can be followed"));
             links.truncate(MAX_LINKS);
@@ -96,11 +95,11 @@ impl Resolving<'_> {
             self.doubt(format!("`{link}` is a link that cannot be followed to its end"));
             return None;
         };
-        let extent = if facts.kind == Kind::Directory { Extent::Tree } else { Extent::Itself };
+        let extent = if facts.kind == FileKind::Directory { Extent::Tree } else { Extent::Itself };
         match at {
             Location::Inside(path) if (self.owns)(&path, extent) => {
-                if facts.kind == Kind::Unreadable {
-                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be looked at"));
+                if facts.kind == FileKind::Unreadable {
+                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be inspected"));
                 }
                 (extent == Extent::Tree).then_some(path)
             }
@@ -112,8 +111,8 @@ impl Resolving<'_> {
     }
 
     /// Adds the names that are not owned of files that have further names.
-    pub(super) fn add_other_owners(&mut self, entries: Vec<Entry>) {
-        let files = entries.into_iter().filter(|entry| entry.kind == Kind::File && is_remarkable(entry));
+    pub(super) fn add_other_owners(&mut self, entries: Vec<DirEntry>) {
+        let files = entries.into_iter().filter(|entry| entry.kind == FileKind::File && is_remarkable(entry));
         self.add_shared(files.map(Shared::listed).collect());
     }
 
@@ -138,14 +137,14 @@ impl Resolving<'_> {
             for name in names {
                 let at = Location::reported(&name);
                 if !matches!(&at, Location::Inside(path) if (self.owns)(path, Extent::Itself)) {
-                    self.add_way_out(at, Extent::Itself, &there(), &file.path);
+                    self.add_way_out(at, Extent::Itself, &listed_facts(), &file.path);
                 }
             }
         }
     }
 
     fn add_way_out(&mut self, at: Location, extent: Extent, facts: &Facts, via: &str) {
-        let operation = if facts.kind == Kind::Missing { Operation::Create } else { Operation::Modify };
+        let operation = if facts.kind == FileKind::Missing { Operation::Create } else { Operation::Modify };
         if self.ways_out < MAX_WAYS_OUT {
             self.ways_out += 1;
             self.add_via(at, operation, extent, facts, Some(via.to_owned()));
@@ -154,14 +153,14 @@ impl Resolving<'_> {
 }
 
 /// Whether an entry may lead elsewhere.
-fn is_remarkable(entry: &Entry) -> bool {
-    entry.kind == Kind::Other || (entry.kind == Kind::File && entry.hard_links > 1)
+fn is_remarkable(entry: &DirEntry) -> bool {
+    entry.kind == FileKind::Other || (entry.kind == FileKind::File && entry.hard_links > 1)
 }
 
 /// What is known of a file that was only listed.
-fn there() -> Facts {
+fn listed_facts() -> Facts {
     Facts {
-        kind: Kind::File,
+        kind: FileKind::File,
         real_path: None,
         entry_path: None,
         link: None,

@@ -1,7 +1,7 @@
-//! Footprints as any reader of calls may bring them, in a world in memory.
+//! Footprints of any kind, resolved against an in-memory host.
 
 use super::*;
-use crate::call::effect::Origin;
+use crate::effects::Origin;
 use crate::intents::scope::{Reach, Scope};
 use crate::ports::memory::Memory;
 use crate::ports::{FileFault, Listing, Tail};
@@ -34,9 +34,9 @@ fn ways_out(workspace: &dyn Workspace, footprint: &Footprint) -> (Vec<String>, V
     (effects.known.iter().filter(out).map(shown).collect(), effects.unknowns)
 }
 
-fn touch(path: &str, deed: Deed) -> Footprint {
+fn touch(path: &str, access: Access) -> Footprint {
     let mut footprint = Footprint::default();
-    footprint.touch(path, deed);
+    footprint.touch(path, access);
     footprint
 }
 
@@ -56,7 +56,7 @@ impl Workspace for Closed<'_> {
     fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
         self.0.read_tail(root, path, limit_bytes)
     }
-    fn list(&self, root: Root, directory: &str, reach: &crate::ports::Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &crate::ports::ListingLimits) -> Result<Listing, FileFault> {
         let listing = self.0.list(root, directory, reach)?;
         Ok(Listing { unseen: Some("closed/".to_owned()), ..listing })
     }
@@ -67,15 +67,15 @@ fn what_cannot_be_seen_is_a_doubt_only_where_something_may_be_written_through_it
     let world = Memory::new();
     world.write("own/a", "x");
     let closed = Closed(&world);
-    for (deed, expected) in [
-        (Deed::WriteTree, Some("`own/closed/` cannot be looked at, and a link in it may lead anywhere")),
-        (Deed::DeleteTree, None),
-        (Deed::Touch, None),
-        (Deed::MakeFolder, None),
+    for (access, expected) in [
+        (Access::WriteTree, Some("`own/closed/` cannot be inspected, and a link in it may lead anywhere")),
+        (Access::DeleteTree, None),
+        (Access::Attributes, None),
+        (Access::MakeFolder, None),
     ] {
-        let (out, doubts) = ways_out(&closed, &touch("own", deed));
-        assert_eq!(doubts.first().map(String::as_str), expected, "{deed:?}");
-        assert!(out.is_empty(), "{deed:?}: {out:?}");
+        let (out, doubts) = ways_out(&closed, &touch("own", access));
+        assert_eq!(doubts.first().map(String::as_str), expected, "{access:?}");
+        assert!(out.is_empty(), "{access:?}: {out:?}");
     }
 }
 
@@ -85,17 +85,17 @@ fn a_tree_that_is_too_large_is_a_doubt() {
     for number in 0..50_001 {
         world.write(&format!("own/{number}"), "");
     }
-    let (out, doubts) = ways_out(&*world, &touch("own", Deed::WriteTree));
+    let (out, doubts) = ways_out(&*world, &touch("own", Access::WriteTree));
     assert_eq!(doubts, ["there is more in `own` than can be searched, and a link in it may lead anywhere"]);
     assert!(out.is_empty(), "{out:?}");
-    assert_eq!(ways_out(&*world, &touch("own", Deed::DeleteTree)), (Vec::new(), Vec::new()));
+    assert_eq!(ways_out(&*world, &touch("own", Access::DeleteTree)), (Vec::new(), Vec::new()));
 }
 
 #[test]
 fn a_tree_that_is_too_deep_is_a_doubt() {
     let world = Memory::new();
     world.mkdir(&format!("own{}", "/d".repeat(70)));
-    let (_, doubts) = ways_out(&*world, &touch("own", Deed::WriteTree));
+    let (_, doubts) = ways_out(&*world, &touch("own", Access::WriteTree));
     assert!(doubts.first().is_some_and(|why| why.contains("nested too deeply")), "{doubts:?}");
 }
 
@@ -105,7 +105,7 @@ fn many_ways_out_are_a_few() {
     for number in 0..1_000 {
         world.symlink(&format!("../other/{number}"), &format!("own/{number}"));
     }
-    let (out, doubts) = ways_out(&*world, &touch("own", Deed::WriteTree));
+    let (out, doubts) = ways_out(&*world, &touch("own", Access::WriteTree));
     assert_eq!((out.len(), doubts.len()), (100, 0));
     assert_eq!(out.first().map(String::as_str), Some("own/0 -> other/0"));
 }
@@ -120,31 +120,31 @@ fn folders_that_links_lead_to_are_searched_up_to_a_number() {
     }
     let scope = Scope::compile(scope);
     let owns = |path: &WorkspacePath, extent: Extent| scope.reach_of(path, extent) == Reach::Within;
-    let footprint = touch("own", Deed::WriteTree);
+    let footprint = touch("own", Access::WriteTree);
     let facts = world.inspect(&[question(footprint.touches.first().unwrap())]);
     let effects = effects(&call(), &footprint, &facts, &*world, &owns).unwrap();
     assert_eq!(effects.unknowns, ["the links in `own` lead to more folders than can be searched"]);
 }
 
-/// Every deed that changes a file changes it under all its names; one that takes a name away does not.
+/// Every access that changes a file changes it under all its names; one that takes a name away does not.
 #[test]
 fn all_names_of_a_file() {
     let world = Memory::new();
     world.write("other/f", "x");
     world.hardlink("other/f", "own/f");
-    for (deed, expected) in [
-        (Deed::Write, &["? -> other/f"][..]),
-        (Deed::WriteTree, &["? -> other/f"]),
-        (Deed::Touch, &["? -> other/f"]),
-        (Deed::Alias, &["? -> other/f"]),
-        (Deed::Delete, &[]),
-        (Deed::DeleteTree, &[]),
-        (Deed::Read, &[]),
+    for (access, expected) in [
+        (Access::Write, &["? -> other/f"][..]),
+        (Access::WriteTree, &["? -> other/f"]),
+        (Access::Attributes, &["? -> other/f"]),
+        (Access::Alias, &["? -> other/f"]),
+        (Access::Delete, &[]),
+        (Access::DeleteTree, &[]),
+        (Access::Read, &[]),
     ] {
-        let (out, doubts) = ways_out(&*world, &touch("own/f", deed));
-        assert_eq!((out.as_slice(), doubts.len()), (expected.map_owned().as_slice(), 0), "{deed:?}");
+        let (out, doubts) = ways_out(&*world, &touch("own/f", access));
+        assert_eq!((out.as_slice(), doubts.len()), (expected.map_owned().as_slice(), 0), "{access:?}");
     }
-    let (out, _) = ways_out(&*world, &touch("own", Deed::WriteTree));
+    let (out, _) = ways_out(&*world, &touch("own", Access::WriteTree));
     assert_eq!(out, ["own/f -> other/f"]);
 }
 
@@ -196,7 +196,7 @@ fn placements() {
     ] {
         let mut footprint = Footprint::default();
         if !also.is_empty() {
-            footprint.touch(also, Deed::Write);
+            footprint.touch(also, Access::Write);
         }
         for (at, origin) in placements {
             footprint.place(at, origin);
@@ -212,7 +212,7 @@ fn a_folder_that_is_copied_into_itself_has_an_end() {
     let world = Memory::new();
     world.write("own/a", "x");
     world.symlink("a", "own/l");
-    let mut footprint = touch("own/deep", Deed::WriteTree);
+    let mut footprint = touch("own/deep", Access::WriteTree);
     footprint.place("own/deep", Origin::Copy("own".to_owned()));
     let (_, doubts) = ways_out(&*world, &footprint);
     assert!(doubts.iter().any(|doubt| doubt.contains("more links than can be followed")), "{doubts:?}");

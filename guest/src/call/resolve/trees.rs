@@ -1,8 +1,8 @@
-//! The listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
+//! The folder listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::ports::{Entry, Kind, Listing, Reach, Root, Workspace};
+use crate::ports::{DirEntry, FileKind, Listing, ListingLimits, Root, Workspace};
 
 /// A folder that goes with more in it is judged as a whole.
 pub(super) const MAX_JUDGED: u32 = 10_000;
@@ -20,7 +20,7 @@ const MAX_DEPTH: u32 = 64;
 #[derive(Debug, Default)]
 pub(super) struct Below {
     /// With paths from the workspace.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<DirEntry>,
     /// Why that is not everything.
     pub(super) missing: Option<String>,
 }
@@ -73,11 +73,11 @@ impl<'a> Trees<'a> {
             Err(why) => return Below { entries: Vec::new(), missing: Some(why.clone()) },
         };
         let inside = listing.entries.iter().filter(|entry| folder != entry.path && is_at_or_below(&entry.path, folder));
-        let entries: Vec<Entry> = inside.cloned().collect();
+        let entries: Vec<DirEntry> = inside.cloned().collect();
         let deep = || entries.iter().any(|entry| depth(&entry.path) >= depth(&top) + MAX_DEPTH as usize);
         let missing = match &listing.unseen {
             _ if listing.truncated => Some(format!("there is more in `{top}` than can be searched")),
-            Some(unseen) => Some(format!("`{unseen}` cannot be looked at")),
+            Some(unseen) => Some(format!("`{unseen}` cannot be inspected")),
             None if deep() => Some(format!("the folders in `{top}` are nested too deeply to be searched")),
             None => None,
         };
@@ -91,10 +91,10 @@ impl<'a> Trees<'a> {
         }
         let files = self.files.get_or_insert_with(|| {
             let skip = NOT_SEARCHED.map(str::to_owned).to_vec();
-            let reach = Reach { depth: MAX_DEPTH, limit: MAX_SEARCHED, skip };
+            let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_SEARCHED, skip };
             let listing = self.workspace.list(Root::Project, ".", &reach).map(|listing| listing.entries).unwrap_or_default();
             let mut files = HashMap::<u64, Vec<String>>::new();
-            for entry in listing.into_iter().filter(|entry| entry.kind == Kind::File) {
+            for entry in listing.into_iter().filter(|entry| entry.kind == FileKind::File) {
                 files.entry(entry.identity).or_default().push(entry.path);
             }
             files
@@ -102,14 +102,14 @@ impl<'a> Trees<'a> {
         // What was not searched may have been listed for itself.
         let mut names: BTreeSet<&String> = files.get(&identity).into_iter().flatten().collect();
         for listing in self.listed.iter().filter_map(|(_, listing)| listing.as_ref().ok()) {
-            let same = |entry: &&Entry| entry.kind == Kind::File && entry.identity == identity;
+            let same = |entry: &&DirEntry| entry.kind == FileKind::File && entry.identity == identity;
             names.extend(listing.entries.iter().filter(same).map(|entry| &entry.path));
         }
         names.into_iter().cloned().collect()
     }
 
     fn list(&self, folder: &str, limit: u32) -> Result<Listing, String> {
-        let reach = Reach { depth: MAX_DEPTH, limit, skip: Vec::new() };
+        let reach = ListingLimits { depth: MAX_DEPTH, limit, skip: Vec::new() };
         let listing = self.workspace.list(Root::Project, folder, &reach);
         let mut listing = listing.map_err(|why| format!("`{folder}` cannot be listed: {why}"))?;
         if folder != "." {

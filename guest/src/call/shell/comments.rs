@@ -1,6 +1,6 @@
-//! Whether comments behind a command change anything.
+//! Whether appending comments to a command changes what it does.
 //!
-//! They stand behind it and not before it because the shell counts lines in its messages. Even there a few commands would
+//! They stand after it and not before it because the shell counts lines in its messages. Even there a few commands would
 //! notice, and some text has no end to put anything behind.
 
 use super::syntax;
@@ -28,8 +28,8 @@ const ONLOOKERS: [&str; 14] = [
 ];
 
 /// Whether a POSIX shell that is given a command by `-c` does the same, prints the same and ends the same with lines of
-/// comments behind the command. One thing differs that only a parent could see: Bash runs a last plain program in its own
-/// place where nothing stands behind it, so one that a signal ends is reported as 128 and the signal instead.
+/// comments after the command. One thing differs that only a parent could see: Bash runs a last plain program in its own
+/// place where nothing follows it, so one that a signal ends is reported as 128 and the signal instead.
 pub fn ignores_comments(command: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let unfit = command.len() > MAX_TEXT
@@ -46,7 +46,7 @@ fn is_verbose(command: &str) -> bool {
     words.any(|word| word.starts_with(['-', '+']) && word.contains('v'))
 }
 
-/// Whether a line behind the command begins a new command, and is no part of a here-document, a quotation or a line that
+/// Whether a line after the command begins a new command, and is no part of a here-document, a quotation or a line that
 /// goes on. Only text that is read for certain tells.
 fn is_whole(command: &str) -> bool {
     const NEXT: &str = "tollgate";

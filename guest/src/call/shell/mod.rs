@@ -22,36 +22,39 @@
 mod comments;
 mod outline;
 mod programs;
+mod quote;
 mod reader;
 mod syntax;
 
 #[cfg(test)]
 mod tests;
 
-use super::effect::Footprint;
+pub use quote::quote;
+
+use crate::effects::Footprint;
 use crate::ports::Workspace;
 pub use comments::ignores_comments;
 pub use outline::outline;
-use reader::Reader;
+use reader::ShellReader;
 use reader::arg::Arg;
 use reader::input::Input;
-use reader::state::State;
+use reader::state::ShellState;
 
 /// What a Bash command line does, run in `cwd`: empty for the workspace's own folder, otherwise relative to it or absolute.
 pub fn footprint(command: &str, cwd: &str, workspace: &dyn Workspace) -> Footprint {
-    let mut reader = Reader::new(workspace);
+    let mut reader = ShellReader::new(workspace);
     programs::note_sockets(&mut reader, command);
-    reader.script(command, &State::new(cwd), &Input::Inherited);
+    reader.script(command, &ShellState::new(cwd), &Input::Inherited);
     search_for_controls(&mut reader, command);
     reader.footprint()
 }
 
 /// What a command given as a list of arguments does. `["bash", "-lc", "…"]` leads into the shell.
 pub fn footprint_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Footprint {
-    let mut reader = Reader::new(workspace);
+    let mut reader = ShellReader::new(workspace);
     argv.iter().for_each(|word| programs::note_sockets(&mut reader, word));
     let words: Vec<Arg> = argv.iter().map(Arg::known).collect();
-    reader.run_program(&words, &State::new(cwd), &Input::Inherited);
+    reader.run_program(&words, &ShellState::new(cwd), &Input::Inherited);
     search_for_controls(&mut reader, &argv.join(" "));
     reader.footprint()
 }
@@ -62,7 +65,7 @@ pub fn control_in(text: &str) -> Option<String> {
 }
 
 /// What cannot be read for certain is at least searched for commands that only a person may give.
-fn search_for_controls(reader: &mut Reader<'_>, text: &str) {
+fn search_for_controls(reader: &mut ShellReader<'_>, text: &str) {
     if reader.is_uncertain()
         && let Some(command) = programs::control_in(text)
     {

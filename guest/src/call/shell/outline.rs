@@ -1,4 +1,4 @@
-//! The programs that a script names, for comparing the reader of the syntax with another one.
+//! Lists the programs that a script names, to compare this parser with another one.
 
 use super::syntax;
 use super::syntax::tree::{Chain, Command, Compound, List, Pipeline};

@@ -1,11 +1,11 @@
-//! Where the paths are in a tool's arguments.
+//! Finds the paths in a tool's arguments.
 
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
 use super::words::words;
 use crate::json;
-use crate::programs::{Kind, Tool};
+use crate::programs::{ArgumentMeaning, Tool};
 
 /// How deep lists and objects are searched for paths.
 const DEEPEST: usize = 4;
@@ -95,9 +95,9 @@ const OTHER_WORDS: &[&str] = &[
     "min",
 ];
 
-/// A path, and the argument it stood in.
+/// A path, and the argument it was in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedPath {
     pub(super) argument: String,
     pub(super) path: String,
 }
@@ -117,7 +117,7 @@ impl Keys<'_> {
     fn holds_path(self, argument: &str) -> bool {
         match self {
             Self::Known(tool) => match tool.kind(argument) {
-                Some(kind) => matches!(kind, Kind::Path | Kind::Paths),
+                Some(kind) => matches!(kind, ArgumentMeaning::Path | ArgumentMeaning::Paths),
                 None => is_known(argument),
             },
             Self::Likely => is_path(argument),
@@ -137,13 +137,13 @@ fn is_plural(argument: &str) -> bool {
 }
 
 /// Every path in the arguments, in order.
-pub(super) fn paths(args: &Map<String, Value>, keys: Keys<'_>) -> Result<Vec<Named>, CallFault> {
+pub(super) fn paths(args: &Map<String, Value>, keys: Keys<'_>) -> Result<Vec<NamedPath>, CallFault> {
     let mut found = Vec::new();
     collect(args, keys, DEEPEST, &mut found)?;
     Ok(found)
 }
 
-fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut Vec<Named>) -> Result<(), CallFault> {
+fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut Vec<NamedPath>) -> Result<(), CallFault> {
     for (argument, value) in args {
         if keys.holds_path(argument) {
             take(argument, value, keys, depth, found)?;
@@ -154,7 +154,7 @@ fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut 
                 }
                 Value::Object(object) => collect(object, keys, depth - 1, found)?,
                 Value::String(text) => {
-                    found.extend(tagged(text).map(|path| Named { argument: argument.clone(), path: path.to_owned() }))
+                    found.extend(tagged_paths(text).map(|path| NamedPath { argument: argument.clone(), path: path.to_owned() }))
                 }
                 _ => {}
             }
@@ -163,7 +163,7 @@ fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut 
     Ok(())
 }
 
-fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut Vec<Named>) -> Result<(), CallFault> {
+fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut Vec<NamedPath>) -> Result<(), CallFault> {
     if found.len() > MAX_PATHS {
         return Err(CallFault::Argument { name: argument.to_owned(), expected: "at most 1,000 paths" });
     }
@@ -178,7 +178,7 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
                     return Ok(());
                 }
             }
-            found.push(Named { argument: argument.to_owned(), path: path.clone() });
+            found.push(NamedPath { argument: argument.to_owned(), path: path.clone() });
             Ok(())
         }
         Value::Array(list) if depth > 0 => list.iter().try_for_each(|item| take(argument, item, keys, depth - 1, found)),
@@ -191,7 +191,7 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
 }
 
 /// Roo once sent several files as tags: `<file><path>…</path></file>`.
-fn tagged(text: &str) -> impl Iterator<Item = &str> {
+fn tagged_paths(text: &str) -> impl Iterator<Item = &str> {
     text.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).map(str::trim)
 }
 

@@ -1,8 +1,8 @@
-//! What goes on after its call has ended, as the tool's arguments and its own answer say.
+//! Detects calls that leave something running, from the tool's arguments and its answer.
 
 use serde_json::{Map, Value};
 
-use super::super::effect::Persistence;
+use crate::effects::Persistence;
 
 /// Arguments by which agent programs put a command into the background, and how long it then lasts.
 const ARGUMENTS: &[(&str, Persistence)] = &[

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::super::effect::{Deed, Footprint};
-use super::super::path::{join, keeps, written};
 use super::super::{CallFault, patch, shell};
-use super::{Meaning, powershell, unfamiliar, verbs};
-use crate::programs::{Act, Kind, Tool};
+use super::{FootprintBuilder, powershell, unfamiliar, verbs};
+use crate::effects::path::{is_persistent, join, normalize};
+use crate::effects::{Access, Footprint};
+use crate::programs::{Act, ArgumentMeaning, Tool};
 
 /// In how many folders a command is judged that several arguments would run elsewhere.
 const MAX_FOLDERS: usize = 4;
@@ -18,11 +18,11 @@ pub(super) static RUNNER: Tool = Tool {
     names: &[],
     act: Act::Shell,
     args: &[
-        ("command", Kind::Command),
-        ("cmd", Kind::Command),
-        ("description", Kind::Text),
-        ("explanation", Kind::Text),
-        ("timeout", Kind::Number),
+        ("command", ArgumentMeaning::Command),
+        ("cmd", ArgumentMeaning::Command),
+        ("description", ArgumentMeaning::Text),
+        ("explanation", ArgumentMeaning::Text),
+        ("timeout", ArgumentMeaning::Number),
     ],
 };
 
@@ -31,25 +31,25 @@ static SCRIPT_RUNNER: Tool = Tool {
     names: &[],
     act: Act::Shell,
     args: &[
-        ("command", Kind::Command),
-        ("cmd", Kind::Command),
-        ("script", Kind::Command),
-        ("description", Kind::Text),
-        ("explanation", Kind::Text),
-        ("timeout", Kind::Number),
+        ("command", ArgumentMeaning::Command),
+        ("cmd", ArgumentMeaning::Command),
+        ("script", ArgumentMeaning::Command),
+        ("description", ArgumentMeaning::Text),
+        ("explanation", ArgumentMeaning::Text),
+        ("timeout", ArgumentMeaning::Number),
     ],
 };
 
 /// What commands did that were judged already, each with its folder: readings of one call mostly agree about both.
 pub(super) type Judged = RefCell<Vec<(String, String, Footprint)>>;
 
-impl Meaning<'_> {
+impl FootprintBuilder<'_> {
     /// A tool that runs shell commands, and nothing else.
     pub(super) fn shell(&mut self, tool: &Tool) -> Result<(), CallFault> {
         if self.carry_out(tool)? > 0 || self.args.iter().any(|(name, value)| self.is_stray_command(tool, name, value)) {
             return Ok(());
         }
-        let name = tool.args.iter().find(|(_, kind)| matches!(kind, Kind::Command | Kind::Words));
+        let name = tool.args.iter().find(|(_, kind)| matches!(kind, ArgumentMeaning::Command | ArgumentMeaning::Words));
         let name = name.map_or("command", |(name, _)| name).to_owned();
         Err(CallFault::Argument { name, expected: "a string or a list of strings" })
     }
@@ -69,9 +69,9 @@ impl Meaning<'_> {
         let mut commands = 0;
         for (argument, value) in self.args {
             let kind = match tool.kind(argument) {
-                // Judged all the same: what is out of scope is denied, not only doubted.
-                None if self.is_stray_command(tool, argument, value) && value.is_string() => Kind::Command,
-                Some(kind @ (Kind::Command | Kind::Words)) => kind,
+                // Still judged: what is out of scope is denied, not only doubted.
+                None if self.is_stray_command(tool, argument, value) && value.is_string() => ArgumentMeaning::Command,
+                Some(kind @ (ArgumentMeaning::Command | ArgumentMeaning::Words)) => kind,
                 _ => continue,
             };
             if value.is_null() {
@@ -86,12 +86,20 @@ impl Meaning<'_> {
         Ok(commands)
     }
 
-    fn of_command(&self, tool: &Tool, argument: &str, kind: Kind, value: &Value, cwd: &str) -> Result<Footprint, CallFault> {
+    fn of_command(
+        &self,
+        tool: &Tool,
+        argument: &str,
+        kind: ArgumentMeaning,
+        value: &Value,
+        cwd: &str,
+    ) -> Result<Footprint, CallFault> {
         let invalid = || CallFault::Argument { name: argument.to_owned(), expected: "a string or a list of strings" };
-        let mixed =
-            |expected: &str| format!("`{argument}` of `{}` is not {expected}, so how it would be read is not known", self.tool);
+        let mixed = |expected: &str| {
+            format!("`{argument}` of `{}` is not {expected}, so how it would be interpreted is not known", self.tool)
+        };
         match (kind, value) {
-            (Kind::Command, Value::String(command)) => self.of_text(tool, command, cwd),
+            (ArgumentMeaning::Command, Value::String(command)) => self.of_text(tool, command, cwd),
             (_, Value::String(command)) => {
                 let mut found = self.of_text(tool, command, cwd)?;
                 found.unknowns.push(mixed("a list of words"));
@@ -101,7 +109,7 @@ impl Meaning<'_> {
                 let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
                 let words = words.filter(|words| !words.is_empty()).ok_or_else(invalid)?;
                 match kind {
-                    Kind::Words => self.of_words(words, cwd),
+                    ArgumentMeaning::Words => self.of_words(words, cwd),
                     _ => {
                         let mut found = Footprint::unknown(mixed("one text"));
                         found.controls.extend(shell::control_in(&words.join(" ")));
@@ -119,7 +127,7 @@ impl Meaning<'_> {
             return Ok(powershell::footprint(command));
         }
         // zsh is close to the others, but not read: its patterns run code, its `cd` takes two words.
-        for name in tool.arguments(Kind::Shell) {
+        for name in tool.arguments(ArgumentMeaning::Shell) {
             match self.args.get(name) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(shell)) if is_posix(shell) && !shell.ends_with("zsh") => {}
@@ -150,8 +158,8 @@ impl Meaning<'_> {
         if let [program, text] = words.as_slice()
             && ["apply_patch", "applypatch"].contains(&program.as_str())
         {
-            let mut inner = Meaning { found: Footprint::default(), ..*self };
-            inner.add(patch::changes(text, patch::Dialect::Any)?, cwd)?;
+            let mut inner = FootprintBuilder { found: Footprint::default(), ..*self };
+            inner.add(patch::changes(text, patch::PatchDialect::Any)?, cwd)?;
             return Ok(inner.found);
         }
         Ok(powershell::of_words(&words).unwrap_or_else(|| shell::footprint_of_words(&words, cwd, self.workspace)))
@@ -161,7 +169,7 @@ impl Meaning<'_> {
     pub(super) fn merge(&mut self, mut footprint: Footprint) -> Result<(), CallFault> {
         let mut kept = Vec::new();
         for touch in footprint.touches {
-            if !touch.deed.mutates() || touch.deed == Deed::Execute || keeps(&touch.path)? {
+            if !touch.access.mutates() || touch.access == Access::Execute || is_persistent(&touch.path)? {
                 kept.push(touch);
             }
         }
@@ -175,17 +183,17 @@ impl Meaning<'_> {
     pub(super) fn folders(&self, tool: &Tool) -> Result<Vec<String>, CallFault> {
         let cwd = self.cwd.unwrap_or(".");
         let mut folders = vec![join("", cwd)];
-        for name in tool.arguments(Kind::Folder) {
+        for name in tool.arguments(ArgumentMeaning::Folder) {
             match self.args.get(name) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(folder)) if folder.is_empty() => {}
-                Some(Value::String(folder)) => folders = vec![written(folder, Some(cwd))?],
+                Some(Value::String(folder)) => folders = vec![normalize(folder, Some(cwd))?],
                 Some(_) => return Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),
             }
         }
         for (_, value) in self.args.iter().filter(|(name, _)| self.is_stray(tool, name) && unfamiliar::is_folder(name)) {
             let folder = value.as_str().filter(|folder| !folder.is_empty());
-            match folder.map(|folder| written(folder, Some(cwd))) {
+            match folder.map(|folder| normalize(folder, Some(cwd))) {
                 Some(Ok(folder)) if folders.contains(&folder) => {}
                 Some(Ok(folder)) if folders.len() < MAX_FOLDERS => folders.push(folder),
                 // `check_strays` says so.

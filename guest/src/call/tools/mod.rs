@@ -22,16 +22,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::effect::{Deed, Footprint, Persistence, Touch};
-use super::path::{places, written};
 use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
+use crate::effects::path::{candidates, normalize};
+use crate::effects::{Access, Footprint, PathAccess, Persistence};
 use crate::json;
 use crate::ports::Workspace;
 use crate::programs::permissions::ServerTool;
-use crate::programs::{self, Act, Kind, Tool};
+use crate::programs::{self, Act, ArgumentMeaning, Tool};
 use crate::servers::Standing;
-use arguments::{Keys, Named};
+use arguments::{Keys, NamedPath};
 pub(super) use background::{leaves_end_untold, says_it_goes_on};
 use commands::Judged;
 pub(super) use reader::reader;
@@ -63,7 +63,7 @@ pub(super) fn footprint(
 ) -> Result<Footprint, CallFault> {
     let tools = programs::tools(call.host.as_deref(), &call.tool);
     let judged = Judged::default();
-    let mut meaning = Meaning {
+    let mut meaning = FootprintBuilder {
         tool: &call.tool,
         tools: &tools,
         host: call.host.as_deref(),
@@ -94,11 +94,11 @@ pub(super) fn server_tool(call: &ToolCall, args: &Map<String, Value>) -> Option<
         return ServerTool::of_name(&call.tool);
     };
     let text = |kind| caller.arguments(kind).find_map(|name| args.get(name)?.as_str());
-    ServerTool::new(text(Kind::Server)?, text(Kind::ServerTool)?)
+    ServerTool::new(text(ArgumentMeaning::Server)?, text(ArgumentMeaning::ServerTool)?)
 }
 
-/// A call while its footprint is being put together.
-struct Meaning<'a> {
+/// A call while its footprint is being built.
+struct FootprintBuilder<'a> {
     tool: &'a str,
     /// Those that the name may mean.
     tools: &'a [&'static Tool],
@@ -112,18 +112,18 @@ struct Meaning<'a> {
     found: Footprint,
 }
 
-impl<'a> Meaning<'a> {
+impl<'a> FootprintBuilder<'a> {
     fn by_rule(&mut self, rule: &ToolRule) -> Result<(), CallFault> {
         let keys = rule.paths.as_deref().map_or(Keys::Likely, Keys::These);
         match rule.effect {
-            ToolEffect::Read => self.each(Deed::Read, keys).map(drop),
-            ToolEffect::Write => self.some(Deed::Write, keys),
-            ToolEffect::Delete => self.some(Deed::Delete, keys),
+            ToolEffect::Read => self.each(Access::Read, keys).map(drop),
+            ToolEffect::Write => self.some(Access::Write, keys),
+            ToolEffect::Delete => self.some(Access::Delete, keys),
             ToolEffect::Move => match (rule.paths.as_deref(), arguments::paths(self.args, keys)?) {
                 (Some([source, ..]), named) => named.iter().try_for_each(|named| {
-                    self.touch(&named.path, if named.argument == *source { Deed::Delete } else { Deed::Write })
+                    self.touch(&named.path, if named.argument == *source { Access::Delete } else { Access::Write })
                 }),
-                _ => self.relocate(Deed::Delete),
+                _ => self.relocate(Access::Delete),
             },
             ToolEffect::Execute => self.execute(),
             ToolEffect::Shell => {
@@ -142,14 +142,14 @@ impl<'a> Meaning<'a> {
             readings = self.tools.to_vec();
         }
         for (at, tool) in readings.iter().enumerate() {
-            let mut reading = Meaning { found: Footprint::default(), ..*self };
+            let mut reading = FootprintBuilder { found: Footprint::default(), ..*self };
             reading.by_tool(tool, config)?;
             let found = reading.found;
             if at == 0 {
                 self.found.touches = found.touches;
             } else if found.touches != self.found.touches {
                 self.found.conditional = true;
-                let known: BTreeSet<Touch> = self.found.touches.iter().cloned().collect();
+                let known: BTreeSet<PathAccess> = self.found.touches.iter().cloned().collect();
                 self.found.touches.extend(found.touches.into_iter().filter(|touch| !known.contains(touch)));
             }
             self.found.conditional |= found.conditional;
@@ -174,18 +174,18 @@ impl<'a> Meaning<'a> {
         let keys = Keys::Known(tool);
         for (argument, value) in self.args {
             match tool.kind(argument) {
-                Some(Kind::ReadPath) => self.paths_under(argument, value, Deed::Read)?,
-                Some(Kind::WrittenPath) => self.paths_under(argument, value, Deed::Write)?,
+                Some(ArgumentMeaning::ReadPath) => self.paths_under(argument, value, Access::Read)?,
+                Some(ArgumentMeaning::WrittenPath) => self.paths_under(argument, value, Access::Write)?,
                 _ => {}
             }
         }
         match tool.act {
-            Act::Reads => self.each(Deed::Read, keys).map(drop),
+            Act::Reads => self.each(Access::Read, keys).map(drop),
             // Some run a command on the side.
             Act::Inert => self.carry_out(tool).map(drop),
-            Act::Writes => self.some(Deed::Write, keys),
-            Act::Deletes => self.some(Deed::Delete, keys),
-            Act::MakesFolders => self.some(Deed::MakeFolder, keys),
+            Act::Writes => self.some(Access::Write, keys),
+            Act::Deletes => self.some(Access::Delete, keys),
+            Act::MakesFolders => self.some(Access::MakeFolder, keys),
             Act::Patches => self.patch(tool),
             Act::Diffs => self.diff(tool),
             Act::Edits => self.edit(tool),
@@ -193,7 +193,7 @@ impl<'a> Meaning<'a> {
             Act::Types => self.type_into(tool),
             Act::Executes => self.execute(),
             Act::CallsServer => {
-                let found = self.passed_on(tool, config)?;
+                let found = self.call_through(tool, config)?;
                 self.found.merge(found);
                 Ok(())
             }
@@ -202,33 +202,34 @@ impl<'a> Meaning<'a> {
     }
 
     /// Does the same to every path in one argument.
-    fn paths_under(&mut self, argument: &str, value: &Value, deed: Deed) -> Result<(), CallFault> {
+    fn paths_under(&mut self, argument: &str, value: &Value, access: Access) -> Result<(), CallFault> {
         let name = [argument.to_owned()];
         let one = Map::from_iter([(argument.to_owned(), value.clone())]);
         let named = arguments::paths(&one, Keys::These(&name))?;
-        named.iter().try_for_each(|named| self.touch(&named.path, deed))
+        named.iter().try_for_each(|named| self.touch(&named.path, access))
     }
 
     /// An editor in one tool.
     fn edit(&mut self, tool: &Tool) -> Result<(), CallFault> {
         let keys = Keys::Known(tool);
-        let function = tool.arguments(Kind::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
+        let function = tool.arguments(ArgumentMeaning::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
         match function.as_str() {
-            Some("view") => self.each(Deed::Read, keys).map(drop),
-            Some("delete") => self.some(Deed::Delete, keys),
-            Some("rename") => self.relocate(Deed::Delete),
-            Some("create" | "str_replace" | "insert" | "undo_edit") => self.some(Deed::Write, keys),
-            None if function.is_null() => self.some(Deed::Write, keys),
+            Some("view") => self.each(Access::Read, keys).map(drop),
+            Some("delete") => self.some(Access::Delete, keys),
+            Some("rename") => self.relocate(Access::Delete),
+            Some("create" | "str_replace" | "insert" | "undo_edit") => self.some(Access::Write, keys),
+            None if function.is_null() => self.some(Access::Write, keys),
             _ => {
-                self.unknown(format!("`{}` is not known to do what it is told", self.tool))?;
-                self.some(Deed::Write, keys)
+                self.unknown(format!("`{}` is given a command that is not known", self.tool))?;
+                self.some(Access::Write, keys)
             }
         }
     }
 
     /// A tool that types into a program. Without a word typed it only waits for what the program says.
     fn type_into(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let typed = || tool.arguments(Kind::Typed).filter_map(|name| self.args.get(name)).filter(|value| !value.is_null());
+        let typed =
+            || tool.arguments(ArgumentMeaning::Typed).filter_map(|name| self.args.get(name)).filter(|value| !value.is_null());
         if typed().next().is_some() && typed().all(|value| value.as_str() == Some("")) {
             return Ok(());
         }
@@ -239,7 +240,7 @@ impl<'a> Meaning<'a> {
     }
 
     /// A tool of an MCP server, called by way of the program's own tool.
-    fn passed_on(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
+    fn call_through(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
         let text = |kind| -> Result<Option<&str>, CallFault> {
             match tool.arguments(kind).find_map(|name| self.args.get(name).map(|value| (name, value))) {
                 None | Some((_, Value::Null)) => Ok(None),
@@ -247,13 +248,13 @@ impl<'a> Meaning<'a> {
                 Some((name, _)) => Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),
             }
         };
-        let server = text(Kind::Server)?.unwrap_or_default();
-        let Some(called) = text(Kind::ServerTool)? else {
-            let name = tool.arguments(Kind::ServerTool).next().unwrap_or("tool_name").to_owned();
+        let server = text(ArgumentMeaning::Server)?.unwrap_or_default();
+        let Some(called) = text(ArgumentMeaning::ServerTool)? else {
+            let name = tool.arguments(ArgumentMeaning::ServerTool).next().unwrap_or("tool_name").to_owned();
             return Err(CallFault::Argument { name, expected: "a string" });
         };
         let invalid = || CallFault::Argument { name: "arguments".to_owned(), expected: "a JSON object" };
-        let given = tool.arguments(Kind::ServerArguments).find_map(|name| self.args.get(name));
+        let given = tool.arguments(ArgumentMeaning::ServerArguments).find_map(|name| self.args.get(name));
         let args = match given {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(args)) => args.clone(),
@@ -266,7 +267,7 @@ impl<'a> Meaning<'a> {
         };
         let name = format!("mcp__{server}__{called}");
         let own = programs::tools(None, &name);
-        let mut inner = Meaning { tool: &name, tools: &own, args: &args, found: Footprint::default(), ..*self };
+        let mut inner = FootprintBuilder { tool: &name, tools: &own, args: &args, found: Footprint::default(), ..*self };
         match config.tool(&name) {
             Some(rule) => inner.by_rule(rule)?,
             _ if args.len() > MAX_ARGUMENTS => {
@@ -287,31 +288,31 @@ impl<'a> Meaning<'a> {
     }
 
     fn execute(&mut self) -> Result<(), CallFault> {
-        self.found.touch(written(".", self.cwd)?, Deed::Execute);
+        self.found.touch(normalize(".", self.cwd)?, Access::Execute);
         Ok(())
     }
 
-    fn touch(&mut self, path: &str, deed: Deed) -> Result<(), CallFault> {
-        self.places(path, deed)?.into_iter().for_each(|place| self.found.touch(place, deed));
+    fn touch(&mut self, path: &str, access: Access) -> Result<(), CallFault> {
+        self.candidates(path, access)?.into_iter().for_each(|place| self.found.touch(place, access));
         Ok(())
     }
 
     /// Every place that a path may mean.
-    fn places(&self, path: &str, deed: Deed) -> Result<Vec<String>, CallFault> {
-        if deed.mutates() {
-            return Ok(places(path, self.cwd)?);
+    fn candidates(&self, path: &str, access: Access) -> Result<Vec<String>, CallFault> {
+        if access.mutates() {
+            return Ok(candidates(path, self.cwd)?);
         }
         // Reading nothing in particular is reading here.
-        Ok(vec![written(if path.is_empty() { "." } else { path }, self.cwd)?])
+        Ok(vec![normalize(if path.is_empty() { "." } else { path }, self.cwd)?])
     }
 
     /// Does the same to every path, and says how many there were.
-    fn each(&mut self, deed: Deed, keys: Keys<'_>) -> Result<usize, CallFault> {
+    fn each(&mut self, access: Access, keys: Keys<'_>) -> Result<usize, CallFault> {
         let named = arguments::paths(self.args, keys)?;
-        let mut known: BTreeSet<Touch> = self.found.touches.iter().cloned().collect();
-        for Named { path, .. } in &named {
-            for place in self.places(path, deed)? {
-                let touch = Touch { path: place, deed };
+        let mut known: BTreeSet<PathAccess> = self.found.touches.iter().cloned().collect();
+        for NamedPath { path, .. } in &named {
+            for place in self.candidates(path, access)? {
+                let touch = PathAccess { path: place, access };
                 if known.insert(touch.clone()) {
                     self.found.touches.push(touch);
                 }
@@ -321,44 +322,44 @@ impl<'a> Meaning<'a> {
     }
 
     /// The same, for a tool that must name a path.
-    fn some(&mut self, deed: Deed, keys: Keys<'_>) -> Result<(), CallFault> {
-        let named = self.each(deed, keys)?;
-        if named == 0 && !self.found.touches.iter().any(|touch| touch.deed.mutates()) {
+    fn some(&mut self, access: Access, keys: Keys<'_>) -> Result<(), CallFault> {
+        let named = self.each(access, keys)?;
+        if named == 0 && !self.found.touches.iter().any(|touch| touch.access.mutates()) {
             return Err(CallFault::NoPath { tool: self.tool.to_owned() });
         }
         Ok(())
     }
 
     /// Both ends of a move or a copy. A path whose role nobody can tell counts as the source and as the target.
-    fn relocate(&mut self, source_deed: Deed) -> Result<(), CallFault> {
+    fn relocate(&mut self, source_deed: Access) -> Result<(), CallFault> {
         let mut folder = None;
         let (mut sources, mut targets) = (0, 0);
         for (argument, value) in self.args {
             let words = words::words(argument);
             let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-            let deed = match (has(TARGETS), has(SOURCES)) {
-                (true, _) => Deed::Write,
+            let access = match (has(TARGETS), has(SOURCES)) {
+                (true, _) => Access::Write,
                 (false, true) => source_deed,
                 (false, false) if arguments::is_path(argument) => source_deed,
                 _ => continue,
             };
             let one = Map::from_iter([("path".to_owned(), value.clone())]);
-            for Named { path, .. } in arguments::paths(&one, Keys::Likely)? {
-                if deed == Deed::Write {
+            for NamedPath { path, .. } in arguments::paths(&one, Keys::Likely)? {
+                if access == Access::Write {
                     targets += 1;
                     if let (true, Some(folder)) = (words.contains(&"name".to_owned()), &folder) {
-                        self.touch(&format!("{folder}/{path}"), deed)?;
+                        self.touch(&format!("{folder}/{path}"), access)?;
                         continue;
                     }
                 } else {
                     sources += 1;
                     folder = path.rsplit_once('/').map(|(folder, _)| folder.to_owned()).or_else(|| Some(".".to_owned()));
                 }
-                self.touch(&path, deed)?;
+                self.touch(&path, access)?;
             }
         }
         if sources == 0 || targets == 0 {
-            return self.unknown(format!("`{}` does not say from where to where", self.tool));
+            return self.unknown(format!("`{}` does not say what is moved where", self.tool));
         }
         Ok(())
     }
@@ -368,8 +369,8 @@ impl<'a> Meaning<'a> {
 fn fits(tool: &Tool, args: &Map<String, Value>) -> bool {
     tool.args.iter().all(|(name, kind)| match (kind, args.get(*name)) {
         (_, None | Some(Value::Null)) => true,
-        (Kind::Command, Some(value)) => value.is_string(),
-        (Kind::Words, Some(value)) => value.is_array(),
+        (ArgumentMeaning::Command, Some(value)) => value.is_string(),
+        (ArgumentMeaning::Words, Some(value)) => value.is_array(),
         _ => true,
     })
 }

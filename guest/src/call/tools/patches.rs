@@ -3,21 +3,21 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::super::effect::{Deed, Touch};
-use super::super::patch::{self, Change, unified};
-use super::super::path::{places, written};
+use super::super::patch::{self, PatchedFile, unified};
 use super::arguments::{self, Keys, plain};
-use super::{Meaning, unfamiliar};
-use crate::programs::{self, Dialect, Kind, Tool};
+use super::{FootprintBuilder, unfamiliar};
+use crate::effects::path::{candidates, normalize};
+use crate::effects::{Access, PathAccess};
+use crate::programs::{self, ArgumentMeaning, PatchDialect, Tool};
 
-impl Meaning<'_> {
+impl FootprintBuilder<'_> {
     pub(super) fn patch(&mut self, tool: &Tool) -> Result<(), CallFault> {
         let mut texts = 0;
         let folders = self.folders(tool)?;
         for (argument, value) in self.args {
             // A patch under another program's name for it counts as well.
             let named = match tool.kind(argument) {
-                Some(kind) => kind == Kind::Patch,
+                Some(kind) => kind == ArgumentMeaning::Patch,
                 None => ["patchtext", "patch", "input", "command", "diff"].contains(&plain(argument).as_str()),
             };
             if !named {
@@ -40,23 +40,23 @@ impl Meaning<'_> {
         }
         let mut named = arguments::paths(self.args, Keys::Known(tool))?;
         named.retain(|named| !unfamiliar::is_folder(&named.argument));
-        named.iter().try_for_each(|named| self.touch(&named.path, Deed::Write))?;
+        named.iter().try_for_each(|named| self.touch(&named.path, Access::Write))?;
         if texts == 0 && named.is_empty() {
-            let name = tool.arguments(Kind::Patch).next().unwrap_or("patch").to_owned();
+            let name = tool.arguments(ArgumentMeaning::Patch).next().unwrap_or("patch").to_owned();
             return Err(CallFault::Argument { name, expected: "the text of a patch" });
         }
         Ok(())
     }
 
     pub(super) fn diff(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let named = self.each(Deed::Write, Keys::Known(tool))?;
+        let named = self.each(Access::Write, Keys::Known(tool))?;
         let mut texts = Vec::new();
         diffs(self.args, 4, &mut texts);
         for text in texts {
             let diff = unified::read(text)?;
             self.add(diff.changes, self.cwd.unwrap_or_default())?;
             if named == 0 {
-                diff.block_titles.iter().try_for_each(|title| self.touch(title, Deed::Write))?;
+                diff.block_titles.iter().try_for_each(|title| self.touch(title, Access::Write))?;
             }
         }
         if self.found.touches.is_empty() { Err(CallFault::NoPath { tool: self.tool.to_owned() }) } else { Ok(()) }
@@ -66,7 +66,8 @@ impl Meaning<'_> {
     pub(super) fn patch_beside(&mut self) -> Result<(), CallFault> {
         for (argument, value) in self.args {
             if let (true, Value::String(text)) = (["patch", "patchtext", "diff"].contains(&plain(argument).as_str()), value) {
-                let changes = patch::changes(text, Dialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
+                let changes =
+                    patch::changes(text, PatchDialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
                 self.add(changes, self.cwd.unwrap_or_default())?;
             }
         }
@@ -74,16 +75,16 @@ impl Meaning<'_> {
     }
 
     /// Takes in the files of a patch, which begin in a folder.
-    pub(super) fn add(&mut self, changes: Vec<Change>, folder: &str) -> Result<(), CallFault> {
-        for Change { path, deed } in changes {
+    pub(super) fn add(&mut self, changes: Vec<PatchedFile>, folder: &str) -> Result<(), CallFault> {
+        for PatchedFile { path, access } in changes {
             // A patch names each file once, so there is no need to look for it among thousands.
-            let places = if deed.mutates() { places(&path, Some(folder))? } else { vec![written(&path, Some(folder))?] };
-            self.found.touches.extend(places.into_iter().map(|path| Touch { path, deed }));
+            let places = if access.mutates() { candidates(&path, Some(folder))? } else { vec![normalize(&path, Some(folder))?] };
+            self.found.touches.extend(places.into_iter().map(|path| PathAccess { path, access }));
         }
         Ok(())
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> PatchDialect {
         programs::dialect(self.host)
     }
 }

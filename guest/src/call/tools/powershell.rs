@@ -1,8 +1,8 @@
-//! PowerShell and `cmd`: neither is read. A short list of commands that only look is known by its exact words; everything
+//! PowerShell and `cmd`, which are not parsed. A short list of read-only commands is recognised by its exact words; everything
 //! else is unknown.
 
-use super::super::effect::{Footprint, Persistence};
 use super::super::shell;
+use crate::effects::{Footprint, Persistence};
 
 /// Commands that only look, whatever plain words follow them.
 const LOOKS: &[&str] = &[
@@ -32,7 +32,7 @@ const CMD_LOOKS: &[&str] = &["cd", "dir", "type", "ver", "vol"];
 
 /// What a PowerShell command does.
 pub(super) fn footprint(command: &str) -> Footprint {
-    if looks(command, LOOKS, SWITCHES) {
+    if only_reads(command, LOOKS, SWITCHES) {
         return Footprint::default();
     }
     let lower = command.to_ascii_lowercase();
@@ -41,7 +41,7 @@ pub(super) fn footprint(command: &str) -> Footprint {
         .any(|word| lower.contains(word))
         || lower.trim_end().ends_with('&');
     let persistence = if outlasts { Persistence::Detached } else { Persistence::Ends };
-    let why = "a PowerShell command is not read, but for a few that only look, so what it does is not known";
+    let why = "PowerShell commands are not analysed, except for a few that only read, so what it does is not known";
     let mut found = Footprint { persistence, ..Footprint::unknown(why) };
     found.controls.extend(shell::control_in(command));
     found
@@ -63,7 +63,7 @@ pub(super) fn of_words(words: &[String]) -> Option<Footprint> {
         {
             Some(footprint(command))
         }
-        ("cmd", ["/c" | "/C", command]) if is_bare && looks(command, CMD_LOOKS, &[]) => Some(Footprint::default()),
+        ("cmd", ["/c" | "/C", command]) if is_bare && only_reads(command, CMD_LOOKS, &[]) => Some(Footprint::default()),
         ("powershell" | "pwsh" | "cmd", _) => {
             let mut found = Footprint::unknown(format!("what `{name}` is told to do is not read, so it is not known"));
             found.controls.extend(shell::control_in(&rest.join(" ")));
@@ -73,7 +73,7 @@ pub(super) fn of_words(words: &[String]) -> Option<Footprint> {
     }
 }
 
-fn looks(command: &str, known: &[&str], switches: &[&str]) -> bool {
+fn only_reads(command: &str, known: &[&str], switches: &[&str]) -> bool {
     let is_in = |word: &str, list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/\\:* ".contains(&byte);
     let mut words = command.split(' ').filter(|word| !word.is_empty());

@@ -1,4 +1,4 @@
-//! Texts that a tool may carry out: SQL, and commands.
+//! Text arguments that a tool may execute: SQL, and commands.
 
 /// Words that begin a statement, or stand in one, that changes something, in any query language that is in use.
 #[rustfmt::skip]

@@ -1,9 +1,9 @@
-//! Who reads a call's text, and so whether more text does any harm.
+//! Which program reads the text of a call, and so whether adding text to it is harmless.
 
 use serde_json::Value;
 
 use super::super::shell::ignores_comments;
-use super::super::{Reader, ToolCall};
+use super::super::{TextReader, ToolCall};
 use super::commands::{has_arguments_beside, is_posix};
 use super::verbs::{self, Verb};
 use crate::config::Config;
@@ -20,24 +20,26 @@ const SHELLS: [&str; 4] = ["bash", "shell", "shell_command", "run_shell_command"
 const MODELS: [&str; 8] =
     ["task", "agent", "new_task", "delegate_to_agent", "spawn_agent", "send_input", "sendmessage", "runsubagent"];
 
-pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> Reader {
+pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> TextReader {
     let is_in = |name: &str, list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(name));
     let lenient = call.host.as_deref().is_none_or(|host| is_in(host, &LENIENT));
     // What the workspace says about a tool says nothing about its texts.
     if config.tool(&call.tool).is_some() {
-        return Reader::default();
+        return TextReader::default();
     }
     match programs::act(call.host.as_deref(), &call.tool) {
         Some(Act::Shell) if lenient && is_in(&call.tool, &SHELLS) => {
-            Reader { is_shell: reads_comments(call), ..Reader::default() }
+            TextReader { is_shell: reads_comments(call), ..TextReader::default() }
         }
-        Some(Act::Inert) => Reader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..Reader::default() },
-        Some(Act::Reads) => Reader { ignores_properties: lenient, ..Reader::default() },
+        Some(Act::Inert) => {
+            TextReader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..TextReader::default() }
+        }
+        Some(Act::Reads) => TextReader { ignores_properties: lenient, ..TextReader::default() },
         // An embedder's own tool that takes a prompt or a question. What a server's tool does with a text nobody knows.
         None if lenient && keeps_to_itself(&call.tool) => {
-            Reader { is_model: true, ignores_properties: true, ..Reader::default() }
+            TextReader { is_model: true, ignores_properties: true, ..TextReader::default() }
         }
-        _ => Reader::default(),
+        _ => TextReader::default(),
     }
 }
 
@@ -108,7 +110,7 @@ mod tests {
                 args: args.clone(),
                 cwd: cwd.map(str::to_owned),
             };
-            let Reader { is_shell, is_model, ignores_properties } = reader(&call, &config);
+            let TextReader { is_shell, is_model, ignores_properties } = reader(&call, &config);
             assert_eq!((is_shell, is_model, ignores_properties), expected, "{host:?} {tool} {args}");
         }
     }

@@ -1,17 +1,17 @@
-//! Tools that no record knows, MCP tools above all. The name is a hint at what the tool does, never proof: it counts as
-//! reading only if every argument is known to be harmless under its name and with its value.
+//! Tools without a record, mostly MCP tools. The name only hints at what the tool does: a call counts as reading only if every
+//! argument is known to be harmless under its name and with its value.
 
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::super::effect::Deed;
-use super::super::path::{join, places};
-use super::arguments::{self, Keys, Named};
+use super::arguments::{self, Keys, NamedPath};
 use super::commands::RUNNER;
 use super::unfamiliar::{self, is_folder, is_plain_word, is_suspect};
 use super::verbs::{self, Verb};
 use super::words::words;
-use super::{MAX_DEPTH, Meaning, queries};
+use super::{FootprintBuilder, MAX_DEPTH, queries};
+use crate::effects::Access;
+use crate::effects::path::{candidates, join};
 use crate::servers::Standing;
 
 /// The last words of names whose values are looked up, filtered by or counted, and nothing else.
@@ -61,7 +61,7 @@ enum Role {
     Unclear,
 }
 
-impl Meaning<'_> {
+impl FootprintBuilder<'_> {
     /// What a tool does that no record knows.
     pub(super) fn by_words(&mut self) -> Result<(), CallFault> {
         let unclear = format!("what the tool `{}` does is not known; {}", self.tool, self.remedy());
@@ -71,12 +71,12 @@ impl Meaning<'_> {
             Verb::Unclear => self.unclear(unclear),
             verb => {
                 match verb {
-                    Verb::Moves => self.relocate(Deed::Delete)?,
-                    Verb::Copies => self.relocate(Deed::Read)?,
-                    Verb::Deletes => drop(self.each(Deed::Delete, Keys::Likely)?),
-                    Verb::MakesFolders => drop(self.each(Deed::MakeFolder, Keys::Likely)?),
+                    Verb::Moves => self.relocate(Access::Delete)?,
+                    Verb::Copies => self.relocate(Access::Read)?,
+                    Verb::Deletes => drop(self.each(Access::Delete, Keys::Likely)?),
+                    Verb::MakesFolders => drop(self.each(Access::MakeFolder, Keys::Likely)?),
                     _ => {
-                        self.each(Deed::Write, Keys::Likely)?;
+                        self.each(Access::Write, Keys::Likely)?;
                         self.patch_beside()?;
                     }
                 }
@@ -95,8 +95,8 @@ impl Meaning<'_> {
                 Role::Harmless => {}
                 Role::Looked => {
                     let one = Map::from_iter([(argument.clone(), value.clone())]);
-                    for Named { path, .. } in arguments::paths(&one, Keys::Likely)? {
-                        self.touch(&path, Deed::Read)?;
+                    for NamedPath { path, .. } in arguments::paths(&one, Keys::Likely)? {
+                        self.touch(&path, Access::Read)?;
                     }
                 }
                 Role::Saved => {
@@ -111,8 +111,8 @@ impl Meaning<'_> {
 
     /// Where something may be saved, as far as it is a path.
     fn save(&mut self, value: &Value) {
-        if let Some(Ok(places)) = value.as_str().map(|path| places(path, self.cwd)) {
-            places.into_iter().for_each(|place| self.found.touch(place, Deed::Write));
+        if let Some(Ok(places)) = value.as_str().map(|path| candidates(path, self.cwd)) {
+            places.into_iter().for_each(|place| self.found.touch(place, Access::Write));
         }
     }
 
@@ -120,7 +120,7 @@ impl Meaning<'_> {
         self.unfamiliar(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
     }
 
-    /// Something about a call is not known because nobody knows the tool, unless somebody's word stands for it.
+    /// Something about a call is not known because the tool has no record, unless a person has vouched for it.
     pub(super) fn unfamiliar(&mut self, why: String) -> Result<(), CallFault> {
         match self.standing {
             Standing::Unknown => {
@@ -135,10 +135,10 @@ impl Meaning<'_> {
     /// The same for a tool whose name does not even say what it does with its paths. What it is plainly given counts as written,
     /// except where the tool only reads.
     pub(super) fn unclear(&mut self, why: String) -> Result<(), CallFault> {
-        let deed = if self.standing == Standing::Reads { Deed::Read } else { Deed::Write };
+        let access = if self.standing == Standing::Reads { Access::Read } else { Access::Write };
         if self.standing != Standing::Unknown {
-            match self.places_named(deed) {
-                Ok(places) => places.into_iter().for_each(|place| self.found.touch(place, deed)),
+            match self.places_named(access) {
+                Ok(places) => places.into_iter().for_each(|place| self.found.touch(place, access)),
                 Err(_) => return self.unknown(why),
             }
         }
@@ -146,15 +146,15 @@ impl Meaning<'_> {
     }
 
     /// Every place that an argument names as a path.
-    fn places_named(&self, deed: Deed) -> Result<Vec<String>, CallFault> {
+    fn places_named(&self, access: Access) -> Result<Vec<String>, CallFault> {
         let mut places = Vec::new();
-        for Named { path, .. } in arguments::paths(self.args, Keys::Likely)? {
-            places.extend(self.places(&path, deed)?);
+        for NamedPath { path, .. } in arguments::paths(self.args, Keys::Likely)? {
+            places.extend(self.candidates(&path, access)?);
         }
         Ok(places)
     }
 
-    /// How a person says what a tool does: the very line, where its name can stand in one.
+    /// How a person says what a tool does: the very line, where its name can be in one.
     fn remedy(&self) -> String {
         let is_plain = self.tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c));
         if is_plain && !self.tool.starts_with('-') {
@@ -282,7 +282,7 @@ impl Meaning<'_> {
         // Whether the one is taken from the other nobody knows.
         if folders > 0 && files > 0 {
             return self.unfamiliar(format!(
-                "`{}` names a folder besides its files, and whether they are taken from there is not known",
+                "`{}` names a folder as well as files, and whether they are relative to it is not known",
                 self.tool
             ));
         }

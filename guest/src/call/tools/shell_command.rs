@@ -1,11 +1,11 @@
-//! The command of a call that does nothing but run one, for a shell or for the system.
+//! Extracts the command of a call that only runs one, for a shell or for the system.
 
 use serde_json::Value;
 
 use super::super::ToolCall;
 use super::commands::{RUNNER, has_arguments_beside, is_posix};
 use crate::config::{Config, ToolEffect};
-use crate::programs::{self, Act, Kind, Tool};
+use crate::programs::{self, Act, ArgumentMeaning, Tool};
 
 /// What a shell tool is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,10 +36,10 @@ pub(in crate::call) fn shell_command(call: &ToolCall, config: &Config) -> Option
     if has_arguments_beside(args) {
         return None;
     }
-    let is_command = |kind: Option<Kind>| matches!(kind, Some(Kind::Command | Kind::Words));
+    let is_command = |kind: Option<ArgumentMeaning>| matches!(kind, Some(ArgumentMeaning::Command | ArgumentMeaning::Words));
     let given: Vec<&Value> =
         args.iter().filter(|(name, value)| is_command(tool.kind(name)) && !value.is_null()).map(|(_, value)| value).collect();
-    let shell = tool.arguments(Kind::Shell).find_map(|name| args.get(name)).filter(|shell| !shell.is_null());
+    let shell = tool.arguments(ArgumentMeaning::Shell).find_map(|name| args.get(name)).filter(|shell| !shell.is_null());
     if !shell.is_none_or(|shell| shell.as_str().is_some_and(is_posix)) {
         return None;
     }
@@ -76,7 +76,7 @@ pub(in crate::call) fn with_command(
 fn is_command_name(call: &ToolCall, config: &Config, name: &str) -> bool {
     let tool =
         config.tool(&call.tool).map(|_| &RUNNER).or_else(|| programs::tools(call.host.as_deref(), &call.tool).first().copied());
-    tool.is_some_and(|tool| matches!(tool.kind(name), Some(Kind::Command | Kind::Words)))
+    tool.is_some_and(|tool| matches!(tool.kind(name), Some(ArgumentMeaning::Command | ArgumentMeaning::Words)))
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! Arguments that a call gives to a tool that does not have them, and values of another kind than the tool takes.
+//! Arguments that a tool does not have, and values of a type that the tool does not take.
 
 use serde_json::Value;
 
 use super::super::CallFault;
-use super::super::path::written;
-use super::{MAX_DEPTH, Meaning, arguments, unfamiliar};
-use crate::programs::{Act, Kind, Tool};
+use super::{FootprintBuilder, MAX_DEPTH, arguments, unfamiliar};
+use crate::effects::path::normalize;
+use crate::programs::{Act, ArgumentMeaning, Tool};
 
-impl Meaning<'_> {
+impl FootprintBuilder<'_> {
     /// Whether no tool that the call may mean has such an argument.
     pub(super) fn is_stray(&self, tool: &Tool, argument: &str) -> bool {
         tool.kind(argument).is_none() && self.tools.iter().all(|tool| tool.kind(argument).is_none())
@@ -23,11 +23,11 @@ impl Meaning<'_> {
         for (argument, value) in self.args {
             let mut kinds = tools.iter().filter_map(|tool| tool.kind(argument)).peekable();
             if kinds.peek().is_some() {
-                if kinds.any(|kind| kind == Kind::Folder) && !value.is_null() {
+                if kinds.any(|kind| kind == ArgumentMeaning::Folder) && !value.is_null() {
                     folders.push(value);
                 } else if changes && tools.iter().filter_map(|tool| tool.kind(argument)).all(|kind| is_misfit(kind, value)) {
                     let why = format!(
-                        "`{argument}` of `{}` is of another kind than the tool takes, so how it would be read is not known",
+                        "`{argument}` of `{}` is not of the type that the tool takes, so how it would be interpreted is not known",
                         self.tool
                     );
                     self.unknown(why)?;
@@ -39,7 +39,7 @@ impl Meaning<'_> {
                         MAX_DEPTH,
                     )
                 {
-                    self.unknown(format!("`{argument}` of `{}` holds more than the tool is known to take", self.tool))?;
+                    self.unknown(format!("`{argument}` of `{}` contains more than the tool is known to take", self.tool))?;
                 }
                 continue;
             }
@@ -51,7 +51,7 @@ impl Meaning<'_> {
                 folders.push(value);
                 continue;
             }
-            if unfamiliar::matters(argument, value, changes) || rivals(argument, value, tools) {
+            if unfamiliar::matters(argument, value, changes) || is_rival(argument, value, tools) {
                 let why = format!("`{}` is not known to take `{argument}`, which may change what the call does", self.tool);
                 self.unknown(why)?;
             }
@@ -66,29 +66,32 @@ impl Meaning<'_> {
 }
 
 /// Whether an argument is another spelling of one that decides what the call does.
-fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
-    let decides = |kind| !matches!(kind, Kind::Text | Kind::Number | Kind::Flag | Kind::List);
-    let same = |(name, kind): &(&str, Kind)| decides(*kind) && arguments::is_same(name, argument);
+fn is_rival(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
+    let decides =
+        |kind| !matches!(kind, ArgumentMeaning::Text | ArgumentMeaning::Number | ArgumentMeaning::Flag | ArgumentMeaning::List);
+    let same = |(name, kind): &(&str, ArgumentMeaning)| decides(*kind) && arguments::is_same(name, argument);
     !value.is_null() && tools.iter().any(|tool| tool.args.iter().any(same))
 }
 
 /// Whether a value is not what its kind says, and could be something else. Commands, folders and patches are looked at
 /// where they are used.
-fn is_misfit(kind: Kind, value: &Value) -> bool {
+fn is_misfit(kind: ArgumentMeaning, value: &Value) -> bool {
     let is_list = matches!(value, Value::Array(_) | Value::Object(_));
     match kind {
-        // A list of one is that one, also to whoever makes a text of it.
-        Kind::Path | Kind::ReadPath | Kind::WrittenPath => {
+        // A list of one is that one, also when it is converted to text.
+        ArgumentMeaning::Path | ArgumentMeaning::ReadPath | ArgumentMeaning::WrittenPath => {
             is_list && value.as_array().is_none_or(|list| list.len() > 1 || list.iter().any(|path| !path.is_string()))
         }
-        Kind::Text => is_list,
-        Kind::Number | Kind::Flag => is_list || value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
-        Kind::Paths | Kind::List => value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
+        ArgumentMeaning::Text => is_list,
+        ArgumentMeaning::Number | ArgumentMeaning::Flag => {
+            is_list || value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text))
+        }
+        ArgumentMeaning::Paths | ArgumentMeaning::List => value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
         _ => false,
     }
 }
 
 /// Whether a value names a folder in which a call can be judged.
 fn is_folder_text(value: &Value, cwd: Option<&str>) -> bool {
-    value.as_str().is_some_and(|folder| folder.is_empty() || written(folder, cwd).is_ok())
+    value.as_str().is_some_and(|folder| folder.is_empty() || normalize(folder, cwd).is_ok())
 }

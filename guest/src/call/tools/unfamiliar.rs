@@ -1,5 +1,5 @@
-//! Arguments that no record knows. Programs leave them out, refuse them or, in another version, obey them: one that could
-//! be a command, a path or a folder makes the call unknown.
+//! Arguments without a record. Programs ignore them, refuse them or, in another version, obey them: an argument that could be a
+//! command, a path or a folder makes the call unknown.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Tools that no record knows, MCP tools above all: what the words of their names hint at.
+//! Guesses what a tool without a record does, from the words of its name.
 
 use super::words::words;
 
@@ -161,7 +161,7 @@ const OTHERS: &[&str] = &[
 
 /// What a name says, its server's name left out where it can be told apart.
 pub(super) fn verb(tool: &str) -> Verb {
-    let (server_known, tool) = bare(tool);
+    let (server_known, tool) = own_name(tool);
     let mut words = words(tool);
     // A pull request is a thing, and nobody pulls it.
     if let Some(at) =
@@ -206,11 +206,11 @@ pub(super) fn verb(tool: &str) -> Verb {
 
 /// Whether the name speaks of running something, among other things.
 pub(super) fn speaks_of_running(tool: &str) -> bool {
-    words(bare(tool).1).iter().any(|word| RUNS.contains(&word.as_str()))
+    words(own_name(tool).1).iter().any(|word| RUNS.contains(&word.as_str()))
 }
 
 /// The tool's own name, and whether a server's was taken off: `mcp__server__tool`, `server:tool`, `server.tool`.
-fn bare(name: &str) -> (bool, &str) {
+fn own_name(name: &str) -> (bool, &str) {
     if let Some((_, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
         return (true, tool);
     }
@@ -223,7 +223,7 @@ fn bare(name: &str) -> (bool, &str) {
 /// Whether the name says that a shell carries it out.
 pub(super) fn speaks_shell(tool: &str) -> bool {
     const SHELLS: &[&str] = &["sh", "bash", "zsh", "shell", "terminal", "command", "cmd"];
-    words(bare(tool).1).iter().any(|word| SHELLS.contains(&word.as_str()))
+    words(own_name(tool).1).iter().any(|word| SHELLS.contains(&word.as_str()))
 }
 
 /// Whether a word says that something is done, and not only looked at.
@@ -235,7 +235,7 @@ pub(super) fn is_action(word: &str) -> bool {
 /// Whether the name says that something is searched for, so that its text is searched for and not carried out.
 pub(super) fn speaks_of_searching(tool: &str) -> bool {
     const SEARCHES: &[&str] = &["search", "find", "grep", "lookup", "glob"];
-    let words = words(bare(tool).1);
+    let words = words(own_name(tool).1);
     words.iter().any(|word| SEARCHES.contains(&word.as_str())) && !speaks_of_queries(tool)
 }
 

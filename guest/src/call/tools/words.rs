@@ -1,4 +1,4 @@
-//! Names of tools and arguments, taken apart.
+//! Splits names of tools and arguments into words.
 
 /// The words of a name, in lower case: split at anything that is no letter or digit, and where `camelCase` turns.
 pub(super) fn words(name: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Hooks that run one after the other, each with what the ones before it added.
+//! A chain: hooks that run one after the other, each with what the ones before it added.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::engine::Order;
 use crate::json::object;
 use crate::ports::Ports;
 
-/// Hooks that run one after the other, and somebody who waits for what they say together.
+/// Hooks that run one after the other, with a caller who waits for their combined answer.
 #[derive(Debug)]
 pub(super) struct Chain {
     asker: Asker,
@@ -45,8 +45,8 @@ impl Hooks {
         {
             let event = Event { data: Rc::new(Value::Object(chain.data.clone())), ..chain.event.clone() };
             let why_not = match self.closing {
-                Some(false) => Some("everything was called off"),
-                _ => (!chain.goes_on).then_some("a hook before it called the operation off"),
+                Some(false) => Some("all runs were canceled"),
+                _ => (!chain.goes_on).then_some("an earlier hook canceled the operation"),
             };
             let run = self.new_run(&next, event, Some(number));
             match why_not {

@@ -1,7 +1,8 @@
-//! How runs stand and how they ended: counted, shown, written down.
+//! Run records: counts, status reports and the log.
 
 use serde_json::Value;
 
+use super::super::claude;
 use super::super::declaration::Action;
 use super::super::outcome::Outcome;
 use super::super::run::{Run, Status};
@@ -45,8 +46,15 @@ impl Hooks {
     }
 
     /// Counts, shows and writes down how a run ended, and lets its chain know.
-    pub(super) fn ended(&mut self, run: &Run, outcome: Outcome, ports: &Ports) -> Value {
+    pub(super) fn ended(&mut self, run: &Run, mut outcome: Outcome, ports: &Ports) -> Value {
         let status = outcome.status.unwrap_or(Status::Failed);
+        if let Some(declared) = &run.hook.claude
+            && matches!(status, Status::Failed | Status::Timeout)
+            && outcome.answer.is_none()
+        {
+            outcome.answer = claude::answer::of_failure(declared, outcome.reason.as_deref().unwrap_or_default());
+        }
+        let call = run.hook.claude.as_ref().and_then(|_| self.claude_call(run, &run.event.data));
         let took = run.began.map_or(0, |(began, _)| self.now.saturating_sub(began));
         if let Some(count) = ENDINGS.iter().position(|ending| *ending == status).and_then(|at| self.counts.ended.get_mut(at)) {
             *count += 1;
@@ -59,7 +67,10 @@ impl Hooks {
             self.counts.longest_ms = self.counts.longest_ms.max(took);
         }
         if outcome.is_malformed && run.chain.is_some() && matches!(run.hook.action, Action::Command { .. }) {
-            ports.fail(&format!("the hook `{}` printed something that is no JSON object; it counts as `continue`", run.hook.id));
+            ports.fail(&format!(
+                "the hook `{}` printed something that is not a JSON object; it counts as `continue`",
+                run.hook.id
+            ));
         }
         if status == Status::Failed {
             let why = outcome.reason.as_deref().unwrap_or("it failed");
@@ -72,6 +83,9 @@ impl Hooks {
                     "systemMessage" => chain
                         .messages
                         .extend(value.as_str().map(|message| ports.secrets.redact_with(message, &run.hook.secrets).into_owned())),
+                    claude::answer::UPDATED if run.hook.claude.is_some() => {
+                        claude::answer::update(&mut chain.data, call.as_ref(), value);
+                    }
                     _ => drop(chain.data.insert(key, value)),
                 }
             }
@@ -92,7 +106,7 @@ impl Hooks {
         record
     }
 
-    /// Tells whoever watches how a run stands.
+    /// Reports the status of a run to observers.
     pub(super) fn show(&mut self, key: Key, status: Status, ports: &Ports) {
         if let Some(run) = self.schedule.get(key).cloned() {
             let record = object(&mut self.fields(&run, status, ports));
@@ -103,7 +117,7 @@ impl Hooks {
     fn fields(&mut self, run: &Run, status: Status, ports: &Ports) -> Vec<(&'static str, Value)> {
         if self.name.is_empty() {
             // Runs of other processes are in the same log.
-            self.name = ports.random.sixteen().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            self.name = ports.random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         }
         let clean = |text: &str| Value::from(ports.secrets.redact_with(text, &run.hook.secrets));
         let mut fields = vec![

@@ -1,20 +1,21 @@
-//! From a free slot to the end of a run.
+//! Starts and ends runs.
 
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::super::bundle::Checked;
+use super::super::claude;
 use super::super::declaration::{Action, Hook};
 use super::super::event;
 use super::super::outcome::Outcome;
 use super::super::program::{Copied, Program};
-use super::super::registry::Source;
+use super::super::registry::{MAX_PARTS, Source, TOO_MANY};
 use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
 use super::super::trust::{self, Trust};
 use super::Hooks;
-use crate::engine::{Copy, Ending, Order, Surroundings};
+use crate::engine::{Confine, Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
@@ -39,6 +40,9 @@ impl Hooks {
     pub(super) fn begin(&mut self, key: Key, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let (hook, source) = (run.hook.clone(), run.source);
+        if run.part == TOO_MANY {
+            return self.finish(key, too_many(), ports);
+        }
         let program = match self.permitted(&hook, source, ports) {
             Ok(program) => program,
             Err(outcome) => return self.finish(key, *outcome, ports),
@@ -63,6 +67,20 @@ impl Hooks {
             return Ok(None);
         }
         let id = &hook.id;
+        if let Some(owner) = &hook.owner {
+            let failed = |why: String| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets));
+            let fingerprint = trust::fingerprint(hook, false, &self.machine, ports).map_err(failed)?;
+            let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports).map_err(failed)?;
+            if trust == Trust::Approved {
+                return Ok(fingerprint.program);
+            }
+            let name = &owner.extension;
+            let why = format!(
+                "the extension `{name}` is no longer what was approved; a person can look at it and approve it: `tollgate extensions approve {name}`"
+            );
+            ports.warn(&format!("the hook `{id}` does not run: {why}"));
+            return Err(Outcome::boxed(Status::Skipped, &why));
+        }
         let skipped = |why: &str| {
             let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
             Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
@@ -74,24 +92,24 @@ impl Hooks {
                 return Err(skipped(Trust::New.reason()));
             }
         }
-        let deed = trust::deed(hook, false, &self.machine, ports)
+        let fingerprint = trust::fingerprint(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
-        let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
+        let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
         let (name, why, notice, before) = match trust {
-            Trust::Approved => return Ok(deed.program),
+            Trust::Approved => return Ok(fingerprint.program),
             trust => (trust.as_str(), trust.reason(), trust.notice(), trust.before()),
         };
         let outcome = skipped(why);
-        let digest = deed.digest.to_string();
+        let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
             self.asked.push((id.clone(), digest));
             ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
-            let mut shows = deed.told(ports);
+            let mut shows = fingerprint.describe(ports);
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
-            let digest = deed.digest.to_string();
+            let digest = fingerprint.digest.to_string();
             let notice = notice.map(str::to_owned);
             self.command(Order::Approval { hook: id.clone(), digest, why: name, notice, shows });
         }
@@ -104,7 +122,13 @@ impl Hooks {
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
         event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
         event.push(("data", data));
-        let mut event = object(&mut event);
+        let mut event = match &run.hook.claude {
+            Some(declared) => {
+                let call = self.claude_call(run, &run.event.data);
+                claude::payload::payload(declared, &run.event, call, &self.machine)
+            }
+            None => object(&mut event),
+        };
         let surroundings = self.surroundings(run);
         match &run.hook.action {
             Action::Command { words, shell } => {
@@ -115,18 +139,19 @@ impl Hooks {
                     None if *shell => ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect(),
                     None => words.clone(),
                 };
-                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings })
+                let session = run.event.session.as_deref().map(str::to_owned);
+                let confine = run.hook.confine.then_some(Confine { session });
+                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings, confine })
             }
             Action::Prompt(prompt) => {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
                 if runner.is_none() && !self.prompts_by_host {
-                    let why =
-                        "there is nobody to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
+                    let why = "nothing is configured to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
                     return Err(Outcome::boxed(Status::Failed, why));
                 }
                 // Secrets are looked for in the texts themselves, before JSON writes line breaks and quotes in its own way.
                 ports.secrets.redact_value(&mut event, &run.hook.secrets);
-                let prompt = format!("{prompt}\n\nThis was set off by the event:\n{event}\n");
+                let prompt = format!("{prompt}\n\nThis was triggered by the event:\n{event}\n");
                 let text = ports.secrets.redact_with(&prompt, &run.hook.secrets).into_owned();
                 let words = runner.as_ref().and_then(Value::as_array).into_iter().flatten();
                 let argv = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
@@ -136,18 +161,34 @@ impl Hooks {
         }
     }
 
-    fn surroundings(&self, run: &Run) -> Surroundings {
-        let set = [
+    /// The call that a run of a Claude Code hook is about.
+    pub(super) fn claude_call(&self, run: &Run, data: &Value) -> Option<claude::call::Call> {
+        let folder = claude::payload::folder(&run.event, &self.machine);
+        (self.registry.translate)(data, &folder).into_iter().nth(run.part)
+    }
+
+    fn surroundings(&self, run: &Run) -> RunEnvironment {
+        let mut set = vec![
             ("PATH", self.machine.path_variable()),
             ("TOLLGATE_EVENT", (*run.event.name).to_owned()),
             ("TOLLGATE_HOOK", run.hook.id.clone()),
         ];
-        Surroundings {
+        if run.hook.claude.is_some() {
+            set.push(("CLAUDE_PROJECT_DIR", self.machine.workspace.clone()));
+        }
+        let owner = run.hook.owner.as_deref();
+        if let Some(owner) = owner {
+            let folder = self.machine.absolute(&owner.folder);
+            set.extend([("TOLLGATE_EXTENSION", folder.clone()), ("CLAUDE_PLUGIN_ROOT", folder)]);
+        }
+        let settings = owner.into_iter().flat_map(|owner| owner.variables.iter().cloned());
+        RunEnvironment {
             hook: run.hook.id.clone(),
             run: self.run_id(run),
             cwd: String::new(),
             inherit: ENVIRONMENT.iter().map(|name| (*name).to_owned()).collect(),
-            set: set.map(|(name, value)| (name.to_owned(), value)).into(),
+            // What the gate sets comes last: no setting of an extension takes its place.
+            set: settings.chain(set.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
             output_bytes: OUTPUT_BYTES,
         }
     }
@@ -188,12 +229,12 @@ impl Hooks {
         }
     }
 
-    pub(super) fn done(&mut self, key: Key, ending: &Ending, ports: &Ports) {
+    pub(super) fn done(&mut self, key: Key, ending: &RunEnding, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         if matches!(run.stage, Stage::Ending { .. }) {
             return self.confirmed(key, ports);
         }
-        let outcome = Outcome::read(ending, &run.hook.secrets, ports);
+        let outcome = Outcome::of_hook(ending, &run.hook, ports);
         self.settle(key, outcome, ports);
     }
 
@@ -204,7 +245,7 @@ impl Hooks {
         let reason = if status == Status::Timeout {
             format!("it took longer than {} ms", self.time_ms(run))
         } else {
-            "it was called off".to_owned()
+            "it was canceled".to_owned()
         };
         if status == Status::Timeout {
             ports.warn(&format!("the hook `{}` was ended: {reason}", run.hook.id));
@@ -231,7 +272,7 @@ impl Hooks {
             && self.closing.is_none();
         if again {
             let chance = if run.hook.retry.jitter {
-                ports.random.sixteen().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
+                ports.random.random_bytes().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
             } else {
                 0
             };
@@ -252,4 +293,11 @@ impl Hooks {
         }
         self.advance(chain, ports);
     }
+}
+
+/// A call that is told in more parts than a hook is run for is not let through unheard.
+fn too_many() -> Outcome {
+    let why = format!("the call changes more than {MAX_PARTS} files, more than a hook is told of; split it");
+    let answer = [("continue".to_owned(), false.into()), ("systemMessage".to_owned(), why.as_str().into())];
+    Outcome { answer: Some(answer.into_iter().collect()), ..Outcome::of(Status::Failed, &why) }
 }

@@ -1,8 +1,8 @@
-//! Paths of a world in memory.
+//! Paths of the in-memory host.
 
 use super::{HOME, PROJECT, STATE};
 use crate::ports::Root;
-use crate::programs::PROGRAMS;
+use crate::programs::{PROGRAMS, SKILL_FOLDERS};
 
 /// The names of a path that are still ahead, last one first.
 pub(super) struct Ahead {
@@ -55,11 +55,12 @@ pub(super) fn may_write(root: Root, path: &str) -> bool {
     own.iter().any(|own| path.starts_with(&format!("{}/{own}/", folder(root))))
 }
 
-/// Whether what stands at a path is lent to somebody who asks about that root.
+/// Whether the file at a path is exposed under that root.
 pub(super) fn may_read(root: Root, path: &str) -> bool {
     let below = |folder: &str, path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let of_programs = PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
-    let is_lent = |path: &str| [".tollgate", ".ollm"].into_iter().chain(of_programs).any(|lent| below(lent, path));
+    let own = [".tollgate", ".ollm"].into_iter().chain(SKILL_FOLDERS.iter().copied());
+    let is_lent = |path: &str| own.chain(of_programs).any(|lent| below(lent, path));
     match root {
         Root::Home => path.strip_prefix(&format!("{HOME}/")).is_some_and(is_lent),
         Root::Project | Root::State => below(folder(root), path),

@@ -41,8 +41,8 @@ fn links_say_what_is_written_in_them() {
     world.symlink("loop", "loop");
     let link = |path: &str| world.inspect(&[Question::project(path)]).pop().unwrap().link;
     assert_eq!(["d/l", "loop", "a", "d/none"].map(link), [Some("../a".to_owned()), Some("loop".to_owned()), None, None]);
-    let listing = world.list(Root::Project, "d", &Reach { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
-    let told = |entry: &Entry| (entry.path.clone(), entry.link.clone(), entry.hard_links);
+    let listing = world.list(Root::Project, "d", &ListingLimits { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
+    let told = |entry: &DirEntry| (entry.path.clone(), entry.link.clone(), entry.hard_links);
     let told: Vec<_> = listing.entries.iter().map(told).collect();
     assert_eq!(told, [("b".to_owned(), None, 2), ("l".to_owned(), Some("../a".to_owned()), 1)]);
 }

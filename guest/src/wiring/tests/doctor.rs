@@ -49,8 +49,8 @@ fn not_trusted_is_not_live() {
     let asks = r#"{"security": {"folderTrust": {"enabled": true}}}"#;
     for (host, machine, said) in [
         ("codex", wired("codex"), "before you trust it: open `/hooks` in Codex"),
-        ("codex", codex.clone().with("/h/.codex/config.toml", &format!("{config}enabled = false\n")), "that is switched off"),
-        ("codex", codex.clone().with("/h/.codex/hooks.json", &hooks), "that has changed since you trusted it"),
+        ("codex", codex.clone().with("/h/.codex/config.toml", &format!("{config}enabled = false\n")), "it is switched off"),
+        ("codex", codex.clone().with("/h/.codex/hooks.json", &hooks), "it has changed since you trusted it"),
         ("gemini", wired("gemini"), "before you trust the folder"),
         (
             "gemini",
@@ -106,7 +106,7 @@ fn a_hook_that_works_in_part_is_told() {
         machine.with("/w/.claude/settings.json", &text.replace(from, to)).doctor("claude-code", denied())
     };
     for (from, to, state, said) in [
-        ("\"*\"", "\"Write|Edit\"", "live in part", "leaves out tools"),
+        ("\"*\"", "\"Write|Edit\"", "live in part", "omits tools"),
         ("\"PostToolUse\"", "\"Other\"", "live in part", "PostToolUse, so the ledger stays incomplete"),
         (
             "{\n  \"hooks\"",
@@ -135,7 +135,7 @@ fn an_answer_is_judged_by_its_reason() {
         ),
         (json!({"code": null}), "installed, but silent", "ended by a signal"),
         (json!({"code": 0}), "installed, but silent", "was let through"),
-        (json!({"code": 0, "stdout": "{}"}), "installed, but silent", "is no denial: {}"),
+        (json!({"code": 0, "stdout": "{}"}), "installed, but silent", "is not a denial: {}"),
         (
             json!({"code": 0, "stdout": DENIED.replace("}, \"d", ", \"r\": \"(gate_fault)\"}, \"d")}),
             "installed, but silent",
@@ -179,4 +179,108 @@ fn every_way_to_load_a_plugin_is_known_and_kept() {
     assert!(found["remarks"][0].as_str().unwrap().ends_with("run `npm install --prefix .opencode tollgate`"), "{found}");
     let found = Machine::new().with("/w/opencode.json", r#"{"plugin": ["other"]}"#).doctor("opencode", json!({}));
     assert_eq!(found["state"], "missing");
+}
+
+/// The command of a confined trial, and what its hook would answer.
+const WRAPPED: &str = "/opt/tollgate confine --session s --call c -- bash -c x";
+
+/// Runs trials as a machine would on which everything works; `held` says whether the kernel holds commands.
+fn working(trial: &serde_json::Value, held: bool) -> serde_json::Value {
+    let id = trial["id"].as_str().unwrap();
+    let answer = json!({"hookSpecificOutput": {"updatedInput": {"command": WRAPPED}, "tool_input": {"command": WRAPPED}},
+                        "modifiedArgs": {"command": WRAPPED}, "command": WRAPPED});
+    if id.ends_with("/confine") {
+        return json!({"stdout": format!("{answer}\n"), "code": 0});
+    }
+    let files: Vec<&str> = trial["exist"].as_array().unwrap().iter().map(|file| file.as_str().unwrap()).collect();
+    if let [own, other] = files.as_slice() {
+        return json!({"code": 1, "exist": if held { vec![own] } else { vec![own, other] }});
+    }
+    if id.starts_with("opencode") { json!({"stdout": "denied\n", "code": 0}) } else { denied() }
+}
+
+#[test]
+fn the_commands_of_each_program_are_tried_as_it_runs_them() {
+    let confiner = json!({"confiner": "/opt/tollgate"});
+    for program in PROGRAMS.iter().filter(|program| program.wiring.is_some()) {
+        let host = program.name();
+        let mut machine = Machine::new();
+        machine.init(json!({"programs": [host], "confiner": "/opt/tollgate"}));
+        let machine = trusted(machine);
+        let found = |more: &serde_json::Value, held: bool| {
+            let ran = std::cell::RefCell::new(Vec::new());
+            let judged = machine.judge(more, |trial| {
+                ran.borrow_mut().push(trial.clone());
+                working(trial, held)
+            });
+            let host = judged["hosts"].as_array().unwrap().iter().find(|found| found["host"] == host).cloned().unwrap();
+            (judged, host, ran.into_inner())
+        };
+        let takes_none = matches!(host, "cursor" | "qwen");
+        let (judged, held, ran) = found(&confiner, true);
+        assert_eq!(
+            (&held["state"], &judged["confinement"]),
+            (&json!("live"), &json!("commands are held to their scope by the kernel"))
+        );
+        assert_eq!(held["commands"], if takes_none { "unconfined" } else { "confined" }, "{held}");
+        let run = ran.iter().find(|trial| trial["id"] == format!("{host}/run"));
+        match host {
+            "cursor" | "qwen" => assert!(run.is_none() && held["confinement"].to_string().contains("no other command"), "{held}"),
+            "claude-code" => {
+                let run = run.unwrap();
+                assert_eq!(run["words"][0], "/opt/tollgate");
+                assert!(run["words"][1].as_str().unwrap().contains(" && eval '") && run["shell"].is_null(), "{run}");
+                assert_eq!(run["variables"]["CLAUDE_CODE_SHELL_PREFIX"], "/opt/tollgate");
+                let asked = ran.iter().find(|trial| trial["id"] == "claude-code/confine").unwrap();
+                assert_eq!(asked["file"]["path"], "/tmp/c/.claude/settings.local.json");
+                assert!(asked["file"]["text"].as_str().unwrap().contains("/opt/tollgate"), "{asked}");
+            }
+            _ => assert_eq!(run.unwrap()["shell"], WRAPPED),
+        }
+        // A command that writes out of scope is a fault.
+        let (judged, broken, _) = found(&confiner, false);
+        assert_eq!(judged["ok"], false);
+        assert_eq!(broken["commands"], if takes_none { "unconfined" } else { "not held" }, "{broken}");
+        assert!(judged["confinement"].as_str().unwrap().contains("NOT"), "{judged}");
+        // Where nothing can confine, that is told and is no fault.
+        let (judged, plain, ran) = found(&json!({"why": "the kernel has no Landlock"}), true);
+        assert!(judged["confinement"].as_str().unwrap().ends_with("unconfined: the kernel has no Landlock"), "{judged}");
+        let asks = ran.iter().any(|trial| trial["id"] == "kernel");
+        assert!(!asks && plain["state"] == "live", "{judged}");
+    }
+}
+
+#[test]
+fn commands_that_are_not_wrapped_are_told() {
+    let confiner = json!({"confiner": "/opt/tollgate"});
+    let mut machine = Machine::new();
+    machine.init(json!({"programs": ["gemini"]}));
+    // The hook answers that a person has to be asked: the settings say `off`, or it runs another version.
+    let machine = trusted(machine);
+    let judged = machine.judge(&confiner, |trial| if trial["id"] == "gemini/confine" { denied() } else { working(trial, true) });
+    let found = &judged["hosts"][0];
+    assert_eq!((&judged["ok"], &found["commands"]), (&json!(true), &json!("unconfined")), "{judged}");
+    assert!(found["confinement"].as_str().unwrap().contains("gives no other command"), "{found}");
+    // Settings that name no program, or another one.
+    for (settings, said) in
+        [("{}", "does not name"), (r#"{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/usr/bin/time"}}"#, "does not name")]
+    {
+        let mut machine = Machine::new();
+        machine.init(json!({"programs": ["claude-code"]}));
+        let machine = machine.with("/w/.claude/settings.local.json", settings);
+        let judged = machine.judge(&confiner, |trial| working(trial, true));
+        let found = &judged["hosts"][0];
+        assert_eq!(found["commands"], "unconfined", "{found}");
+        assert!(found["confinement"].as_str().unwrap().contains(said), "{found}");
+    }
+    // One that could not even write in scope.
+    let mut machine = Machine::new();
+    machine.init(json!({"programs": ["gemini"]}));
+    let judged = trusted(machine).judge(&confiner, |trial| {
+        let has_files = trial["exist"].as_array().is_some_and(|files| !files.is_empty());
+        if has_files { json!({"code": 126, "stderr": "tollgate: it cannot be confined\n"}) } else { working(trial, true) }
+    });
+    let found = &judged["hosts"][0];
+    assert_eq!((&judged["ok"], &found["commands"]), (&json!(false), &json!("not held")), "{judged}");
+    assert!(found["confinement"].as_str().unwrap().contains("it cannot be confined"), "{found}");
 }

@@ -50,7 +50,7 @@ impl Machine {
     }
 
     fn json_with_comments(&self, path: &str) -> Value {
-        crate::wiring::document::Document::parse(self.text(path)).unwrap().value()
+        crate::json::document::Document::parse(self.text(path)).unwrap().value()
     }
 
     fn ask(&self, question: Value) -> Value {
@@ -132,19 +132,32 @@ impl Machine {
 
     /// How a program is found when every trial ends like this.
     fn doctor(&self, host: &str, outcome: Value) -> Value {
-        let examined = self.ask(self.see(json!({"do": "examine", "trial_folder": "/tmp/c"})));
-        let outcomes: Vec<Value> = examined["trials"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|trial| {
-                let mut outcome = outcome.clone();
-                outcome["id"] = trial["id"].clone();
-                outcome
-            })
-            .collect();
-        let judged = self.ask(self.see(json!({"do": "judge", "outcomes": outcomes})));
+        let judged = self.judge(&json!({}), |_| outcome.clone());
         judged["hosts"].as_array().unwrap().iter().find(|found| found["host"] == host).cloned().unwrap_or_default()
+    }
+
+    /// What is found when trials are run like this. `more` goes into every question.
+    fn judge(&self, more: &Value, run: impl Fn(&Value) -> Value) -> Value {
+        let question = |what: &str, outcomes: &[Value]| {
+            let mut question = json!({"do": what, "trial_folder": "/tmp/c", "outcomes": outcomes});
+            question.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            self.ask(self.see(question))
+        };
+        let mut outcomes = Vec::new();
+        for round in 0.. {
+            let examined = question("examine", &outcomes);
+            let trials = examined["trials"].as_array().unwrap();
+            if trials.is_empty() {
+                break;
+            }
+            assert!(round < 4, "no end: {examined}");
+            for trial in trials {
+                let mut outcome = run(trial);
+                outcome["id"] = trial["id"].clone();
+                outcomes.push(outcome);
+            }
+        }
+        question("judge", &outcomes)
     }
 }
 

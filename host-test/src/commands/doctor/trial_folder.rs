@@ -1,4 +1,4 @@
-//! A governed workspace for a moment, in which the gate's trials are run.
+//! A temporary governed workspace for the gate's tests.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::ask::{list, text, texts};
-use super::super::look::told;
-use super::super::place::Folders;
+use crate::cli::client::{list, text, texts};
+use crate::cli::inspection::path_text;
+use crate::cli::workspace::Folders;
 
-/// How long a trial may take. A program would wait longer; a person should not.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit for a test. A program would wait longer, but a person should not have to.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// A folder that is taken away again, with what the gate remembers of it.
+/// A temporary folder. It is removed on drop, together with the gate's state for it.
 pub(super) struct TrialFolder {
     root: PathBuf,
     state: Option<PathBuf>,
@@ -30,29 +30,24 @@ impl TrialFolder {
         let name = format!("tollgate-doctor-{:016x}", u64::from_le_bytes(bytes));
         let root = std::env::temp_dir().canonicalize()?.join(name);
         fs::create_dir(&root)?;
-        // The hooks are run as a program would, and so with the user's own state folder.
-        let state = tollgate::state_of(&root, folders.home_named.as_deref(), None).ok();
+        // Hooks run as an agent program would run them, and so use the user's state folder.
+        let state = tollgate::state_folder(&root, folders.home_named.as_deref(), None).ok();
         Ok(Self { root, state })
     }
 
-    /// Where it stands.
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The folder as the gate is told it.
+    /// The folder, in the form the gate expects.
     pub(super) fn path(&self) -> String {
-        told(&self.root)
+        path_text(&self.root)
     }
 
-    /// Writes what the gate wants to stand there.
+    /// Writes the files that the gate requests.
     pub(super) fn fill(&self, examined: &Value) -> io::Result<()> {
         let files = list(examined, "files").iter().chain(list(examined, "trials").iter().filter_map(|trial| trial.get("file")));
         for file in files.filter(|file| !file.is_null()) {
             let path = Path::new(text(file, "/path"));
-            // Nothing is written elsewhere.
-            if !path.starts_with(&self.root) && !told(path).starts_with(&self.path()) {
-                return Err(io::Error::other(format!("`{}` is not in the folder for trials", path.display())));
+            // Nothing is written outside the folder.
+            if !path.starts_with(&self.root) && !path_text(path).starts_with(&self.path()) {
+                return Err(io::Error::other(format!("`{}` is not in the test folder", path.display())));
             }
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
             fs::write(path, text(file, "/text"))?;
@@ -60,13 +55,15 @@ impl TrialFolder {
         Ok(())
     }
 
-    /// Runs a trial, and says what came of it.
+    /// Runs a test and returns its result.
     pub(super) fn run(&self, trial: &Value) -> Value {
         let id = text(trial, "/id");
-        match ran(trial) {
-            Ok(said) => json!({"id": id, "stdout": said.out, "stderr": said.err, "code": said.code}),
-            Err(fault) => json!({"id": id, "fault": fault}),
-        }
+        let said = match ran(trial) {
+            Ok(said) => said,
+            Err(fault) => return json!({"id": id, "fault": fault}),
+        };
+        let exist: Vec<&str> = texts(trial, "exist").into_iter().filter(|file| Path::new(file).exists()).collect();
+        json!({"id": id, "stdout": said.out, "stderr": said.err, "code": said.code, "exist": exist})
     }
 }
 
@@ -79,14 +76,14 @@ impl Drop for TrialFolder {
     }
 }
 
-/// What a command said.
-struct Said {
+/// The result of a command.
+struct CommandResult {
     code: Option<i32>,
     out: String,
     err: String,
 }
 
-fn ran(trial: &Value) -> Result<Said, String> {
+fn ran(trial: &Value) -> Result<CommandResult, String> {
     let mut command = match (trial.get("shell").and_then(Value::as_str), texts(trial, "words").split_first()) {
         (Some(line), _) => {
             let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
@@ -107,14 +104,14 @@ fn ran(trial: &Value) -> Result<Said, String> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|why| format!("the command cannot be started: {why}"))?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A command that reads nothing closes its end.
+        // A command that does not read its input closes the pipe.
         let _ = stdin.write_all(text(trial, "/stdin").as_bytes());
     }
     let (out, err) = (collected(child.stdout.take()), collected(child.stderr.take()));
-    let Ok(out) = out.recv_timeout(PATIENCE) else { return Err(stopped(child)) };
-    let err = err.recv_timeout(PATIENCE).unwrap_or_default();
+    let Ok(out) = out.recv_timeout(TIME_LIMIT) else { return Err(stopped(child)) };
+    let err = err.recv_timeout(TIME_LIMIT).unwrap_or_default();
     let status = child.wait().map_err(|why| format!("the command cannot be waited for: {why}"))?;
-    Ok(Said { code: status.code(), out, err })
+    Ok(CommandResult { code: status.code(), out, err })
 }
 
 fn collected(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {
@@ -132,5 +129,5 @@ fn collected(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<Str
 fn stopped(mut child: Child) -> String {
     let _ = child.kill();
     let _ = child.wait();
-    format!("the command did not answer within {} seconds", PATIENCE.as_secs())
+    format!("the command did not answer within {} seconds", TIME_LIMIT.as_secs())
 }

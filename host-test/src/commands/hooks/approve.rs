@@ -1,49 +1,40 @@
-//! `tollgate hooks show`, `approve` and `revoke`: a person's word.
+//! `tollgate hooks show`, `approve` and `revoke`.
 
 use std::path::Path;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, is, text};
-use super::super::person::{Person, Word};
-use super::super::screen::{Screen, plain};
-use super::super::{Outcome, Stop};
-use super::deed;
+use super::preview;
+use crate::cli::client::{Gate, ask, flag, text};
+use crate::cli::confirm::{APPROVALS, Confirmation, Person};
+use crate::cli::output::{Output, escape};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate hooks approve` and `revoke`.
 #[derive(Args)]
-pub(super) struct Options {
-    /// The hook, as `tollgate hooks list` shows it
+pub(crate) struct Options {
+    /// The hook id, as shown by `tollgate hooks list`
     #[arg(value_name = "ID")]
     id: String,
-    /// Say yes beforehand; it takes a terminal even so
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
 }
 
-pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Output<'_>) -> CommandResult {
     let hook = ask(gate, &json!({"op": "hooks", "do": "show", "id": id}))?;
     if json {
-        screen.json(&hook)?;
+        output.json(&hook)?;
     } else {
-        deed::lines(&hook, screen).iter().try_for_each(|line| screen.line(line))?;
+        preview::render(&hook, output).iter().try_for_each(|line| output.line(line))?;
     }
     Ok(Outcome::Done)
 }
 
-/// Where approvals are kept, for the ledger.
-const APPROVALS: &str = "~/.tollgate/trusted-hooks.json";
-
-pub(super) fn run(
-    gate: &mut dyn Gate,
-    root: &Path,
-    options: &Options,
-    json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Outcome, Stop> {
+pub(super) fn run(gate: &mut dyn Gate, root: &Path, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let person = Person::require(gate, root, &["hooks", "approve", &options.id], options.yes)?;
-    let (outcome, changed) = approve(gate, &options.id, |question| person.ask(question), json, screen)?;
+    let (outcome, changed) = approve(gate, &options.id, |question| person.ask(question), json, output)?;
     if !changed.is_empty() {
         person.record(gate, &changed)?;
     }
@@ -53,60 +44,55 @@ pub(super) fn run(
 pub(super) fn run_revoke(
     gate: &mut dyn Gate,
     root: &Path,
-    options: &Options,
+    wanted: &Options,
     json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Outcome, Stop> {
-    let person = Person::require(gate, root, &["hooks", "revoke", &options.id], options.yes)?;
-    if let Some(outcome) = person.ask(&format!("take back the approval of {}?", plain(&options.id))).refusal(screen)? {
+    output: &mut Output<'_>,
+) -> CommandResult {
+    let person = Person::require(gate, root, &["hooks", "revoke", &wanted.id], wanted.yes)?;
+    if let Some(outcome) = person.ask(&format!("revoke the approval of {}?", escape(&wanted.id))).refusal(output)? {
         return Ok(outcome);
     }
-    let outcome = revoke(gate, &options.id, json, screen)?;
+    let outcome = revoke(gate, &wanted.id, json, output)?;
     if outcome == Outcome::Done {
         person.record(gate, &[APPROVALS.to_owned()])?;
     }
     Ok(outcome)
 }
 
-fn approve(
+pub(super) fn approve(
     gate: &mut dyn Gate,
     id: &str,
-    ask_person: impl FnOnce(&str) -> Word,
+    ask_person: impl FnOnce(&str) -> Confirmation,
     json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<(Outcome, Vec<String>), Stop> {
+    output: &mut Output<'_>,
+) -> Result<(Outcome, Vec<String>), CommandError> {
     let hook = ask(gate, &json!({"op": "hooks", "do": "show", "id": id}))?;
-    let shown = deed::lines(&hook, screen);
-    if json {
-        shown.iter().for_each(|line| drop(writeln!(screen.err, "{line}")));
-    } else {
-        shown.iter().try_for_each(|line| screen.line(line))?;
-        screen.out.flush()?;
-    }
+    let preview = preview::render(&hook, output);
+    output.preview(&preview, json)?;
     if text(&hook, "/trust") != "approved"
-        && let Some(outcome) = ask_person(&format!("let {} run?", plain(id))).refusal(screen)?
+        && let Some(outcome) = ask_person(&format!("let {} run?", escape(id))).refusal(output)?
     {
         return Ok((outcome, Vec::new()));
     }
-    // Only what was shown is approved, whatever it has become meanwhile.
+    // Exactly what was shown is approved, even if the hook has changed in the meantime.
     let digest = hook.get("digest").unwrap_or(&Value::Null);
     let answer = ask(gate, &json!({"op": "hooks", "do": "approve", "id": id, "digest": digest}))?;
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
     } else {
-        screen.line(&format!("{} may run as it is now", plain(id)))?;
+        output.line(&format!("{} may run as it is now", escape(id)))?;
     }
     Ok((Outcome::Done, vec![APPROVALS.to_owned(), text(&answer, "/digest").to_owned()]))
 }
 
-fn revoke(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+fn revoke(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "hooks", "do": "revoke", "id": id}))?;
     if json {
-        screen.json(&answer)?;
-    } else if is(&answer, "revoked") {
-        screen.line(&format!("{} may no longer run", plain(id)))?;
+        output.json(&answer)?;
+    } else if flag(&answer, "revoked") {
+        output.line(&format!("{} may no longer run", escape(id)))?;
     } else {
-        screen.note(&format!("`{}` was not approved in this workspace; `tollgate hooks list` shows which are", plain(id)));
+        output.note(&format!("`{}` was not approved in this workspace; `tollgate hooks list` shows which are", escape(id)));
         return Ok(Outcome::No);
     }
     Ok(Outcome::Done)
@@ -114,9 +100,9 @@ fn revoke(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     fn shown(trust: &str) -> (Value, Value) {
         let hook = json!({"id": "a", "source": "workspace", "file": "f", "trigger": "t", "trust": trust, "digest": "sha256:1",
@@ -132,13 +118,13 @@ mod tests {
     #[test]
     fn only_what_was_shown_and_agreed_to_is_approved() {
         for (trust, word, exchanges, expected) in [
-            ("new", Word::Yes, vec![shown("new"), approved()], Ok(Outcome::Done)),
-            ("changed", Word::Yes, vec![shown("changed"), approved()], Ok(Outcome::Done)),
-            ("new", Word::No, vec![shown("new")], Ok(Outcome::No)),
-            ("new", Word::Nobody, vec![shown("new")], Err("--yes")),
+            ("new", Confirmation::Yes, vec![shown("new"), approved()], Ok(Outcome::Done)),
+            ("changed", Confirmation::Yes, vec![shown("changed"), approved()], Ok(Outcome::Done)),
+            ("new", Confirmation::No, vec![shown("new")], Ok(Outcome::No)),
+            ("new", Confirmation::NoTerminal, vec![shown("new")], Err("--yes")),
         ] {
             let mut gate = Script::new(exchanges);
-            let (came_to, out, _) = printed(|screen| approve(&mut gate, "a", |_| word, false, screen));
+            let (came_to, out, _) = capture(|output| approve(&mut gate, "a", |_| word, false, output));
             gate.end();
             assert!(out.contains("  runs         /bin/true\n"), "{trust}: {out}");
             match (came_to, expected) {
@@ -146,7 +132,7 @@ mod tests {
                     assert_eq!((came_to, changed.is_empty()), (expected, expected == Outcome::No));
                     assert_eq!(out.ends_with("a may run as it is now\n"), expected == Outcome::Done);
                 }
-                (Err(Stop::Fault(why)), Err(said)) => assert!(why.contains(said), "{why}"),
+                (Err(CommandError::Failed(why)), Err(said)) => assert!(why.contains(said), "{why}"),
                 (came_to, expected) => panic!("{came_to:?} instead of {expected:?}"),
             }
         }
@@ -155,7 +141,7 @@ mod tests {
     #[test]
     fn programs_get_one_object() {
         let mut gate = Script::new([shown("new"), approved()]);
-        let (_, out, err) = printed(|screen| approve(&mut gate, "a", |_| Word::Yes, true, screen));
+        let (_, out, err) = capture(|output| approve(&mut gate, "a", |_| Confirmation::Yes, true, output));
         assert_eq!(out, "{\"id\":\"a\",\"digest\":\"sha256:1\"}\n");
         assert!(err.starts_with("a (workspace hook, f)"), "{err}");
     }
@@ -165,7 +151,7 @@ mod tests {
         for (revoked, expected) in [(true, Outcome::Done), (false, Outcome::No)] {
             let answer = json!({"id": "a", "revoked": revoked});
             let mut gate = Script::new([(json!({"op": "hooks", "do": "revoke", "id": "a"}), answer)]);
-            let (came_to, _, _) = printed(|screen| revoke(&mut gate, "a", false, screen));
+            let (came_to, _, _) = capture(|output| revoke(&mut gate, "a", false, output));
             assert_eq!(came_to.unwrap(), expected);
         }
     }

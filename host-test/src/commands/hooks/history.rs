@@ -1,49 +1,49 @@
-//! `tollgate hooks history`: the latest runs.
+//! `tollgate hooks history`: lists recent runs.
 
 use clap::Args;
 use serde_json::json;
 
-use super::super::ask::{Gate, ask, list};
-use super::super::screen::Screen;
-use super::super::{Outcome, Stop};
 use super::record::row;
+use crate::cli::client::{Gate, ask, list};
+use crate::cli::output::Output;
+use crate::cli::{CommandResult, Outcome};
 
 /// The options of `tollgate hooks history`.
 #[derive(Args)]
-pub(super) struct Options {
-    /// Only those of this hook
+pub(crate) struct Options {
+    /// Only runs of this hook
     #[arg(value_name = "ID")]
     id: Option<String>,
-    /// At most so many
+    /// Show at most N runs
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
 }
 
-pub(super) fn show(gate: &mut dyn Gate, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn show(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut question = json!({"op": "hooks", "do": "history", "limit": options.limit});
     if let (Some(id), Some(question)) = (&options.id, question.as_object_mut()) {
         question.insert("id".to_owned(), id.as_str().into());
     }
     let answer = ask(gate, &question)?;
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
         return Ok(Outcome::Done);
     }
     let records = list(&answer, "records");
     if records.is_empty() {
         let of = options.id.as_ref().map_or_else(String::new, |id| format!(" of `{id}`"));
-        screen.note(&format!("no runs{of} are in `.tollgate/logs/hooks.log`"));
+        output.note(&format!("no runs{of} are in `.tollgate/logs/hooks.log`"));
     }
     let rows: Vec<_> = records.iter().rev().map(row).collect();
-    screen.rows(&rows).iter().try_for_each(|row| screen.line(row))?;
+    output.rows(&rows).iter().try_for_each(|row| output.line(row))?;
     Ok(Outcome::Done)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     #[test]
     fn the_newest_run_stands_last() {
@@ -55,7 +55,7 @@ mod tests {
         ] {
             let mut gate = Script::new([(question, json!({"records": records}))]);
             let options = Options { id: id.map(str::to_owned), limit: 2 };
-            let (_, out, _) = printed(|screen| show(&mut gate, &options, false, screen));
+            let (_, out, _) = capture(|output| show(&mut gate, &options, false, output));
             gate.end();
             assert_eq!(out, "09:00:00  success  a  1 ms\n10:00:00  success  b  1 ms\n");
         }

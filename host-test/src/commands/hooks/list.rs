@@ -1,44 +1,44 @@
-//! `tollgate hooks list`: which hooks there are.
+//! `tollgate hooks list`: lists the declared hooks.
 
 use std::io;
 
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, is, list, number, text};
-use super::super::screen::{Cell, Screen, Style, plain};
-use super::super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, flag, list, number, text};
+use crate::cli::output::{Cell, Output, Style, escape};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
-pub(super) fn show(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "hooks", "do": "list"}))?;
     let (hooks, faults) = (list(&answer, "hooks"), list(&answer, "faults"));
-    let printed = if json { screen.json(&answer) } else { print(hooks, faults, screen) };
-    match printed.map_err(Stop::from) {
-        Ok(()) | Err(Stop::Unread) => Ok(if faults.is_empty() { Outcome::Done } else { Outcome::No }),
+    let printed = if json { output.json(&answer) } else { print(hooks, faults, output) };
+    match printed.map_err(CommandError::from) {
+        Ok(()) | Err(CommandError::OutputClosed) => Ok(if faults.is_empty() { Outcome::Done } else { Outcome::No }),
         Err(stop) => Err(stop),
     }
 }
 
-fn print(hooks: &[Value], faults: &[Value], screen: &mut Screen<'_>) -> io::Result<()> {
+fn print(hooks: &[Value], faults: &[Value], output: &mut Output<'_>) -> io::Result<()> {
     if hooks.is_empty() && faults.is_empty() {
-        screen.note("no hooks are declared; `.tollgate/hooks.json` is where they are looked for, here and in your home folder");
+        output.note("no hooks are declared; declare them in `.tollgate/hooks.json`, here or in your home folder");
         return Ok(());
     }
     if !hooks.is_empty() {
         let titles = ["ID", "TRIGGER", "RUNS", "TRUST", "FILE"].map(|title| Cell::styled(title, Style::Bold));
         let rows: Vec<Vec<Cell>> = std::iter::once(titles.into_iter().collect()).chain(hooks.iter().map(row)).collect();
-        screen.rows(&rows).iter().try_for_each(|row| screen.line(row))?;
+        output.rows(&rows).iter().try_for_each(|row| output.line(row))?;
     }
     for hook in hooks {
         let off = text(hook, "/disabled_reason");
         let problem = if off.is_empty() { text(hook, "/problem") } else { off };
         if !problem.is_empty() {
-            screen.line(&format!("{}: {}", plain(text(hook, "/id")), plain(problem)))?;
+            output.line(&format!("{}: {}", escape(text(hook, "/id")), escape(problem)))?;
         }
     }
     for fault in faults {
-        let place = format!("{}:{}:{}", plain(text(fault, "/file")), number(fault, "line"), number(fault, "column"));
-        let error = screen.paint(Style::Red, "error");
-        screen.line(&format!("{place}: {error}: `{}` {}", plain(text(fault, "/path")), plain(text(fault, "/message"))))?;
+        let place = format!("{}:{}:{}", escape(text(fault, "/file")), number(fault, "line"), number(fault, "column"));
+        let error = output.paint(Style::Red, "error");
+        output.line(&format!("{place}: {error}: `{}` {}", escape(text(fault, "/path")), escape(text(fault, "/message"))))?;
     }
     Ok(())
 }
@@ -48,7 +48,7 @@ fn row(hook: &Value) -> Vec<Cell> {
         "" => text(hook, "/trigger").to_owned(),
         pattern => format!("{} {pattern}", text(hook, "/trigger")),
     };
-    let enabled = is(hook, "enabled");
+    let enabled = flag(hook, "enabled");
     let trust = if enabled { text(hook, "/trust") } else { "off" };
     let style = match trust {
         "new" | "changed" => Style::Yellow,
@@ -65,7 +65,7 @@ fn row(hook: &Value) -> Vec<Cell> {
     ]
 }
 
-/// What a hook runs, as it is declared and in one line.
+/// What a hook runs, as declared, in one line.
 fn runs(hook: &Value) -> String {
     let words = |value: &Value| match value {
         Value::Array(words) => words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
@@ -78,18 +78,18 @@ fn runs(hook: &Value) -> String {
         _ => [field("command"), field("args")].iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" "),
     };
     let mut characters = said.chars();
-    let short: String = characters.by_ref().take(WIDEST).collect();
+    let short: String = characters.by_ref().take(MAX_CELL_WIDTH).collect();
     if characters.next().is_some() { format!("{short}…") } else { short }
 }
 
-/// Longer commands stand in full in `tollgate hooks show`.
-const WIDEST: usize = 44;
+/// `tollgate hooks show` shows longer commands in full.
+const MAX_CELL_WIDTH: usize = 44;
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     fn hook(id: &str, extra: &Value) -> Value {
         let mut hook = json!({"id": id, "trigger": "onDidSaveTextDocument", "kind": "command", "source": "workspace",
@@ -113,12 +113,11 @@ mod tests {
                 &json!({"kind": "prompt", "prompt": "x".repeat(60), "enabled": false, "disabled_reason": "it was switched off"}),
             ),
         ];
-        let fault =
-            json!({"file": ".tollgate/hooks.json", "path": "$.hooks[2].id", "line": 7, "column": 3, "message": "must be a text"});
+        let fault = json!({"file": ".tollgate/hooks.json", "path": "$.hooks[2].id", "line": 7, "column": 3, "message": "must be a string"});
         for (faults, code) in [(vec![], Outcome::Done), (vec![fault], Outcome::No)] {
             let answer = json!({"hooks": hooks, "faults": faults});
             let mut gate = Script::new([(json!({"op": "hooks", "do": "list"}), answer)]);
-            let (came_to, out, err) = printed(|screen| show(&mut gate, false, screen));
+            let (came_to, out, err) = capture(|output| show(&mut gate, false, output));
             gate.end();
             assert_eq!((came_to.unwrap(), err.as_str()), (code, ""));
             let long = format!("prompt: {}…", "x".repeat(36));
@@ -134,7 +133,7 @@ mod tests {
             );
             assert!(out.starts_with(&expected), "{out}\n{expected}");
             let rest = out.strip_prefix(&expected).unwrap();
-            let said = ".tollgate/hooks.json:7:3: error: `$.hooks[2].id` must be a text\n";
+            let said = ".tollgate/hooks.json:7:3: error: `$.hooks[2].id` must be a string\n";
             assert_eq!(rest, if faults.is_empty() { "" } else { said });
         }
     }
@@ -142,7 +141,7 @@ mod tests {
     #[test]
     fn nothing_to_list_is_said() {
         let mut gate = Script::new([(json!({"op": "hooks", "do": "list"}), json!({"hooks": [], "faults": []}))]);
-        let (came_to, out, err) = printed(|screen| show(&mut gate, false, screen));
+        let (came_to, out, err) = capture(|output| show(&mut gate, false, output));
         assert_eq!((came_to.unwrap(), out.as_str()), (Outcome::Done, ""));
         assert!(err.contains("no hooks are declared"), "{err}");
     }

@@ -1,9 +1,10 @@
-//! `tollgate hooks`: what is done when something happens.
+//! `tollgate hooks`: lists, approves and runs hooks.
 
 mod approve;
-mod deed;
 mod history;
+mod import;
 mod list;
+mod preview;
 pub(super) mod record;
 mod run;
 
@@ -12,56 +13,53 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
-use super::place::Place;
+use crate::cli::workspace::WithSubcommand;
 
 /// The options of `tollgate hooks`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    place: Place,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
-    /// List the hooks: what sets them off, what they run, whether they may; exits with 1 if a declaration cannot be used
+pub(crate) enum Command {
+    /// List the hooks with their triggers, commands and approvals; exits with 1 if a declaration is invalid
     List,
-    /// Show one hook: what it would run, and what has changed since somebody approved it
-    Show(One),
-    /// Let a hook of the workspace run, once you have seen what it runs and agreed
+    /// Show one hook: what it would run, and what has changed since it was approved
+    Show(HookId),
+    /// Approve a hook of the workspace after reviewing what it runs
     Approve(approve::Options),
-    /// Take an approval back
+    /// Revoke an approval
     Revoke(approve::Options),
-    /// Run a hook now, whatever sets it off; exits with 1 if it does not succeed
+    /// Import hooks written for Claude Code after reviewing them
+    Import(import::Options),
+    /// Run a hook now, whatever its trigger; exits with 1 if it does not succeed
     Run(run::Options),
-    /// List the latest runs, the newest last
+    /// List recent runs, newest last
     History(history::Options),
 }
 
 #[derive(Args)]
-struct One {
-    /// The hook, as `tollgate hooks list` shows it
+pub(crate) struct HookId {
+    /// The hook id, as shown by `tollgate hooks list`
     #[arg(value_name = "ID")]
     id: String,
 }
 
-/// Asks the gate, runs what it wants run, and prints what it says.
+/// Runs a subcommand.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    let json = options.place.json;
-    options.place.run(|opened, screen| {
+    let json = options.workspace.json;
+    options.workspace.run(|opened, output| {
         let root = opened.root.clone();
         let mut hooks = Hooks::new(&mut opened.gate, HookOptions::new());
         match &options.command {
-            Command::List => list::show(&mut hooks, json, screen),
-            Command::Show(one) => approve::show(&mut hooks, &one.id, json, screen),
-            Command::Approve(options) => approve::run(&mut hooks, &root, options, json, screen),
-            Command::Revoke(options) => approve::run_revoke(&mut hooks, &root, options, json, screen),
+            Command::List => list::show(&mut hooks, json, output),
+            Command::Show(one) => approve::show(&mut hooks, &one.id, json, output),
+            Command::Approve(options) => approve::run(&mut hooks, &root, options, json, output),
+            Command::Revoke(options) => approve::run_revoke(&mut hooks, &root, options, json, output),
+            Command::Import(options) => import::run(&mut hooks, &root, options, json, output),
             Command::Run(options) => {
-                run::end_with_us(hooks.remote());
-                run::run(&mut hooks, options, json, screen)
+                run::shut_down_on_interrupt(hooks.remote());
+                run::run(&mut hooks, options, json, output)
             }
-            Command::History(options) => history::show(&mut hooks, options, json, screen),
+            Command::History(options) => history::show(&mut hooks, options, json, output),
         }
     })
 }

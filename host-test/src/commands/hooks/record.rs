@@ -1,11 +1,11 @@
-//! How a run of a hook is shown.
+//! Formats runs of hooks.
 
 use serde_json::Value;
 
-use super::super::ask::{number, text};
-use super::super::screen::{Cell, Screen, Style, plain};
+use crate::cli::client::{number, text};
+use crate::cli::output::{Cell, Output, Style, escape};
 
-/// A run in a row: when, how it ended, which hook, about which file, how long, and what it complained about.
+/// A run as a row: time, status, hook, file, duration and error.
 pub(in crate::commands) fn row(record: &Value) -> Vec<Cell> {
     let when = match text(record, "/ended") {
         "" => text(record, "/started"),
@@ -29,33 +29,33 @@ pub(in crate::commands) fn row(record: &Value) -> Vec<Cell> {
     ]
 }
 
-/// The same in one line whose columns do not depend on other lines.
-pub(in crate::commands) fn line(record: &Value, screen: &Screen<'_>) -> String {
+/// A run as a line whose columns do not depend on other lines.
+pub(in crate::commands) fn line(record: &Value, output: &Output<'_>) -> String {
     let mut row = row(record);
     let status = text(record, "/status");
     if let Some(cell) = row.get_mut(1) {
-        cell.pad(WIDEST_STATUS.saturating_sub(status.len()));
+        cell.pad(STATUS_WIDTH.saturating_sub(status.len()));
     }
-    screen.rows(&[row]).concat()
+    output.rows(&[row]).concat()
 }
 
-/// `canceled`.
-const WIDEST_STATUS: usize = 8;
+/// The length of `canceled`.
+const STATUS_WIDTH: usize = 8;
 
-/// Whether there is nothing more to come of it.
+/// Whether the status is final.
 pub(in crate::commands) fn is_over(record: &Value) -> bool {
     !matches!(text(record, "/status"), "queued" | "running")
 }
 
-/// Why it did not succeed, and the first line of what it printed.
+/// Why it did not succeed, and the first line of its output.
 fn complaint(record: &Value) -> String {
     let first = text(record, "/output").lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let parts = [text(record, "/reason"), first.trim()];
-    let said: Vec<String> = parts.iter().filter(|part| !part.is_empty()).map(|part| plain(part)).collect();
+    let said: Vec<String> = parts.iter().filter(|part| !part.is_empty()).map(|part| escape(part)).collect();
     said.join(": ")
 }
 
-/// The time of a timestamp such as `2026-11-16T09:30:00.000Z`.
+/// The time of day in a timestamp such as `2026-11-16T09:30:00.000Z`.
 fn clock(timestamp: &str) -> &str {
     timestamp.split_once('T').and_then(|(_, time)| time.get(..8)).unwrap_or(timestamp)
 }
@@ -68,8 +68,8 @@ fn duration(millis: u64) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::output::tests::capture;
 
     #[test]
     fn a_run_is_one_line() {
@@ -84,7 +84,7 @@ mod tests {
             ),
             (json!({"hook": "lint", "status": "running", "started": "2026-11-16T09:30:01.000Z"}), "09:30:01  running   lint"),
         ] {
-            let (shown, _, _) = printed(|screen| line(&record, screen));
+            let (shown, _, _) = capture(|output| line(&record, output));
             assert_eq!(shown, expected);
         }
     }

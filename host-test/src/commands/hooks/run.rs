@@ -1,32 +1,32 @@
-//! `tollgate hooks run`: one run of one hook, now.
+//! `tollgate hooks run`: runs one hook now.
 
 use clap::Args;
 use serde_json::{Value, json};
 use tollgate::hooks::Remote;
 
-use super::super::ask::{Gate, ask, text};
-use super::super::interrupt::on_interrupt;
-use super::super::screen::{Screen, lines};
-use super::super::{Outcome, Stop};
 use super::record::line;
+use crate::cli::client::{Gate, ask, text};
+use crate::cli::interrupt::on_interrupt;
+use crate::cli::output::{Output, escape_lines};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate hooks run`.
 #[derive(Args)]
-pub(super) struct Options {
-    /// The hook, as `tollgate hooks list` shows it
+pub(crate) struct Options {
+    /// The hook id, as shown by `tollgate hooks list`
     #[arg(value_name = "ID")]
     id: String,
-    /// What it is told about the event: one JSON object, such as '{"file":"src/a.ts"}'
+    /// The event's data: one JSON object, such as '{"file":"src/a.ts"}'
     #[arg(long, value_name = "JSON")]
     data: Option<String>,
 }
 
-/// Ctrl-C ends what the hook has started, too.
-pub(super) fn end_with_us(remote: Remote) {
+/// Ctrl-C also ends the programs that the hook has started.
+pub(super) fn shut_down_on_interrupt(remote: Remote) {
     on_interrupt(move |_| remote.shutdown(false));
 }
 
-pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut question = json!({"op": "hooks", "do": "run", "id": options.id});
     if let (Some(data), Some(question)) = (&options.data, question.as_object_mut()) {
         question.insert("data".to_owned(), object(data)?);
@@ -34,32 +34,32 @@ pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, screen: &m
     let answer = ask(gate, &question)?;
     let record = answer.get("record").unwrap_or(&Value::Null);
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
     } else {
-        let shown = line(record, screen);
-        screen.line(&shown)?;
-        let output = text(record, "/output");
-        if !output.is_empty() {
-            screen.line(&lines(output))?;
+        let shown = line(record, output);
+        output.line(&shown)?;
+        let printed = text(record, "/output");
+        if !printed.is_empty() {
+            output.line(&escape_lines(printed))?;
         }
     }
     Ok(if text(record, "/status") == "success" { Outcome::Done } else { Outcome::No })
 }
 
-fn object(data: &str) -> Result<Value, Stop> {
+fn object(data: &str) -> Result<Value, CommandError> {
     let remedy = "write --data '{\"file\":\"src/a.ts\"}'";
     match serde_json::from_str(data) {
         Ok(data @ Value::Object(_)) => Ok(data),
-        Ok(_) => Err(Stop::fault(format!("`{data}` is no JSON object; {remedy}"))),
-        Err(why) => Err(Stop::fault(format!("`{data}` is no JSON: {why}; {remedy}"))),
+        Ok(_) => Err(CommandError::failed(format!("`{data}` is not a JSON object; {remedy}"))),
+        Err(why) => Err(CommandError::failed(format!("`{data}` is not valid JSON: {why}; {remedy}"))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     #[test]
     fn what_did_not_succeed_is_no() {
@@ -69,7 +69,7 @@ mod tests {
             let question = json!({"op": "hooks", "do": "run", "id": "a", "data": {"file": "f"}});
             let mut gate = Script::new([(question, json!({"record": record}))]);
             let options = Options { id: "a".to_owned(), data: Some(r#"{"file":"f"}"#.to_owned()) };
-            let (came_to, out, _) = printed(|screen| run(&mut gate, &options, false, screen));
+            let (came_to, out, _) = capture(|output| run(&mut gate, &options, false, output));
             gate.end();
             assert_eq!(came_to.unwrap(), outcome);
             assert!(out.starts_with("10:00:00  ") && out.ends_with("\nx\ny\n"), "{out}");
@@ -78,10 +78,10 @@ mod tests {
 
     #[test]
     fn data_that_is_none_is_named() {
-        for (data, said) in [("[]", "`[]` is no JSON object"), ("{", "`{` is no JSON")] {
+        for (data, said) in [("[]", "`[]` is not a JSON object"), ("{", "`{` is not valid JSON")] {
             let options = Options { id: "a".to_owned(), data: Some(data.to_owned()) };
-            let (came_to, _, _) = printed(|screen| run(&mut Script::new([]), &options, false, screen));
-            let Err(Stop::Fault(why)) = came_to else { panic!("{data}") };
+            let (came_to, _, _) = capture(|output| run(&mut Script::new([]), &options, false, output));
+            let Err(CommandError::Failed(why)) = came_to else { panic!("{data}") };
             assert!(why.starts_with(said) && why.contains("--data"), "{why}");
         }
     }

@@ -1,4 +1,4 @@
-//! `tollgate intents`: what the agents work for.
+//! `tollgate intents`: lists, checks and selects intents.
 
 mod select;
 mod sessions;
@@ -6,119 +6,113 @@ mod sessions;
 use std::io;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::ask::{Gate, ask, is, list, text, texts};
-use super::place::Place;
-use super::screen::{Cell, Screen, Style, count, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, flag, list, text, texts};
+use crate::cli::output::{Cell, Output, Style, count, escape};
+use crate::cli::workspace::WithSubcommand;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
-/// Where the intents stand in a workspace.
+/// The intents file of a workspace.
 const FILE: &str = ".orchestration/active_intents.yaml";
 
 /// The options of `tollgate intents`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    place: Place,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
-    /// List the intents: their status, their names, what they own
+pub(crate) enum Command {
+    /// List the intents with their status, name and scope
     List,
     /// Check .orchestration/active_intents.yaml; exits with 1 if it has an error
     Check,
-    /// List the sessions: their intents, their programs, when they were last active and with what
+    /// List the sessions with their intent, program, and last activity
     Sessions,
-    /// Make an intent the one that new sessions work for, or a session that is named
+    /// Select an intent for new sessions or for a given session
     Select(select::Options),
 }
 
-/// Asks the gate, and prints what it says.
+/// Runs a subcommand.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    let json = options.place.json;
-    options.place.run(|opened, screen| match &options.command {
-        Command::List => show(&mut opened.gate, json, screen),
-        Command::Check => check(&mut opened.gate, json, screen),
-        Command::Sessions => sessions::show(&mut opened.gate, json, screen),
+    let json = options.workspace.json;
+    options.workspace.run(|opened, output| match &options.command {
+        Command::List => show(&mut opened.gate, json, output),
+        Command::Check => check(&mut opened.gate, json, output),
+        Command::Sessions => sessions::show(&mut opened.gate, json, output),
         Command::Select(wanted) => {
             let root = opened.root.clone();
-            select::run(&mut opened.gate, &root, wanted, json, screen)
+            select::run(&mut opened.gate, &root, wanted, json, output)
         }
     })
 }
 
-fn show(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-intents"}))?;
     let (errors, _) = severities(&answer);
     let intents = list(&answer, "intents");
     if json {
-        screen.json(&answer)?;
-    } else if !is(&answer, "governed") {
-        screen.note(UNGOVERNED);
+        output.json(&answer)?;
+    } else if !flag(&answer, "governed") {
+        output.note(UNGOVERNED);
     } else if intents.is_empty() && errors == 0 {
-        screen.note(&format!("`{FILE}` lists no intents"));
+        output.note(&format!("`{FILE}` lists no intents"));
     } else if !intents.is_empty() {
-        table(intents, screen)?;
+        table(intents, output)?;
     }
     if errors == 0 {
         return Ok(Outcome::Done);
     }
     let why = format!("`{FILE}` has {}; `tollgate intents check` shows what is wrong", count(errors, "error", "errors"));
-    // Nothing could be read, which is not the same as nothing to read.
+    // Nothing could be read, which is different from an empty list.
     if intents.is_empty() {
-        return Err(Stop::Fault(why));
+        return Err(CommandError::Failed(why));
     }
-    screen.note(&why);
+    output.note(&why);
     Ok(Outcome::Done)
 }
 
 const UNGOVERNED: &str = "there is no .orchestration/ in the workspace, so nothing is governed";
 
-fn table(intents: &[Value], screen: &mut Screen<'_>) -> io::Result<()> {
+fn table(intents: &[Value], output: &mut Output<'_>) -> io::Result<()> {
     let mut rows = vec![["ID", "STATUS", "NAME", "SCOPE"].map(|title| Cell::styled(title, Style::Bold)).into_iter().collect()];
     for intent in intents {
-        let style = if is(intent, "open") { Style::Plain } else { Style::Dim };
+        let style = if flag(intent, "open") { Style::Plain } else { Style::Dim };
         let scope = texts(intent, "owned_scope").join(", ");
         let cells = [text(intent, "/id"), text(intent, "/status"), text(intent, "/name"), &scope];
         rows.push(cells.map(|cell| Cell::styled(cell, style)).into_iter().collect());
     }
-    screen.rows(&rows).iter().try_for_each(|row| screen.line(row))
+    output.rows(&rows).iter().try_for_each(|row| output.line(row))
 }
 
-fn check(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+fn check(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-intents"}))?;
     let (errors, _) = severities(&answer);
-    let printed = if json { screen.json(&answer) } else { diagnostics(&answer, screen) };
-    match printed.map_err(Stop::from) {
-        Ok(()) | Err(Stop::Unread) => Ok(if errors == 0 { Outcome::Done } else { Outcome::No }),
+    let printed = if json { output.json(&answer) } else { diagnostics(&answer, output) };
+    match printed.map_err(CommandError::from) {
+        Ok(()) | Err(CommandError::OutputClosed) => Ok(if errors == 0 { Outcome::Done } else { Outcome::No }),
         Err(stop) => Err(stop),
     }
 }
 
-fn diagnostics(answer: &Value, screen: &mut Screen<'_>) -> io::Result<()> {
-    if !is(answer, "governed") {
-        screen.note(UNGOVERNED);
+fn diagnostics(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
+    if !flag(answer, "governed") {
+        output.note(UNGOVERNED);
         return Ok(());
     }
     for found in list(answer, "diagnostics") {
         let place = |name| found.get(name).and_then(Value::as_u64).map(|number| format!(":{number}")).unwrap_or_default();
         let severity = text(found, "/severity");
-        let severity = screen.paint(if severity == "error" { Style::Red } else { Style::Yellow }, severity);
-        screen.line(&format!("{FILE}{}{}: {severity}: {}", place("line"), place("column"), plain(text(found, "/message"))))?;
+        let severity = output.paint(if severity == "error" { Style::Red } else { Style::Yellow }, severity);
+        output.line(&format!("{FILE}{}{}: {severity}: {}", place("line"), place("column"), escape(text(found, "/message"))))?;
     }
     let (errors, warnings) = severities(answer);
     let intents = list(answer, "intents").len() as u64;
     let (intents, errors, warnings) =
         (count(intents, "intent", "intents"), count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
-    screen.line(&format!("{intents}, {errors}, {warnings}"))
+    output.line(&format!("{intents}, {errors}, {warnings}"))
 }
 
-/// How many errors and how many warnings there are.
+/// The number of errors and of warnings.
 fn severities(answer: &Value) -> (u64, u64) {
     let all = list(answer, "diagnostics");
     let errors = all.iter().filter(|found| text(found, "/severity") == "error").count();
@@ -127,21 +121,21 @@ fn severities(answer: &Value) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::tests::Script;
-    use super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
-    type Run = fn(&mut dyn Gate, bool, &mut Screen<'_>) -> Result<Outcome, Stop>;
+    type Run = fn(&mut dyn Gate, bool, &mut Output<'_>) -> CommandResult;
 
-    /// What a command makes of an answer: exit code, standard output, standard error.
+    /// Runs a command on an answer and returns exit code, standard output and standard error.
     fn made(run: Run, json: bool, answer: &Value) -> (u8, String, String) {
         let mut gate = Script::new([(json!({"op": "list-intents"}), answer.clone())]);
-        let (came_to, out, err) = printed(|screen| run(&mut gate, json, screen));
+        let (came_to, out, err) = capture(|output| run(&mut gate, json, output));
         gate.end();
         match came_to {
             Ok(Outcome::Done) => (0, out, err),
             Ok(Outcome::No) => (1, out, err),
-            Err(Stop::Fault(why)) => (2, out, err + &why),
+            Err(CommandError::Failed(why)) => (2, out, err + &why),
             Err(stop) => panic!("{stop:?}"),
         }
     }

@@ -1,46 +1,40 @@
-//! `tollgate intents select`: which intent new sessions work for, or one that is named.
+//! `tollgate intents select`: selects the intent for new sessions or for a given session.
 
 use std::path::Path;
 
 use clap::Args;
 use serde_json::json;
 
-use super::super::ask::{Gate, ask, text};
-use super::super::person::{Person, Word};
-use super::super::screen::{Screen, plain};
-use super::super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, text};
+use crate::cli::confirm::{Confirmation, Person};
+use crate::cli::output::{Output, escape};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate intents select`.
 #[derive(Args)]
-pub(super) struct Options {
-    /// The intent, as `tollgate intents list` shows it
+pub(crate) struct Options {
+    /// The intent id, as shown by `tollgate intents list`
     #[arg(value_name = "ID", required_unless_present = "none")]
     intent: Option<String>,
-    /// The session, as `tollgate intents sessions` shows it [default: every new session]
+    /// The session, as shown by `tollgate intents sessions` [default: every new session]
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Leave new sessions, or the one that is named, without an intent
+    /// Remove the intent of new sessions or of the given session
     #[arg(long, conflicts_with = "intent")]
     none: bool,
-    /// Say yes beforehand; it takes a terminal even so
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
 }
 
-pub(super) fn run(
-    gate: &mut dyn Gate,
-    root: &Path,
-    wanted: &Options,
-    json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Outcome, Stop> {
+pub(super) fn run(gate: &mut dyn Gate, root: &Path, wanted: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let intent = wanted.intent.as_deref().unwrap_or("--none");
     let mut words = vec!["intents", "select", intent];
     if let Some(session) = &wanted.session {
         words.extend(["--session", session]);
     }
     let person = Person::require(gate, root, &words, wanted.yes)?;
-    let changed = select(gate, wanted, |question| person.ask(question), json, screen)?;
+    let changed = select(gate, wanted, |question| person.ask(question), json, output)?;
     match changed {
         None => Ok(Outcome::No),
         Some(changed) => {
@@ -50,23 +44,23 @@ pub(super) fn run(
     }
 }
 
-/// Selects, once a person agrees, and says what that changed.
+/// Selects the intent after confirmation and returns a description of the change.
 fn select(
     gate: &mut dyn Gate,
     wanted: &Options,
-    ask_person: impl FnOnce(&str) -> Word,
+    ask_person: impl FnOnce(&str) -> Confirmation,
     json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Option<String>, Stop> {
+    output: &mut Output<'_>,
+) -> Result<Option<String>, CommandError> {
     let who = match &wanted.session {
-        Some(session) => format!("session {}", plain(session)),
+        Some(session) => format!("session {}", escape(session)),
         None => "every new session".to_owned(),
     };
     let question = match &wanted.intent {
-        Some(intent) => format!("let {who} work for {}?", plain(intent)),
-        None => format!("leave {who} without an intent?"),
+        Some(intent) => format!("select {} for {who}?", escape(intent)),
+        None => format!("clear the intent of {who}?"),
     };
-    if ask_person(&question).refusal(screen)?.is_some() {
+    if ask_person(&question).refusal(output)?.is_some() {
         return Ok(None);
     }
     let answer = match (&wanted.session, &wanted.intent) {
@@ -74,21 +68,21 @@ fn select(
         (Some(session), Some(intent)) => ask(gate, &json!({"op": "select-intent", "session": session, "intent": intent}))?,
         (Some(session), None) => ask(gate, &json!({"op": "clear-intent", "session": session}))?,
     };
-    let (id, name) = (plain(text(&answer, "/intent/id")), plain(text(&answer, "/intent/name")));
+    let (id, name) = (escape(text(&answer, "/intent/id")), escape(text(&answer, "/intent/name")));
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
     } else if id.is_empty() {
-        screen.line(&format!("{who} now has no intent"))?;
+        output.line(&format!("{who} now has no intent"))?;
     } else {
-        screen.line(&format!("{who} now works for {id} ({name})"))?;
+        output.line(&format!("{who} now works for {id} ({name})"))?;
     }
     Ok(Some(format!("the intent of {who}")))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
     use serde_json::Value;
 
     use super::*;
@@ -107,28 +101,28 @@ mod tests {
                 Some("INT-1"),
                 Some("s9"),
                 (json!({"op": "select-intent", "session": "s9", "intent": "INT-1"}), login.clone()),
-                "let session s9 work for INT-1?",
+                "select INT-1 for session s9?",
                 "session s9 now works for INT-1 (Login)\n",
             ),
             (
                 Some("INT-1"),
                 None,
                 (json!({"op": "select-default", "intent": "INT-1"}), login.clone()),
-                "let every new session work for INT-1?",
+                "select INT-1 for every new session?",
                 "every new session now works for INT-1 (Login)\n",
             ),
             (
                 None,
                 None,
                 (json!({"op": "select-default", "intent": null}), nothing.clone()),
-                "leave every new session without an intent?",
+                "clear the intent of every new session?",
                 "every new session now has no intent\n",
             ),
             (
                 None,
                 Some("s9"),
                 (json!({"op": "clear-intent", "session": "s9"}), nothing.clone()),
-                "leave session s9 without an intent?",
+                "clear the intent of session s9?",
                 "session s9 now has no intent\n",
             ),
         ] {
@@ -136,9 +130,9 @@ mod tests {
             let mut question = String::new();
             let yes = |text: &str| {
                 question = text.to_owned();
-                Word::Yes
+                Confirmation::Yes
             };
-            let (changed, out, _) = printed(|screen| select(&mut gate, &wanted(intent, session), yes, false, screen));
+            let (changed, out, _) = capture(|output| select(&mut gate, &wanted(intent, session), yes, false, output));
             assert!(changed.unwrap().is_some());
             assert_eq!((question.as_str(), out.as_str()), (asked, said));
             gate.end();
@@ -147,12 +141,12 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_of_the_gate_without_a_yes() {
-        for (word, expected) in [(Word::No, None), (Word::Nobody, Some("--yes"))] {
+        for (word, expected) in [(Confirmation::No, None), (Confirmation::NoTerminal, Some("--yes"))] {
             let mut gate = Script::new([] as [(Value, Value); 0]);
-            let (came_to, _, _) = printed(|screen| select(&mut gate, &wanted(Some("INT-1"), None), |_| word, false, screen));
+            let (came_to, _, _) = capture(|output| select(&mut gate, &wanted(Some("INT-1"), None), |_| word, false, output));
             match (came_to, expected) {
                 (Ok(None), None) => {}
-                (Err(Stop::Fault(why)), Some(said)) => assert!(why.contains(said), "{why}"),
+                (Err(CommandError::Failed(why)), Some(said)) => assert!(why.contains(said), "{why}"),
                 (came_to, _) => panic!("{came_to:?}"),
             }
         }

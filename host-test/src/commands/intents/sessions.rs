@@ -1,29 +1,29 @@
-//! `tollgate intents sessions`: who works for what.
+//! `tollgate intents sessions`: lists sessions with their intents.
 
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, list, text};
-use super::super::screen::{Cell, Screen, Style, plain};
-use super::super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, text};
+use crate::cli::output::{Cell, Output, Style, escape};
+use crate::cli::{CommandResult, Outcome};
 
-/// The sessions, the one that was active last first.
-pub(super) fn show(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+/// Lists the sessions, the most recently active first.
+pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-sessions"}))?;
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
         return Ok(Outcome::Done);
     }
     let sessions = list(&answer, "sessions");
     if !sessions.is_empty() {
         let titles = ["SESSION", "INTENT", "PROGRAM", "LAST ACTIVE", "LAST CALL"].map(|title| Cell::styled(title, Style::Bold));
         let rows: Vec<Vec<Cell>> = std::iter::once(titles.into_iter().collect()).chain(sessions.iter().map(row)).collect();
-        screen.rows(&rows).iter().try_for_each(|row| screen.line(row))?;
-        screen.out.flush()?;
+        output.rows(&rows).iter().try_for_each(|row| output.line(row))?;
+        output.out.flush()?;
     }
     match text(&answer, "/default") {
-        "" if sessions.is_empty() => screen.note("no session has selected an intent or changed anything yet"),
+        "" if sessions.is_empty() => output.note("no session has selected an intent or changed anything yet"),
         "" => {}
-        intent => screen.note(&format!("new sessions work for {}", plain(intent))),
+        intent => output.note(&format!("new sessions work for {}", escape(intent))),
     }
     Ok(Outcome::Done)
 }
@@ -32,7 +32,7 @@ fn row(session: &Value) -> Vec<Cell> {
     let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
     let intent = match (text(session, "/intent"), text(session, "/parent"), text(session, "/by")) {
         ("", "", _) => "-".to_owned(),
-        ("", parent, _) => format!("that of {parent}"),
+        ("", parent, _) => format!("inherited from {parent}"),
         (intent, _, "") => intent.to_owned(),
         (intent, _, by) => format!("{intent} ({by})"),
     };
@@ -50,9 +50,9 @@ fn row(session: &Value) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     #[test]
     fn sessions_are_a_table() {
@@ -65,19 +65,19 @@ mod tests {
         ]);
         let answer = json!({"default": "INT-1", "sessions": sessions});
         let question = json!({"op": "list-sessions"});
-        let (came_to, out, err) = printed(|screen| show(&mut Script::new([(question.clone(), answer.clone())]), false, screen));
+        let (came_to, out, err) = capture(|output| show(&mut Script::new([(question.clone(), answer.clone())]), false, output));
         assert_eq!(came_to.unwrap(), Outcome::Done);
         let expected = "\
-SESSION  INTENT           PROGRAM  LAST ACTIVE               LAST CALL
-s1       -                codex    2026-11-16T09:30:00.000Z  shell, denied
-s2       INT-1 (default)  gemini   2026-11-16T09:30:00.000Z  replace
-s3       that of s2       -        -                         -
+SESSION  INTENT             PROGRAM  LAST ACTIVE               LAST CALL
+s1       -                  codex    2026-11-16T09:30:00.000Z  shell, denied
+s2       INT-1 (default)    gemini   2026-11-16T09:30:00.000Z  replace
+s3       inherited from s2  -        -                         -
 ";
         assert_eq!((out.as_str(), err.as_str()), (expected, "tollgate: new sessions work for INT-1\n"));
-        let (_, out, _) = printed(|screen| show(&mut Script::new([(question.clone(), answer.clone())]), true, screen));
+        let (_, out, _) = capture(|output| show(&mut Script::new([(question.clone(), answer.clone())]), true, output));
         assert_eq!(out, format!("{answer}\n"));
         let nobody = json!({"default": null, "sessions": []});
-        let (_, out, err) = printed(|screen| show(&mut Script::new([(question, nobody)]), false, screen));
+        let (_, out, err) = capture(|output| show(&mut Script::new([(question, nobody)]), false, output));
         assert!(out.is_empty() && err.contains("no session"), "{err}");
     }
 }

@@ -1,4 +1,4 @@
-//! `tollgate trace archive`: a ledger that has grown long is moved aside, and the new one is tied to it.
+//! `tollgate trace archive`: moves a long ledger to the archive and links the new one to it.
 
 use std::io;
 use std::path::{Component, Path};
@@ -7,101 +7,101 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use clap::Args;
 use serde_json::{Value, json};
+use tollgate::temporary_file::rename_new;
 
-use super::super::ask::{Gate, ask, ask_until_done, number, strange, text, texts};
-use super::super::person::Person;
-use super::super::place::Opened;
-use super::super::screen::{Screen, count, plain};
-use super::rename::to_new_name;
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, ask_until_done, number, text, texts, unexpected_answer};
+use crate::cli::confirm::Person;
+use crate::cli::output::{Output, count, escape};
+use crate::cli::workspace::OpenGate;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
-/// The folder that ledgers are moved in, and never out of.
+/// Ledgers are only moved within this folder.
 const OWN: &str = ".orchestration";
 
 /// The options of `tollgate trace archive`.
 #[derive(Args)]
 pub(super) struct Options {
-    /// Say yes beforehand; it takes a terminal even so
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
 }
 
-pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let person = Person::require(&mut opened.gate, &opened.root, &["trace", "archive"], options.yes)?;
-    if let Some(outcome) = person.ask("move the ledger aside and begin a new one?").refusal(screen)? {
+    if let Some(outcome) = person.ask("archive the ledger and start a new one?").refusal(output)? {
         return Ok(outcome);
     }
-    let changed = archive(&mut opened.gate, &opened.root, json, screen)?;
+    let changed = archive(&mut opened.gate, &opened.root, json, output)?;
     if !changed.is_empty() {
         person.record(&mut opened.gate, &changed)?;
     }
     Ok(Outcome::Done)
 }
 
-/// Moves the ledger aside, and says which files that changed.
-fn archive(gate: &mut dyn Gate, root: &Path, json: bool, screen: &mut Screen<'_>) -> Result<Vec<String>, Stop> {
+/// Archives the ledger and returns the changed files.
+fn archive(gate: &mut dyn Gate, root: &Path, json: bool, output: &mut Output<'_>) -> Result<Vec<String>, CommandError> {
     let question = json!({"op": "archive", "step": "plan"});
     let answer = ask(gate, &question)?;
     match answer.get("rename") {
         Some(Value::Null) => {
-            // Somebody may have been stopped between moving and tying.
+            // An earlier run may have been interrupted between moving and linking.
             let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"}))?;
             if json {
-                screen.json(&with_tied(answer, &tied))?;
+                output.json(&add_tied(answer, &tied))?;
             } else {
-                screen.note(&format!("nothing was moved: {}", text(&answer, "/why")));
+                output.note(&format!("nothing was moved: {}", text(&answer, "/why")));
             }
             return Ok(texts(&tied, "tied").iter().map(|part| (*part).to_owned()).collect());
         }
         Some(Value::Object(_)) => {}
-        _ => return Err(strange(&question)),
+        _ => return Err(unexpected_answer(&question)),
     }
     let (from, to) = (text(&answer, "/rename/from").to_owned(), text(&answer, "/rename/to").to_owned());
     move_aside(root, &from, &to)?;
-    let done = format!("`{from}` was moved to `{to}`, but the new ledger is not tied to it");
+    let done = format!("`{from}` was moved to `{to}`, but the new ledger is not linked to it");
     let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"})).map_err(|stop| stop.after(&done))?;
     if json {
-        screen.json(&with_tied(answer, &tied))?;
+        output.json(&add_tied(answer, &tied))?;
         return Ok(vec![from, to]);
     }
     let bytes = count(number(&answer, "bytes"), "byte", "bytes");
-    screen.line(&format!("moved {} to {} ({bytes}); the new ledger goes on from there", plain(&from), plain(&to)))?;
+    output.line(&format!("moved {} to {} ({bytes}); the new ledger continues from there", escape(&from), escape(&to)))?;
     Ok(vec![from, to])
 }
 
-fn with_tied(mut answer: Value, tied: &Value) -> Value {
+fn add_tied(mut answer: Value, tied: &Value) -> Value {
     if let (Some(answer), Some(tied)) = (answer.as_object_mut(), tied.get("tied")) {
         answer.insert("tied".to_owned(), tied.clone());
     }
     answer
 }
 
-/// Renames a ledger into a folder that is made where it is missing.
-fn move_aside(root: &Path, from: &str, to: &str) -> Result<(), Stop> {
-    let fault = |why: io::Error| Stop::Fault(format!("cannot move `{from}` to `{to}`: {why}"));
+/// Renames a ledger, creating the target folder if needed.
+fn move_aside(root: &Path, from: &str, to: &str) -> Result<(), CommandError> {
+    let fault = |why: io::Error| CommandError::Failed(format!("cannot move `{from}` to `{to}`: {why}"));
     let own = |path: &str| {
         let mut names = Path::new(path).components();
         names.next() == Some(Component::Normal(OWN.as_ref())) && names.all(|name| matches!(name, Component::Normal(_)))
     };
     if !own(from) || !own(to) {
-        return Err(Stop::Fault(format!("cannot move `{from}` to `{to}`: both must be below {OWN}/")));
+        return Err(CommandError::Failed(format!("cannot move `{from}` to `{to}`: both must be below {OWN}/")));
     }
     let dir = Dir::open_ambient_dir(root, ambient_authority()).map_err(fault)?;
-    // A link that is moved may point nowhere afterwards.
+    // Moving a relative link could break it.
     if !dir.symlink_metadata(from).map_err(fault)?.is_file() {
-        return Err(Stop::Fault(format!("cannot move `{from}`: it is no regular file; move it by hand")));
+        return Err(CommandError::Failed(format!("cannot move `{from}`: it is not a regular file; move it manually")));
     }
     if let Some(folder) = Path::new(to).parent() {
         dir.create_dir_all(folder).map_err(fault)?;
     }
-    to_new_name((&dir, Path::new(from)), (&dir, Path::new(to))).map_err(fault)
+    rename_new((&dir, Path::new(from)), (&dir, Path::new(to))).map_err(fault)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
     use std::fs;
 
     const FROM: &str = ".orchestration/agent_trace.jsonl";
@@ -123,7 +123,7 @@ mod tests {
             (json!({"op": "archive", "step": "tie"}), json!({"done": false})),
             (json!({"op": "archive", "step": "tie", "more": true}), json!({"done": true, "tied": ["sha256:aa"]})),
         ]);
-        let (came_to, out, _) = printed(|screen| archive(&mut gate, folder.path(), true, screen));
+        let (came_to, out, _) = capture(|output| archive(&mut gate, folder.path(), true, output));
         assert_eq!(came_to.unwrap(), [FROM, TO]);
         gate.end();
         assert_eq!(out, format!("{}\n", json!({"rename": {"from": FROM, "to": TO}, "bytes": 4, "tied": ["sha256:aa"]})));
@@ -138,7 +138,7 @@ mod tests {
             (json!({"op": "archive", "step": "plan"}), json!({"rename": null, "why": "the ledger is empty"})),
             (json!({"op": "archive", "step": "tie"}), json!({"done": true, "tied": []})),
         ]);
-        let (came_to, out, err) = printed(|screen| archive(&mut gate, folder.path(), false, screen));
+        let (came_to, out, err) = capture(|output| archive(&mut gate, folder.path(), false, output));
         assert_eq!(came_to.unwrap(), Vec::<String>::new());
         assert_eq!((out.as_str(), err.as_str()), ("", "tollgate: nothing was moved: the ledger is empty\n"));
     }
@@ -150,9 +150,9 @@ mod tests {
             (json!({"op": "archive", "step": "plan"}), json!({"rename": {"from": FROM, "to": TO}, "bytes": 4})),
             (json!({"op": "archive", "step": "tie"}), json!({"error": {"code": "x", "message": "the disk is full"}})),
         ]);
-        let (came_to, _, _) = printed(|screen| archive(&mut gate, folder.path(), false, screen));
-        let Err(Stop::Refused { message, .. }) = came_to else { panic!() };
-        assert_eq!(message, format!("`{FROM}` was moved to `{TO}`, but the new ledger is not tied to it: the disk is full"));
+        let (came_to, _, _) = capture(|output| archive(&mut gate, folder.path(), false, output));
+        let Err(CommandError::Refused { message, .. }) = came_to else { panic!() };
+        assert_eq!(message, format!("`{FROM}` was moved to `{TO}`, but the new ledger is not linked to it: the disk is full"));
     }
 
     #[test]
@@ -167,9 +167,9 @@ mod tests {
             (FROM, ".orchestration/../x", "below .orchestration/"),
             (FROM, "/tmp/x", "below .orchestration/"),
             (".orchestration/none", ".orchestration/x", "No such file"),
-            (".orchestration/archive", ".orchestration/x", "no regular file"),
+            (".orchestration/archive", ".orchestration/x", "not a regular file"),
         ] {
-            let Err(Stop::Fault(said)) = move_aside(folder.path(), from, to) else { panic!("{from} {to}") };
+            let Err(CommandError::Failed(said)) = move_aside(folder.path(), from, to) else { panic!("{from} {to}") };
             assert!(said.contains(why), "{said}");
         }
         assert_eq!(fs::read_to_string(folder.path().join(FROM)).unwrap(), "old\n");

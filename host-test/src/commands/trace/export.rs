@@ -1,17 +1,19 @@
-//! `tollgate trace export`: the ledger for other tools, a JSON record per line.
+//! `tollgate trace export`: writes the ledger for other tools, one JSON record per line.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::Permissions;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
+use tollgate::temporary_file::TemporaryFile;
 
-use super::super::ask::{Gate, ask, list, strange};
-use super::super::place::Opened;
-use super::super::screen::{Screen, count};
 use super::filters::Filters;
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, unexpected_answer};
+use crate::cli::output::{Output, count};
+use crate::cli::workspace::OpenGate;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate trace export`.
 #[derive(Args)]
@@ -39,22 +41,22 @@ impl Format {
     }
 }
 
-pub(super) fn run(opened: &mut Opened, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let here = std::env::current_dir().unwrap_or_else(|_| opened.root.clone());
     let mut question = options.filters.question("export", &opened.root, &here)?;
     question.insert("format".to_owned(), options.format.name().into());
     match options.output.as_deref() {
         Some(path) if path != Path::new("-") => {
             let records = to_file(path, |out| records(&mut opened.gate, question, out))?;
-            screen.note(&format!("wrote {} to `{}`", count(records, "record", "records"), path.display()));
+            output.note(&format!("wrote {} to `{}`", count(records, "record", "records"), path.display()));
         }
-        _ => drop(records(&mut opened.gate, question, &mut screen.out)?),
+        _ => drop(records(&mut opened.gate, question, &mut output.out)?),
     }
     Ok(Outcome::Done)
 }
 
-/// Writes every record, and says how many there were.
-fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn Write) -> Result<u64, Stop> {
+/// Writes all records and returns their number.
+fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn Write) -> Result<u64, CommandError> {
     let mut written = 0;
     loop {
         let asked = Value::Object(question.clone());
@@ -64,49 +66,47 @@ fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn 
             written += 1;
         }
         let Some(cursor) = answer.get("cursor").filter(|cursor| !cursor.is_null()) else { return Ok(written) };
-        // A place that does not move would be asked for ever.
+        // A cursor that does not advance would never end.
         if question.get("cursor") == Some(cursor) {
-            return Err(strange(&asked));
+            return Err(unexpected_answer(&asked));
         }
         question.insert("cursor".to_owned(), cursor.clone());
     }
 }
 
-/// Fills a file that is there only once it is complete.
-fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, Stop>) -> Result<u64, Stop> {
-    let fault = |why: io::Error| Stop::Fault(format!("cannot write `{}`: {why}", path.display()));
-    // Through a link the file behind it is written, and a device or a pipe is no file to replace.
+/// Writes a file that appears only when it is complete.
+fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, CommandError>) -> Result<u64, CommandError> {
+    let fault = |why: io::Error| CommandError::Failed(format!("cannot write `{}`: {why}", path.display()));
+    // A link is followed, and a device or pipe is written to rather than replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let standing = fs::metadata(&target).ok();
-    let draft = standing.as_ref().is_none_or(fs::Metadata::is_file).then(|| beside(&target));
-    let mut out = BufWriter::new(match &draft {
-        Some(draft) => File::create_new(draft).map_err(fault)?,
-        None => File::options().write(true).open(&target).map_err(fault)?,
-    });
-    let filled = fill(&mut out).and_then(|records| out.flush().map(|()| records).map_err(fault));
-    let Some(draft) = draft else { return filled };
-    let moved = filled.and_then(|records| {
-        if let Some(standing) = standing {
-            out.get_ref().set_permissions(standing.permissions()).map_err(fault)?;
-        }
-        fs::rename(&draft, &target).map(|()| records).map_err(fault)
-    });
-    if moved.is_err() {
-        let _ = fs::remove_file(&draft);
+    if standing.as_ref().is_some_and(|standing| !standing.is_file()) {
+        return fill_buffered(&mut fs::File::options().write(true).open(&target).map_err(fault)?, fill, fault);
     }
-    moved
+    let mut temporary = TemporaryFile::create_for(&target).map_err(fault)?;
+    let records = fill_buffered(temporary.file(), fill, fault)?;
+    if let Some(standing) = standing {
+        temporary.file().set_permissions(Permissions::from_std(standing.permissions())).map_err(fault)?;
+    }
+    temporary.replace(Path::new(target.file_name().unwrap_or_default())).map(|()| records).map_err(fault)
 }
 
-fn beside(target: &Path) -> PathBuf {
-    target.with_file_name(format!(".tollgate-{}.tmp", std::process::id()))
+fn fill_buffered(
+    file: &mut impl Write,
+    fill: impl FnOnce(&mut dyn Write) -> Result<u64, CommandError>,
+    fault: impl Fn(io::Error) -> CommandError,
+) -> Result<u64, CommandError> {
+    let mut out = BufWriter::new(file);
+    let records = fill(&mut out)?;
+    out.flush().map(|()| records).map_err(fault)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::super::super::ask::tests::Script;
     use super::*;
+    use crate::cli::client::tests::Script;
 
     fn question() -> Map<String, Value> {
         Map::from_iter([("op".to_owned(), "export".into())])
@@ -135,7 +135,7 @@ mod tests {
         let names = || fs::read_dir(folder.path()).unwrap().count();
         let half = |out: &mut dyn Write| {
             out.write_all(b"half")?;
-            Err(Stop::Fault("it broke".to_owned()))
+            Err(CommandError::Failed("it broke".to_owned()))
         };
         assert!(to_file(&path, half).is_err());
         assert_eq!(names(), 0);
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(to_file(&path, whole).unwrap(), 1);
         assert!(to_file(&path, half).is_err());
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names()), ("whole", 1));
-        let Err(Stop::Fault(why)) = to_file(&folder.path().join("no/out"), whole) else { panic!() };
+        let Err(CommandError::Failed(why)) = to_file(&folder.path().join("no/out"), whole) else { panic!() };
         assert!(why.contains("no/out"), "{why}");
     }
 

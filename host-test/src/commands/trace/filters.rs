@@ -1,25 +1,25 @@
-//! Which entries are asked for.
+//! Options that select ledger entries.
 
 use std::path::{Component, Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::commands::Stop;
+use crate::cli::CommandError;
 
-/// The options that choose entries.
+/// Options that select entries.
 #[derive(Args, Debug, Default, PartialEq, Eq)]
 pub(super) struct Filters {
     /// Only changes made for this intent
     #[arg(long, value_name = "ID")]
     intent: Option<String>,
-    /// Only changes of this file, folder or glob, such as 'src/**', seen from the workspace; ./ is seen from here
+    /// Only changes to this file, folder or glob ('src/**') of the workspace, or of the current folder with ./
     #[arg(long, value_name = "PATH-OR-GLOB")]
     pub(super) file: Option<String>,
     /// Only changes of this session
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Only changes since this time: 2026-11-16, 2026-11-16T09:30:00Z, or so long ago: 90m, 2h, 3d
+    /// Only changes since this time: 2026-11-16, 2026-11-16T09:30:00Z, or an age: 90m, 2h, 3d
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only changes until this time, spelled like --since
@@ -29,11 +29,11 @@ pub(super) struct Filters {
 
 impl Filters {
     /// The fields of a question to the gate about the workspace at `root`, asked by somebody in the folder `here`.
-    pub(super) fn question(&self, op: &str, root: &Path, here: &Path) -> Result<Map<String, Value>, Stop> {
+    pub(super) fn question(&self, op: &str, root: &Path, here: &Path) -> Result<Map<String, Value>, CommandError> {
         let mut question = Map::new();
         question.insert("op".to_owned(), op.into());
         let file = match &self.file {
-            Some(given) => in_workspace(given, root, here)?,
+            Some(given) => workspace_pattern(given, root, here)?,
             None => None,
         };
         let fields = [
@@ -52,21 +52,23 @@ impl Filters {
     }
 }
 
-/// Whether it does not say that it begins here.
-pub(super) fn from_workspace(given: &str) -> bool {
+/// Whether a path is relative to the workspace rather than to the current folder.
+pub(super) fn is_workspace_relative(given: &str) -> bool {
     !matches!(Path::new(given).components().next(), Some(Component::CurDir | Component::ParentDir))
 }
 
-/// A path or glob as the ledger spells it; none where it is the whole workspace.
-fn in_workspace(given: &str, root: &Path, here: &Path) -> Result<Option<String>, Stop> {
-    let meant = normal(&if from_workspace(given) { root.join(given) } else { here.join(given) });
-    // The ledger names files by where they are, not by the links that lead there.
+/// A path or glob as the ledger spells it; `None` for the whole workspace.
+fn workspace_pattern(given: &str, root: &Path, here: &Path) -> Result<Option<String>, CommandError> {
+    let meant = normalize(&if is_workspace_relative(given) { root.join(given) } else { here.join(given) });
+    // The ledger contains canonical paths, without links.
     let real = meant.canonicalize().unwrap_or_else(|_| meant.clone());
     let folder = given.ends_with('/') || real.is_dir();
     let below = real.strip_prefix(root).or_else(|_| meant.strip_prefix(root));
-    let below = below.map_err(|_| Stop::Fault(format!("`{given}` is not in the workspace `{}`", root.display())))?;
+    let below = below.map_err(|_| CommandError::Failed(format!("`{given}` is not in the workspace `{}`", root.display())))?;
     let names: Option<Vec<&str>> = below.iter().map(|name| name.to_str()).collect();
-    let names = names.ok_or_else(|| Stop::Fault(format!("`{given}` is not UTF-8, and no entry is about such a file")))?;
+    let names = names.ok_or_else(|| {
+        CommandError::Failed(format!("`{given}` is not valid UTF-8, and the ledger has no entries for such files"))
+    })?;
     if names.is_empty() {
         return Ok(None);
     }
@@ -74,15 +76,15 @@ fn in_workspace(given: &str, root: &Path, here: &Path) -> Result<Option<String>,
     Ok(Some(if folder { format!("{spelled}/**") } else { spelled }))
 }
 
-/// Without `.` and `..`, whatever stands there.
-fn normal(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |mut normal, component| {
+/// Resolves `.` and `..` without looking at the file system.
+fn normalize(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |mut normalize, component| {
         match component {
             Component::CurDir => {}
-            Component::ParentDir => drop(normal.pop()),
-            component => normal.push(component),
+            Component::ParentDir => drop(normalize.pop()),
+            component => normalize.push(component),
         }
-        normal
+        normalize
     })
 }
 
@@ -112,10 +114,10 @@ mod tests {
             (&absolute("src/x.ts"), Some("src/x.ts")),
             (&absolute("src"), Some("src/**")),
         ] {
-            assert_eq!(in_workspace(given, &root, &here).unwrap().as_deref(), expected, "{given}");
+            assert_eq!(workspace_pattern(given, &root, &here).unwrap().as_deref(), expected, "{given}");
         }
         for outside in ["../../../x", "/etc/hosts"] {
-            let Err(Stop::Fault(why)) = in_workspace(outside, &root, &here) else { panic!("{outside}") };
+            let Err(CommandError::Failed(why)) = workspace_pattern(outside, &root, &here) else { panic!("{outside}") };
             assert!(why.contains(outside) && why.contains("not in the workspace"), "{why}");
         }
     }
@@ -128,9 +130,9 @@ mod tests {
         std::fs::create_dir_all(root.join("real")).unwrap();
         std::fs::write(root.join("real/a"), "").unwrap();
         std::os::unix::fs::symlink("real", root.join("link")).unwrap();
-        assert_eq!(in_workspace("link/a", &root, &root).unwrap().as_deref(), Some("real/a"));
+        assert_eq!(workspace_pattern("link/a", &root, &root).unwrap().as_deref(), Some("real/a"));
         std::os::unix::fs::symlink("/etc", root.join("out")).unwrap();
-        assert_eq!(in_workspace("out/hosts", &root, &root).unwrap().as_deref(), Some("out/hosts"));
+        assert_eq!(workspace_pattern("out/hosts", &root, &root).unwrap().as_deref(), Some("out/hosts"));
     }
 
     #[test]

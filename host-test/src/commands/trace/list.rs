@@ -1,4 +1,4 @@
-//! `tollgate trace list`: the latest entries, oldest first.
+//! `tollgate trace list`: lists the latest entries, oldest first.
 
 use std::path::Path;
 
@@ -6,22 +6,22 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Map, Value, json};
 
-use super::super::ask::{Gate, is, list, number, text, texts};
-use super::super::place::Opened;
-use super::super::screen::Screen;
 use super::filters::Filters;
 use super::pages::Pages;
 use super::{entry, filters};
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, flag, list, number, text, texts};
+use crate::cli::output::Output;
+use crate::cli::workspace::OpenGate;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
-/// Entries shown where nobody says how many.
-const USUAL: usize = 20;
+/// The default number of entries.
+const DEFAULT_LIMIT: usize = 20;
 
-/// What stands in a line of the list.
-pub(super) const MARKS: &str = "\
-Each line is an entry: the beginning of its id, the time, the intent, the session, the tool, the kind of change, the file
-with the lines that changed, and the beginning of its hash before→after. Behind it stands FAIL if the change was out of
-scope, failed if the tool failed, concurrent if another session changed the file meanwhile, late if the change was found
+/// Explains the columns.
+pub(super) const COLUMNS: &str = "\
+Each line is an entry: the first characters of its id, the time, the intent, the session, the tool, the kind of change, the file
+with the changed lines, and the first characters of its hashes before→after. FAIL means that the change was out of scope,
+failed that the tool failed, concurrent that another session changed the file at the same time, late that the change was found
 after its call had ended.";
 
 /// The options of `tollgate trace list`.
@@ -29,14 +29,14 @@ after its call had ended.";
 pub(super) struct Options {
     #[command(flatten)]
     filters: Filters,
-    /// At most so many entries, the latest ones [default: 20]
+    /// Show at most N entries, the latest ones [default: 20]
     #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     limit: Option<usize>,
 }
 
-pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let here = std::env::current_dir().unwrap_or_else(|_| opened.root.clone());
-    show(&mut opened.gate, options, (&opened.root, &here), json, screen)
+    show(&mut opened.gate, options, (&opened.root, &here), json, output)
 }
 
 fn show(
@@ -44,37 +44,37 @@ fn show(
     options: &Options,
     (root, here): (&Path, &Path),
     json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Outcome, Stop> {
+    output: &mut Output<'_>,
+) -> CommandResult {
     let question = options.filters.question("trace", root, here)?;
-    let answer = latest(gate, question, options.limit.unwrap_or(USUAL))?;
+    let answer = latest(gate, question, options.limit.unwrap_or(DEFAULT_LIMIT))?;
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
         return Ok(Outcome::Done);
     }
     let entries = list(&answer, "entries");
-    for line in entry::lines(entries, screen) {
-        screen.line(&line)?;
+    for line in entry::lines(entries, output) {
+        output.line(&line)?;
     }
-    // What was asked for comes first, also where both go to one terminal.
-    screen.out.flush()?;
+    // Entries come before notes, even if both go to the same terminal.
+    output.out.flush()?;
     for note in texts(&answer, "notes") {
-        screen.note(note);
+        output.note(note);
     }
     if entries.is_empty() {
-        screen.note(&nothing(&options.filters, root, here));
-    } else if options.limit.is_none() && entries.len() >= USUAL && !answer.get("before").is_none_or(Value::is_null) {
-        screen.note(&format!("these are the latest {USUAL}; --limit N shows more"));
+        output.note(&empty_message(&options.filters, root, here));
+    } else if options.limit.is_none() && entries.len() >= DEFAULT_LIMIT && !answer.get("before").is_none_or(Value::is_null) {
+        output.note(&format!("these are the latest {DEFAULT_LIMIT}; --limit N shows more"));
     }
-    if is(&answer, "archive_suggested") {
+    if flag(&answer, "archive_suggested") {
         let grown = megabytes(number(&answer, "bytes"));
-        screen.note(&format!("the ledger has grown to {grown}; a person can move it aside with `tollgate trace archive`"));
+        output.note(&format!("the ledger has grown to {grown}; a person can archive it with `tollgate trace archive`"));
     }
     Ok(Outcome::Done)
 }
 
-/// The latest entries as one answer, however many it takes.
-fn latest(gate: &mut dyn Gate, question: Map<String, Value>, limit: usize) -> Result<Value, Stop> {
+/// The latest entries, merged from as many pages as necessary.
+fn latest(gate: &mut dyn Gate, question: Map<String, Value>, limit: usize) -> Result<Value, CommandError> {
     let mut pages = Pages::new(question);
     let (mut newest, mut found, mut notes) = (None, Vec::new(), Vec::new());
     let mut missing = limit;
@@ -87,23 +87,23 @@ fn latest(gate: &mut dyn Gate, question: Map<String, Value>, limit: usize) -> Re
         newest.get_or_insert(page);
     }
     let newest = newest.unwrap_or_default();
-    // Every page is older than the one before.
+    // Each page is older than the one before.
     let in_order = |pages: Vec<Vec<Value>>| pages.into_iter().rev().flatten().collect::<Vec<_>>();
     Ok(json!({
         "entries": in_order(found),
         "before": pages.before(),
         "bytes": number(&newest, "bytes"),
-        "archive_suggested": is(&newest, "archive_suggested"),
+        "archive_suggested": flag(&newest, "archive_suggested"),
         "notes": in_order(notes),
     }))
 }
 
-fn nothing(filters: &Filters, root: &Path, here: &Path) -> String {
+fn empty_message(filters: &Filters, root: &Path, here: &Path) -> String {
     match filters.file.as_deref() {
-        None if *filters == Filters::default() => "nothing has been entered in the ledger yet".to_owned(),
-        // Somebody below the workspace's top may have meant a file beside him.
-        Some(file) if filters::from_workspace(file) && here != root && here.starts_with(root) => {
-            format!("no entry matches; `{file}` was looked for from `{}`, and `./{file}` would be here", root.display())
+        None if *filters == Filters::default() => "the ledger is empty".to_owned(),
+        // In a subfolder, the person may have meant a path relative to it.
+        Some(file) if filters::is_workspace_relative(file) && here != root && here.starts_with(root) => {
+            format!("no entry matches; `{file}` is relative to `{}`; use `./{file}` for the current folder", root.display())
         }
         _ => "no entry matches".to_owned(),
     }
@@ -114,16 +114,16 @@ fn megabytes(bytes: u64) -> String {
     format!("{}.{} MB", tenths / 10, tenths % 10)
 }
 
-/// The id of the one entry that begins so. Who reads the list has eight characters of it.
-pub(super) fn full_id(gate: &mut dyn Gate, given: &str) -> Result<String, Stop> {
-    const WHOLE: usize = 36;
-    const FEWEST: usize = 4;
+/// Finds the one entry whose id starts with `given`; lists show only eight characters of an id.
+pub(super) fn full_id(gate: &mut dyn Gate, given: &str) -> Result<String, CommandError> {
+    const FULL_LENGTH: usize = 36;
+    const MIN_LENGTH: usize = 4;
     const PAGE: usize = 500;
-    if given.len() >= WHOLE {
+    if given.len() >= FULL_LENGTH {
         return Ok(given.to_owned());
     }
-    if given.len() < FEWEST {
-        return Err(Stop::Fault(format!("`{given}` is too short for an entry; give at least {FEWEST} characters of its id")));
+    if given.len() < MIN_LENGTH {
+        return Err(CommandError::Failed(format!("`{given}` is too short; give at least {MIN_LENGTH} characters of its id")));
     }
     let mut pages = Pages::new(Map::from_iter([("op".to_owned(), "trace".into())]));
     let mut found: Vec<String> = Vec::new();
@@ -135,19 +135,19 @@ pub(super) fn full_id(gate: &mut dyn Gate, given: &str) -> Result<String, Stop> 
     found.dedup();
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => Err(Stop::Fault(format!("no entry's id begins with `{given}`; `tollgate trace` lists the entries"))),
+        [] => Err(CommandError::Failed(format!("no entry's id begins with `{given}`; `tollgate trace` lists the entries"))),
         several => {
-            Err(Stop::Fault(format!("`{given}` is the beginning of several entries: {}; give more of it", several.join(", "))))
+            Err(CommandError::Failed(format!("`{given}` matches several entries: {}; give more characters", several.join(", "))))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::super::entry::tests::entry;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     fn page(entries: &[Value], before: Option<u64>, notes: &[&str]) -> Value {
         json!({"entries": entries, "before": before, "bytes": 12_345_678, "archive_suggested": true, "notes": notes})
@@ -168,7 +168,7 @@ mod tests {
         let options = Options { limit: Some(3), ..Options::default() };
         let at = (Path::new("/w"), Path::new("/w"));
         let mut gate = Script::new(exchanges());
-        let (came_to, out, err) = printed(|screen| show(&mut gate, &options, at, false, screen));
+        let (came_to, out, err) = capture(|output| show(&mut gate, &options, at, false, output));
         assert_eq!(came_to.unwrap(), Outcome::Done);
         gate.end();
         let paths: Vec<_> = out.lines().map(|line| line.split_whitespace().nth(6).unwrap()).collect();
@@ -176,10 +176,10 @@ mod tests {
         assert_eq!(
             err,
             "tollgate: line 1 is no entry: y\ntollgate: line 9 is no entry: x\n\
-             tollgate: the ledger has grown to 12.3 MB; a person can move it aside with `tollgate trace archive`\n"
+             tollgate: the ledger has grown to 12.3 MB; a person can archive it with `tollgate trace archive`\n"
         );
         let mut gate = Script::new(exchanges());
-        let (_, out, err) = printed(|screen| show(&mut gate, &options, at, true, screen));
+        let (_, out, err) = capture(|output| show(&mut gate, &options, at, true, output));
         let merged = page(
             &[entry("a", "a"), entry("b", "b"), entry("c", "c")],
             Some(10),
@@ -192,9 +192,9 @@ mod tests {
     fn who_finds_nothing_is_told_where_it_was_looked_for() {
         let none = json!({"entries": [], "before": null, "bytes": 0, "archive_suggested": false, "notes": []});
         for (file, here, said) in [
-            (None, "/w/src", "nothing has been entered in the ledger yet"),
+            (None, "/w/src", "the ledger is empty"),
             (Some("a.ts"), "/w", "no entry matches"),
-            (Some("a.ts"), "/w/src", "no entry matches; `a.ts` was looked for from `/w`, and `./a.ts` would be here"),
+            (Some("a.ts"), "/w/src", "no entry matches; `a.ts` is relative to `/w`; use `./a.ts` for the current folder"),
             (Some("./a.ts"), "/w/src", "no entry matches"),
         ] {
             let mut filters = Filters::default();
@@ -202,10 +202,10 @@ mod tests {
             let options = Options { filters, limit: None };
             let asked = Value::Object(options.filters.question("trace", Path::new("/w"), Path::new(here)).unwrap());
             let mut question = asked.clone();
-            question["limit"] = USUAL.into();
+            question["limit"] = DEFAULT_LIMIT.into();
             let mut gate = Script::new([(question, none.clone())]);
             let at = (Path::new("/w"), Path::new(here));
-            let (_, _, err) = printed(|screen| show(&mut gate, &options, at, false, screen));
+            let (_, _, err) = capture(|output| show(&mut gate, &options, at, false, output));
             assert_eq!(err, format!("tollgate: {said}\n"));
         }
     }
@@ -230,7 +230,7 @@ mod tests {
         ] {
             match (full_id(&mut Script::new(pages()), given), expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected),
-                (Err(Stop::Fault(why)), Err(expected)) => assert!(why.contains(expected), "{why}"),
+                (Err(CommandError::Failed(why)), Err(expected)) => assert!(why.contains(expected), "{why}"),
                 (found, _) => panic!("{given}: {found:?}"),
             }
         }

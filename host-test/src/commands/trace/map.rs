@@ -1,34 +1,34 @@
-//! `tollgate trace map`: which files were changed for which intent, as a page to read.
+//! `tollgate trace map`: writes a page that shows which files were changed for which intent.
 
 use serde_json::json;
 
-use super::super::ask::{Gate, ask_until_done, number, text};
-use super::super::screen::{Screen, count, plain};
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask_until_done, number, text};
+use crate::cli::output::{Output, count, escape};
+use crate::cli::{CommandResult, Outcome};
 
-pub(super) fn run(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask_until_done(gate, &json!({"op": "map"}))?;
     if json {
-        screen.json(&answer)?;
+        output.json(&answer)?;
     } else {
         let (intents, files) =
             (count(number(&answer, "intents"), "intent", "intents"), count(number(&answer, "files"), "file", "files"));
-        screen.line(&format!("wrote {}: {intents}, {files}", plain(text(&answer, "/path"))))?;
+        output.line(&format!("wrote {}: {intents}, {files}", escape(text(&answer, "/path"))))?;
     }
     Ok(Outcome::Done)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     #[test]
     fn it_says_what_it_wrote() {
         let answer = json!({"done": true, "path": ".orchestration/intent_map.md", "intents": 1, "files": 9});
         let mut gate = Script::new([(json!({"op": "map"}), answer)]);
-        let (came_to, out, _) = printed(|screen| run(&mut gate, false, screen));
+        let (came_to, out, _) = capture(|output| run(&mut gate, false, output));
         assert_eq!(came_to.unwrap(), Outcome::Done);
         assert_eq!(out, "wrote .orchestration/intent_map.md: 1 intent, 9 files\n");
     }

@@ -1,4 +1,4 @@
-//! `tollgate trace`: what the agents changed.
+//! `tollgate trace`: shows and manages what agents changed.
 
 mod archive;
 mod entry;
@@ -7,7 +7,6 @@ mod filters;
 mod list;
 mod map;
 mod pages;
-mod rename;
 mod restore;
 mod revert;
 mod verify;
@@ -17,35 +16,35 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::failed;
-use super::place::Place;
+use crate::cli::failed;
+use crate::cli::workspace::WorkspaceArgs;
 
 /// The options of `tollgate trace`.
 #[derive(Args)]
-#[command(after_help = list::MARKS)]
+#[command(after_help = list::COLUMNS)]
 pub(crate) struct Options {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
     list: list::Options,
     #[command(flatten)]
-    place: Place,
+    workspace: WorkspaceArgs,
 }
 
 #[derive(Subcommand)]
 enum Command {
     /// List the latest changes, oldest first; the same as `tollgate trace` alone
-    #[command(after_help = list::MARKS)]
+    #[command(after_help = list::COLUMNS)]
     List(list::Options),
-    /// Check that the ledger is whole; exits with 1 if it is not
+    /// Verify the ledger; exits with 1 if it was damaged or tampered with
     Verify(verify::Options),
     /// Write the ledger in a format that other tools read, one JSON record per line
     Export(export::Options),
     /// Write .orchestration/intent_map.md: which files were changed for which intent
     Map,
-    /// Move the ledger aside, below .orchestration/archive/, and begin a new one
+    /// Move the ledger to .orchestration/archive/ and start a new one
     Archive(archive::Options),
-    /// Take the change of one entry back, once you have seen what that means and agreed
+    /// Revert the change of one entry after reviewing it
     Revert(revert::Options),
 }
 
@@ -62,22 +61,22 @@ impl Command {
     }
 }
 
-/// Asks the gate, and prints what it says.
+/// Runs a subcommand.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    let json = options.place.json;
+    let json = options.workspace.json;
     if let Some(command) = &options.command
         && options.list != list::Options::default()
     {
         let name = command.name();
-        return failed(&format!("options in front of `{name}` would not count; write them behind it: tollgate trace {name} …"));
+        return failed(&format!("options before `{name}` are ignored; put them after it: tollgate trace {name} …"));
     }
-    options.place.run(|opened, screen| match &options.command {
-        None => list::run(opened, &options.list, json, screen),
-        Some(Command::List(options)) => list::run(opened, options, json, screen),
-        Some(Command::Verify(options)) => verify::run(&mut opened.gate, options, json, screen),
-        Some(Command::Export(options)) => export::run(opened, options, screen),
-        Some(Command::Map) => map::run(&mut opened.gate, json, screen),
-        Some(Command::Archive(options)) => archive::run(opened, options, json, screen),
-        Some(Command::Revert(options)) => revert::run(opened, options, json, screen),
+    options.workspace.run(|opened, output| match &options.command {
+        None => list::run(opened, &options.list, json, output),
+        Some(Command::List(options)) => list::run(opened, options, json, output),
+        Some(Command::Verify(options)) => verify::run(&mut opened.gate, options, json, output),
+        Some(Command::Export(options)) => export::run(opened, options, output),
+        Some(Command::Map) => map::run(&mut opened.gate, json, output),
+        Some(Command::Archive(options)) => archive::run(opened, options, json, output),
+        Some(Command::Revert(options)) => revert::run(opened, options, json, output),
     })
 }

@@ -1,11 +1,11 @@
-//! The ledger, page by page from its end: one answer of the gate covers a bounded part of it.
+//! Reads the ledger in pages from its end, because one answer of the gate covers a limited part of it.
 
 use serde_json::{Map, Value};
 
-use super::super::ask::{Gate, ask, strange};
-use crate::commands::Stop;
+use crate::cli::CommandError;
+use crate::cli::client::{Gate, ask, unexpected_answer};
 
-/// Where the reading is.
+/// The state of reading pages.
 pub(super) struct Pages {
     question: Map<String, Value>,
     before: Option<u64>,
@@ -17,8 +17,8 @@ impl Pages {
         Self { question, before: None, ended: false }
     }
 
-    /// The next older page, with at most so many entries; none once there is nothing older.
-    pub(super) fn next(&mut self, gate: &mut dyn Gate, limit: usize) -> Result<Option<Value>, Stop> {
+    /// The next older page with at most this many entries; `None` if there is nothing older.
+    pub(super) fn next(&mut self, gate: &mut dyn Gate, limit: usize) -> Result<Option<Value>, CommandError> {
         if self.ended {
             return Ok(None);
         }
@@ -29,18 +29,18 @@ impl Pages {
         let question = Value::Object(self.question.clone());
         let answer = ask(gate, &question)?;
         let before = answer.get("before").and_then(Value::as_u64);
-        // A place that does not move would be asked for ever.
+        // A position that does not advance would never end.
         if let (Some(now), Some(last)) = (before, self.before)
             && now >= last
         {
-            return Err(strange(&question));
+            return Err(unexpected_answer(&question));
         }
         self.ended = before.is_none();
         self.before = before;
         Ok(Some(answer))
     }
 
-    /// Whether something older may be left.
+    /// The position before which there may be older entries.
     pub(super) fn before(&self) -> Option<u64> {
         self.before
     }
@@ -50,8 +50,8 @@ impl Pages {
 mod tests {
     use serde_json::json;
 
-    use super::super::super::ask::tests::Script;
     use super::*;
+    use crate::cli::client::tests::Script;
 
     #[test]
     fn a_place_that_does_not_move_ends_it() {

@@ -1,94 +1,83 @@
-//! Putting a file of the workspace back: checked, whole, and nowhere else.
+//! Restores a file of the workspace, only if it is unchanged, and atomically.
 //!
-//! The gate may write its own folders only, so this is the command's work, with a person's word.
+//! The gate can only write its own folders, so the command does this after a person has confirmed.
 
-use std::fmt::Write as _;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Component, Path};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
-use sha2::{Digest as _, Sha256};
+use tollgate::digest_of;
+use tollgate::temporary_file::TemporaryFile;
 
-use super::rename::to_new_name;
-
-/// What is done to a file.
+/// A change to a file.
 #[derive(Debug)]
 pub(super) enum Change<'a> {
-    /// It gets this content. The mode counts where no file stands whose mode could be kept.
+    /// Writes this content. `executable` applies if there is no file whose mode could be kept.
     Restore { bytes: &'a [u8], executable: bool },
-    /// It is taken away.
+    /// Removes the file.
     Remove,
 }
 
-/// Why a file was left as it is.
+/// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
-    #[error("`{0}` is no path of a file in the workspace")]
-    NoPath(String),
-    #[error("the way to `{0}` leads out of the workspace; it was left alone")]
-    LeadsOut(String),
-    #[error("`{0}` is a link or no regular file now; it was left alone")]
-    NoFile(String),
-    #[error("`{path}` has changed meanwhile: it {is}; it was left alone, so look at it and ask again")]
+pub(super) enum RestoreError {
+    #[error("`{0}` is not a path of a file in the workspace")]
+    NotAPath(String),
+    #[error("`{0}` leads out of the workspace; it was not changed")]
+    OutsideWorkspace(String),
+    #[error("`{0}` is a link or not a regular file; it was not changed")]
+    NotAFile(String),
+    #[error("`{path}` has changed in the meantime: it {is}; review it and try again")]
     Changed { path: String, is: String },
     #[error("`{path}` cannot be changed: {why}")]
     Io { path: String, why: io::Error },
 }
 
-impl Fault {
+impl RestoreError {
     fn io(path: &str) -> impl Fn(io::Error) -> Self + '_ {
         move |why| {
-            // What the folder handle itself refuses, and not the operating system.
+            // This comes from the folder handle, not from the operating system.
             let refused = why.kind() == io::ErrorKind::PermissionDenied && why.raw_os_error().is_none();
             let path = path.to_owned();
-            if refused { Self::LeadsOut(path) } else { Self::Io { path, why } }
+            if refused { Self::OutsideWorkspace(path) } else { Self::Io { path, why } }
         }
     }
 }
 
-/// Changes a file, if what stands there has the digest `now` at the last moment; none means that nothing stands there.
-pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &Change<'_>) -> Result<(), Fault> {
-    let fault = Fault::io(path);
+/// Changes a file if its digest is still `now` at the last moment; `None` means that it does not exist.
+pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &Change<'_>) -> Result<(), RestoreError> {
+    let fault = RestoreError::io(path);
     let dir = Dir::open_ambient_dir(workspace, ambient_authority()).map_err(&fault)?;
-    let (folder, name) = spot(path)?;
+    let (folder, name) = split_path(path)?;
     let folder = match (open_folder(&dir, folder), change) {
         (Err(why), Change::Restore { .. }) if why.kind() == io::ErrorKind::NotFound && now.is_none() => {
             dir.create_dir_all(folder).and_then(|()| open_folder(&dir, folder)).map_err(&fault)?
         }
         (opened, _) => opened.map_err(&fault)?,
     };
-    let check = || unchanged(&folder, name, path, now);
+    let check = || check_unchanged(&folder, name, path, now);
     check()?;
     match change {
         Change::Remove => folder.remove_file(name).map_err(fault),
         Change::Restore { bytes, executable } => {
             let standing = folder.symlink_metadata(name).ok();
-            let (draft, file) = draft(&folder, *executable).map_err(&fault)?;
-            let written = fill(file, bytes, standing.as_ref()).map_err(&fault);
-            let renamed = written.and_then(|()| check()).and_then(|()| {
-                match now {
-                    Some(_) => folder.rename(&draft, &folder, name),
-                    None => to_new_name((&folder, draft.as_ref()), (&folder, name)),
-                }
-                .map_err(&fault)
-            });
-            if renamed.is_err() {
-                let _ = folder.remove_file(&draft);
-            }
-            renamed
+            let mut temporary =
+                TemporaryFile::create(folder.try_clone().map_err(&fault)?, &options(*executable)).map_err(&fault)?;
+            fill(temporary.file(), bytes, standing.as_ref()).map_err(&fault)?;
+            check()?;
+            if now.is_some() { temporary.replace(name) } else { temporary.place_new(name) }.map_err(fault)
         }
     }
 }
 
-/// The folder of a path, and the name in it.
-fn spot(path: &str) -> Result<(&Path, &Path), Fault> {
+/// Splits a path into its folder and file name.
+fn split_path(path: &str) -> Result<(&Path, &Path), RestoreError> {
     let whole = Path::new(path);
     let names = whole.components().all(|name| matches!(name, Component::Normal(_)));
     match (whole.parent(), whole.file_name()) {
         (Some(folder), Some(name)) if names && !path.ends_with('/') => Ok((folder, name.as_ref())),
-        _ => Err(Fault::NoPath(path.to_owned())),
+        _ => Err(RestoreError::NotAPath(path.to_owned())),
     }
 }
 
@@ -96,40 +85,28 @@ fn open_folder(dir: &Dir, folder: &Path) -> io::Result<Dir> {
     if folder.as_os_str().is_empty() { dir.try_clone() } else { dir.open_dir(folder) }
 }
 
-/// Whether the file is still what it was when the question was asked.
-fn unchanged(folder: &Dir, name: &Path, path: &str, now: Option<&str>) -> Result<(), Fault> {
-    let fault = Fault::io(path);
-    let changed = |is: String| Err(Fault::Changed { path: path.to_owned(), is });
+/// Checks that the file is still what it was when the person was asked.
+fn check_unchanged(folder: &Dir, name: &Path, path: &str, now: Option<&str>) -> Result<(), RestoreError> {
+    let fault = RestoreError::io(path);
+    let changed = |is: String| Err(RestoreError::Changed { path: path.to_owned(), is });
     match (folder.symlink_metadata(name), now) {
         (Err(why), None) if why.kind() == io::ErrorKind::NotFound => Ok(()),
-        (Err(why), Some(_)) if why.kind() == io::ErrorKind::NotFound => changed("is not there any more".to_owned()),
+        (Err(why), Some(_)) if why.kind() == io::ErrorKind::NotFound => changed("no longer exists".to_owned()),
         (Err(why), _) => Err(fault(why)),
-        (Ok(found), _) if !found.is_file() => Err(Fault::NoFile(path.to_owned())),
-        (Ok(_), None) => changed("is there again".to_owned()),
-        (Ok(_), Some(now)) => match digest_of(&mut folder.open(name).map_err(&fault)?).map_err(&fault)? {
+        (Ok(found), _) if !found.is_file() => Err(RestoreError::NotAFile(path.to_owned())),
+        (Ok(_), None) => changed("exists again".to_owned()),
+        (Ok(_), Some(now)) => match digest_of(&mut folder.open(name).map_err(&fault)?).map_err(&fault)?.to_string() {
             is if is == now => Ok(()),
             is => changed(format!("is {is}")),
         },
     }
 }
 
-/// A new file beside the target, under a name that no other writer uses.
-fn draft(folder: &Dir, executable: bool) -> io::Result<(String, File)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let name = format!(".tollgate-{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        match folder.open_with(&name, options(executable).write(true).create_new(true)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return Ok((name, opened?)),
-        }
-    }
-}
-
-/// Writes the content, and keeps the mode of the file that it replaces.
-fn fill(mut file: File, bytes: &[u8], standing: Option<&Metadata>) -> io::Result<()> {
+/// Writes the content and keeps the mode of the replaced file.
+fn fill(file: &mut File, bytes: &[u8], standing: Option<&Metadata>) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Some(standing) = standing {
-        file.set_permissions(kept(standing.permissions()))?;
+        file.set_permissions(permission_bits(standing.permissions()))?;
     }
     file.sync_all()
 }
@@ -142,9 +119,9 @@ fn options(executable: bool) -> OpenOptions {
     options
 }
 
-/// Without what lets a program run as somebody else: the content is another one.
+/// Without set-user-id and similar bits, because the content changes.
 #[cfg(unix)]
-fn kept(permissions: Permissions) -> Permissions {
+fn permission_bits(permissions: Permissions) -> Permissions {
     use cap_std::fs::PermissionsExt as _;
     Permissions::from_mode(permissions.mode() & 0o777)
 }
@@ -155,44 +132,24 @@ fn options(_executable: bool) -> OpenOptions {
 }
 
 #[cfg(not(unix))]
-fn kept(permissions: Permissions) -> Permissions {
+fn permission_bits(permissions: Permissions) -> Permissions {
     permissions
 }
 
-/// The content of a file below the workspace, if it is one.
+/// The content of a regular file below the workspace.
 pub(super) fn read(workspace: &Path, path: &str) -> Option<Vec<u8>> {
     let dir = Dir::open_ambient_dir(workspace, ambient_authority()).ok()?;
     dir.metadata(path).ok().filter(Metadata::is_file)?;
     dir.read(path).ok()
 }
 
-/// `sha256:` and hex digits.
-pub(super) fn digest(bytes: &[u8]) -> String {
-    hexed(&Sha256::digest(bytes))
-}
-
-fn digest_of(file: &mut File) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(hexed(&hasher.finalize())),
-            length => hasher.update(piece.get(..length).unwrap_or_default()),
-        }
-    }
-}
-
-fn hexed(digest: &[u8]) -> String {
-    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use tollgate_guest::digest::Digest;
+
+    use super::*;
 
     const NEW: Change<'_> = Change::Restore { bytes: b"new", executable: false };
 
@@ -207,19 +164,19 @@ mod tests {
     fn a_file_is_changed_only_if_it_is_what_it_was() {
         for (standing, now, change, expected) in [
             (Some("old"), Some("old"), NEW, Ok(Some("new"))),
-            (Some("other"), Some("old"), NEW, Err("has changed meanwhile: it is sha256:")),
-            (None, Some("old"), NEW, Err("is not there any more")),
+            (Some("other"), Some("old"), NEW, Err("has changed in the meantime: it is sha256:")),
+            (None, Some("old"), NEW, Err("no longer exists")),
             (None, None, NEW, Ok(Some("new"))),
-            (Some("other"), None, NEW, Err("is there again")),
+            (Some("other"), None, NEW, Err("exists again")),
             (Some("old"), Some("old"), Change::Remove, Ok(None)),
-            (Some("other"), Some("old"), Change::Remove, Err("has changed meanwhile")),
+            (Some("other"), Some("old"), Change::Remove, Err("has changed in the meantime")),
         ] {
             let temp = tempfile::tempdir().unwrap();
             let file = temp.path().join("a");
             if let Some(standing) = standing {
                 fs::write(&file, standing).unwrap();
             }
-            let now = now.map(|now| digest(now.as_bytes()));
+            let now = now.map(|now| Digest::of(now.as_bytes()).to_string());
             let result = apply(temp.path(), "a", now.as_deref(), &change);
             let left = fs::read_to_string(&file).ok();
             match (result, expected) {
@@ -252,11 +209,11 @@ mod tests {
         fs::create_dir(&root).unwrap();
         let outside = temp.path().join("outside");
         for path in ["", ".", "..", "../outside", "a/../../outside", "a/", outside.to_str().unwrap()] {
-            assert!(matches!(apply(&root, path, None, &NEW), Err(Fault::NoPath(_))), "{path}");
+            assert!(matches!(apply(&root, path, None, &NEW), Err(RestoreError::NotAPath(_))), "{path}");
         }
         assert_eq!((names(&root).len(), outside.exists()), (0, false));
         fs::create_dir(root.join("folder")).unwrap();
-        assert!(matches!(apply(&root, "folder", None, &NEW), Err(Fault::NoFile(_))));
+        assert!(matches!(apply(&root, "folder", None, &NEW), Err(RestoreError::NotAFile(_))));
     }
 
     #[test]
@@ -273,20 +230,20 @@ mod tests {
         symlink("b", root.join("to-b")).unwrap();
         symlink("gone", root.join("dangling")).unwrap();
         symlink("inside", root.join("in")).unwrap();
-        let old = digest(b"old");
+        let old = Digest::of(b"old").to_string();
         for change in [NEW, Change::Remove] {
             let fault = apply(&root, "out/a", Some(&old), &change).unwrap_err();
-            assert!(matches!(fault, Fault::LeadsOut(_)), "{fault}");
-            assert!(matches!(apply(&root, "to-b", Some(&old), &change), Err(Fault::NoFile(_))));
-            assert!(matches!(apply(&root, "dangling", None, &change), Err(Fault::NoFile(_))));
+            assert!(matches!(fault, RestoreError::OutsideWorkspace(_)), "{fault}");
+            assert!(matches!(apply(&root, "to-b", Some(&old), &change), Err(RestoreError::NotAFile(_))));
+            assert!(matches!(apply(&root, "dangling", None, &change), Err(RestoreError::NotAFile(_))));
         }
-        assert!(matches!(apply(&root, "out/new/a", None, &NEW), Err(Fault::LeadsOut(_))));
+        assert!(matches!(apply(&root, "out/new/a", None, &NEW), Err(RestoreError::OutsideWorkspace(_))));
         assert_eq!(names(&outside), ["a"]);
         assert_eq!((fs::read(outside.join("a")).unwrap(), fs::read(root.join("b")).unwrap()), (b"old".to_vec(), b"old".to_vec()));
-        // A link between folders of the workspace leads nowhere else.
+        // A link between folders of the workspace is allowed.
         apply(&root, "in/a", None, &NEW).unwrap();
         assert_eq!(fs::read(root.join("inside/a")).unwrap(), b"new");
-        // Nor is content taken from elsewhere.
+        // Content outside the workspace is not read either.
         assert_eq!((read(&root, "out/a"), read(&root, "b")), (None, Some(b"old".to_vec())));
     }
 
@@ -301,7 +258,7 @@ mod tests {
             fs::write(temp.path().join("fresh"), "old").unwrap();
             fs::rename(temp.path().join("fresh"), temp.path().join("a")).unwrap();
             fs::set_permissions(temp.path().join("a"), fs::Permissions::from_mode(before)).unwrap();
-            apply(temp.path(), "a", Some(&digest(b"old")), &NEW).unwrap();
+            apply(temp.path(), "a", Some(&Digest::of(b"old").to_string()), &NEW).unwrap();
             assert_eq!(mode("a"), after);
         }
         apply(temp.path(), "program", None, &Change::Restore { bytes: b"", executable: true }).unwrap();

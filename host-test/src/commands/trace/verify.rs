@@ -1,57 +1,57 @@
-//! `tollgate trace verify`: whether the ledger is whole.
+//! `tollgate trace verify`: verifies the ledger.
 
 use std::io;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask_until_done, is, list, number, text, texts};
-use super::super::screen::{Screen, Style, count, plain};
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask_until_done, flag, list, number, text, texts};
+use crate::cli::output::{Output, Style, count, escape};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
-/// Faults shown; the rest is counted.
-const MOST_FAULTS: usize = 20;
+/// At most this many faults are shown.
+const MAX_FAULTS: usize = 20;
 
 /// The options of `tollgate trace verify`.
 #[derive(Args)]
 pub(super) struct Options {
-    /// A hash that an earlier run printed; if the ledger no longer leads to it, something was cut off
+    /// A hash printed by an earlier run; fails if the ledger no longer contains it, because then something was cut off
     #[arg(long, value_name = "HASH", value_parser = digest)]
     expect: Option<String>,
 }
 
-/// A slip of the pen must not look like a ledger that was tampered with.
+/// A typing error must not look like a ledger that was tampered with.
 fn digest(given: &str) -> Result<String, String> {
     let hex = given.strip_prefix("sha256:").unwrap_or(given).to_ascii_lowercase();
     if hex.len() == 64 && hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Ok(format!("sha256:{hex}"));
     }
-    Err("it is no sha256:… with 64 hex digits, as `tollgate trace verify` prints it".to_owned())
+    Err("expected `sha256:` and 64 hex digits, as printed by `tollgate trace verify`".to_owned())
 }
 
-pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut question = json!({"op": "verify"});
     if let (Some(question), Some(expect)) = (question.as_object_mut(), &options.expect) {
         question.insert("expect".to_owned(), expect.as_str().into());
     }
     let answer = ask_until_done(gate, &question)?;
-    let printed = if json { screen.json(&answer) } else { show(&answer, screen) };
-    match printed.map_err(Stop::from) {
-        Ok(()) | Err(Stop::Unread) => Ok(if is(&answer, "ok") { Outcome::Done } else { Outcome::No }),
+    let printed = if json { output.json(&answer) } else { show(&answer, output) };
+    match printed.map_err(CommandError::from) {
+        Ok(()) | Err(CommandError::OutputClosed) => Ok(if flag(&answer, "ok") { Outcome::Done } else { Outcome::No }),
         Err(stop) => Err(stop),
     }
 }
 
-fn show(answer: &Value, screen: &mut Screen<'_>) -> io::Result<()> {
+fn show(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
     let faults = list(answer, "faults");
-    for fault in faults.iter().take(MOST_FAULTS) {
-        screen.line(&screen.paint(Style::Red, &finding(fault)))?;
+    for fault in faults.iter().take(MAX_FAULTS) {
+        output.line(&output.paint(Style::Red, &finding(fault)))?;
     }
-    if faults.len() > MOST_FAULTS {
-        screen.line(&format!("and {} more", faults.len() - MOST_FAULTS))?;
+    if faults.len() > MAX_FAULTS {
+        output.line(&format!("and {} more", faults.len() - MAX_FAULTS))?;
     }
     for note in list(answer, "notes") {
-        screen.line(&format!("note: {}", finding(note)))?;
+        output.line(&format!("note: {}", finding(note)))?;
     }
     let files = texts(answer, "files");
     let found = format!(
@@ -60,41 +60,41 @@ fn show(answer: &Value, screen: &mut Screen<'_>) -> io::Result<()> {
         count(number(answer, "lines"), "line", "lines"),
         count(number(answer, "entries"), "entry", "entries")
     );
-    if is(answer, "ok") {
-        screen.line(&format!("{}: {found}", screen.paint(Style::Green, "ok")))?;
+    if flag(answer, "ok") {
+        output.line(&format!("{}: {found}", output.paint(Style::Green, "ok")))?;
     } else {
         let faults = count(faults.len() as u64, "fault", "faults");
-        screen.line(&format!("{}: {faults} in {found}", screen.paint(Style::Red, "not ok")))?;
+        output.line(&format!("{}: {faults} in {found}", output.paint(Style::Red, "not ok")))?;
     }
-    heads(answer, screen)
+    heads(answer, output)
 }
 
 /// `file:line: what is wrong`
 fn finding(finding: &Value) -> String {
     let line = finding.get("line").and_then(Value::as_u64).map(|line| format!(":{line}")).unwrap_or_default();
-    format!("{}{line}: {}", plain(text(finding, "/file")), plain(text(finding, "/what")))
+    format!("{}{line}: {}", escape(text(finding, "/file")), escape(text(finding, "/what")))
 }
 
-fn heads(answer: &Value, screen: &mut Screen<'_>) -> io::Result<()> {
+fn heads(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
     let heads = texts(answer, "heads");
-    let proof = is(answer, "ok");
+    let proof = flag(answer, "ok");
     match (heads.as_slice(), proof) {
         ([], _) => Ok(()),
-        ([head], true) => screen.line(&format!("keep this to prove later that nothing was cut off: {}", plain(head))),
+        ([head], true) => output.line(&format!("keep this to prove later that nothing was cut off: {}", escape(head))),
         (heads, true) => {
-            screen.line("keep these to prove later that nothing was cut off, each with --expect:")?;
-            heads.iter().try_for_each(|head| screen.line(&format!("  {}", plain(head))))
+            output.line("keep these to prove later that nothing was cut off, each with --expect:")?;
+            heads.iter().try_for_each(|head| output.line(&format!("  {}", escape(head))))
         }
-        // What is not whole proves nothing; it is said to tell one state from another.
-        (heads, false) => screen.line(&format!("it ends in: {}", plain(&heads.join(", ")))),
+        // The end of a damaged ledger proves nothing, but it distinguishes one state from another.
+        (heads, false) => output.line(&format!("it ends in: {}", escape(&heads.join(", ")))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::capture;
 
     const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
@@ -105,7 +105,7 @@ mod tests {
         }
         let mut gate = Script::new([(question, json!({"done": false})), (json!({"op": "verify", "more": true}), answer.clone())]);
         let options = Options { expect: expect.map(str::to_owned) };
-        let (came_to, out, err) = printed(|screen| run(&mut gate, &options, false, screen));
+        let (came_to, out, err) = capture(|output| run(&mut gate, &options, false, output));
         gate.end();
         assert_eq!(err, "");
         (came_to.unwrap(), out)
@@ -156,8 +156,8 @@ mod tests {
         }
         let answer = json!({"done": true, "ok": false, "faults": [{"file": LEDGER, "line": 1, "what": "x"}]});
         let mut gate = Script::new([(json!({"op": "verify"}), answer)]);
-        let mut screen = Screen { out: &mut Gone, err: &mut io::sink(), colour: false };
-        assert_eq!(run(&mut gate, &Options { expect: None }, false, &mut screen).unwrap(), Outcome::No);
+        let mut output = Output { out: &mut Gone, err: &mut io::sink(), colour: false };
+        assert_eq!(run(&mut gate, &Options { expect: None }, false, &mut output).unwrap(), Outcome::No);
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! Earlier versions of a file, as git has them.
+//! Finds earlier versions of a file in git.
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::restore::digest;
+use tollgate_guest::digest::Digest;
 
-/// Changes of a file that are looked through.
-const MOST_COMMITS: &str = "50";
+/// At most this many commits of a file are searched.
+const MAX_COMMITS: &str = "50";
 
-/// Content of a file, and where it was found.
+/// The content of a file, and where it was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) bytes: Vec<u8>,
@@ -18,21 +18,21 @@ pub(super) struct Version {
     pub(super) from: String,
 }
 
-/// A file in a tree of git.
+/// A file in a git tree.
 struct Blob {
     id: String,
     executable: bool,
 }
 
-/// The version with this digest: in HEAD, in the index, in the file's latest changes. Where none is found, why git could
-/// not be asked, if it could not.
-pub(super) fn with_digest(workspace: &Path, path: &str, want: &str) -> Result<Version, Option<String>> {
+/// Finds the version with this digest in HEAD, the index, or the latest commits of the file. If none is found, returns why git
+/// could not be asked, if so.
+pub(super) fn find_by_digest(workspace: &Path, path: &str, want: &str) -> Result<Version, Option<String>> {
     let mut seen = HashSet::new();
     let mut why = None;
     let mut matching = |blob: Option<Blob>, from: String| {
         let blob = blob.filter(|blob| seen.insert(blob.id.clone()))?;
         let bytes = content(workspace, &blob).ok()?;
-        (digest(&bytes) == want).then_some(Version { bytes, executable: blob.executable, from })
+        (Digest::of(&bytes).to_string() == want).then_some(Version { bytes, executable: blob.executable, from })
     };
     let in_head = in_tree(workspace, "HEAD", path).unwrap_or_else(|said| {
         why = Some(said);
@@ -44,9 +44,9 @@ pub(super) fn with_digest(workspace: &Path, path: &str, want: &str) -> Result<Ve
     if let Some(found) = matching(in_index(workspace, path), "the git index".to_owned()) {
         return Ok(found);
     }
-    let commits = git(workspace, &["log", "-n", MOST_COMMITS, "--format=%H", "--", path]).unwrap_or_default();
+    let commits = git(workspace, &["log", "-n", MAX_COMMITS, "--format=%H", "--", path]).unwrap_or_default();
     for commit in String::from_utf8_lossy(&commits).lines() {
-        let from = format!("git commit {}", super::entry::short(commit));
+        let from = format!("git commit {}", super::entry::short_id(commit));
         if let Some(found) = matching(in_tree(workspace, commit, path).unwrap_or_default(), from) {
             return Ok(found);
         }
@@ -54,14 +54,14 @@ pub(super) fn with_digest(workspace: &Path, path: &str, want: &str) -> Result<Ve
     Err(why)
 }
 
-/// HEAD's version, whatever its digest.
-pub(super) fn of_head(workspace: &Path, path: &str) -> Result<Version, Option<String>> {
+/// The version in HEAD, whatever its digest.
+pub(super) fn head_version(workspace: &Path, path: &str) -> Result<Version, Option<String>> {
     let blob = in_tree(workspace, "HEAD", path).map_err(Some)?.ok_or(None)?;
     let bytes = content(workspace, &blob).map_err(Some)?;
     Ok(Version { bytes, executable: blob.executable, from: "git HEAD".to_owned() })
 }
 
-/// Whether HEAD has the file as a program.
+/// Whether the file is executable in HEAD.
 pub(super) fn executable_in_head(workspace: &Path, path: &str) -> bool {
     in_tree(workspace, "HEAD", path).ok().flatten().is_some_and(|blob| blob.executable)
 }
@@ -78,7 +78,7 @@ fn in_index(workspace: &Path, path: &str) -> Option<Blob> {
     fields(&listed).and_then(|[mode, id, _]| blob(&mode, id))
 }
 
-/// The three fields in front of the path.
+/// The three fields before the path.
 fn fields(listed: &[u8]) -> Option<[String; 3]> {
     let head = listed.split(|byte| *byte == b'\t').next()?;
     let head = std::str::from_utf8(head).ok()?;
@@ -86,7 +86,7 @@ fn fields(listed: &[u8]) -> Option<[String; 3]> {
     fields.try_into().ok()
 }
 
-/// Only files: what git has of a link or of a submodule is not what a file's content was.
+/// Only regular files: links and submodules have no file content in git.
 fn blob(mode: &str, id: String) -> Option<Blob> {
     mode.starts_with("100").then(|| Blob { id, executable: mode == "100755" })
 }
@@ -95,17 +95,17 @@ fn content(workspace: &Path, blob: &Blob) -> Result<Vec<u8>, String> {
     git(workspace, &["cat-file", "blob", &blob.id])
 }
 
-/// What git prints, or what it says is wrong. It only reads, and runs nothing that the repository's settings name: an agent
-/// may have written them.
+/// Runs git and returns its output or its error. It only reads, and executes nothing from the repository's configuration, because
+/// an agent may have written that.
 fn git(workspace: &Path, arguments: &[&str]) -> Result<Vec<u8>, String> {
     let mut command = Command::new("git");
     command.arg("-C").arg(workspace).args(["--no-pager", "--no-optional-locks", "--literal-pathspecs"]);
     command.args(["-c", "core.fsmonitor=false", "-c", "log.showSignature=false"]).args(arguments);
-    // Inside a hook these point to whatever repository the hook belongs to.
+    // In a git hook, these point to the repository of the hook.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR"] {
         command.env_remove(name);
     }
-    // A blob that is missing here stays missing: nothing is fetched. Older versions know only the second of these.
+    // A missing blob stays missing: nothing is fetched. Older versions support only the second variable.
     command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none").stdin(Stdio::null());
     let output = command.output().map_err(|why| format!("git cannot be started: {why}"))?;
     if output.status.success() {
@@ -120,7 +120,7 @@ pub(super) mod tests {
     use super::*;
     use std::fs;
 
-    /// Runs git for a test, by itself: no settings of the machine.
+    /// Runs git in a test, independently of the machine's configuration.
     pub(crate) fn git_in(folder: &Path, arguments: &[&str]) {
         let mut command = Command::new("git");
         command.arg("-C").arg(folder).args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]);
@@ -140,7 +140,7 @@ pub(super) mod tests {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         git_in(root, &["init", "-q"]);
-        // The workspace may be a folder of the repository, and a name may look like a pattern.
+        // The workspace may be a subfolder of the repository, and a name may look like a pattern.
         fs::create_dir(root.join("sub")).unwrap();
         let path = ":(top)[a]*.sh";
         for content in ["one", "two", "three"] {
@@ -152,13 +152,13 @@ pub(super) mod tests {
         for (content, from) in
             [("three", "git HEAD"), ("staged", "the git index"), ("two", "git commit "), ("one", "git commit ")]
         {
-            let version = with_digest(&root.join("sub"), path, &digest(content.as_bytes())).unwrap();
+            let version = find_by_digest(&root.join("sub"), path, &Digest::of(content.as_bytes()).to_string()).unwrap();
             assert_eq!(version.bytes, content.as_bytes());
             assert!(version.from.starts_with(from), "{content}: {}", version.from);
         }
-        assert_eq!(with_digest(&root.join("sub"), path, &digest(b"unsaved")), Err(None));
-        assert_eq!(of_head(&root.join("sub"), path).unwrap().bytes, b"three");
-        assert_eq!(of_head(&root.join("sub"), "none"), Err(None));
+        assert_eq!(find_by_digest(&root.join("sub"), path, &Digest::of(b"unsaved").to_string()), Err(None));
+        assert_eq!(head_version(&root.join("sub"), path).unwrap().bytes, b"three");
+        assert_eq!(head_version(&root.join("sub"), "none"), Err(None));
     }
 
     #[test]
@@ -169,7 +169,7 @@ pub(super) mod tests {
         commit(root, "a", "gone");
         git_in(root, &["rm", "-q", "a"]);
         git_in(root, &["commit", "-qm", "x"]);
-        assert_eq!(with_digest(root, "a", &digest(b"gone")).unwrap().bytes, b"gone");
+        assert_eq!(find_by_digest(root, "a", &Digest::of(b"gone").to_string()).unwrap().bytes, b"gone");
     }
 
     #[test]
@@ -184,19 +184,19 @@ pub(super) mod tests {
         symlink("run", root.join("link")).unwrap();
         git_in(root, &["add", "."]);
         git_in(root, &["commit", "-qm", "x"]);
-        assert!(of_head(root, "run").unwrap().executable && executable_in_head(root, "run"));
-        assert_eq!(of_head(root, "link"), Err(None));
-        assert_eq!(with_digest(root, "link", &digest(b"run")), Err(None));
+        assert!(head_version(root, "run").unwrap().executable && executable_in_head(root, "run"));
+        assert_eq!(head_version(root, "link"), Err(None));
+        assert_eq!(find_by_digest(root, "link", &Digest::of(b"run").to_string()), Err(None));
     }
 
     #[test]
     fn where_there_is_no_repository_git_says_so() {
         let temp = tempfile::tempdir().unwrap();
-        let Err(Some(why)) = with_digest(temp.path(), "a", "sha256:") else { panic!() };
+        let Err(Some(why)) = find_by_digest(temp.path(), "a", "sha256:") else { panic!() };
         assert!(why.starts_with("git says: "), "{why}");
     }
 
-    /// Each of these springs where the settings are not overruled.
+    /// Each of these settings would run a program if it were not overridden.
     #[test]
     #[cfg(unix)]
     fn nothing_that_the_repository_names_is_run() {
@@ -207,7 +207,7 @@ pub(super) mod tests {
         for content in ["one", "two", "three"] {
             commit(root, "a", content);
         }
-        // A blob that is missing, and a commit that looks signed.
+        // A missing blob, and a commit that looks signed.
         let lost = String::from_utf8(git(root, &["rev-parse", "HEAD~:a"]).unwrap()).unwrap();
         let (folder, name) = lost.trim().split_at(2);
         fs::remove_file(root.join(".git/objects").join(folder).join(name)).unwrap();
@@ -230,8 +230,8 @@ pub(super) mod tests {
         ] {
             git_in(root, &["config", name, value]);
         }
-        assert_eq!(with_digest(root, "a", &digest(b"one")).unwrap().bytes, b"one");
-        assert_eq!(with_digest(root, "a", &digest(b"two")), Err(None));
+        assert_eq!(find_by_digest(root, "a", &Digest::of(b"one").to_string()).unwrap().bytes, b"one");
+        assert_eq!(find_by_digest(root, "a", &Digest::of(b"two").to_string()), Err(None));
         assert_eq!(fs::read_to_string(&sprung).unwrap_or_default(), "");
     }
 }

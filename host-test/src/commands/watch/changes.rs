@@ -1,7 +1,7 @@
-//! What happened to files, told from what the operating system noticed about names.
+//! Derives file changes from events of the operating system.
 //!
-//! Editors save in many ways: they write, or write beside and rename, or rename away and write anew. Whatever they do
-//! within a moment is one change, told from how things stand then and stood before.
+//! Editors save in different ways: they overwrite, write a new file and rename it, or rename the old file away and write a new
+//! one. Whatever happens within a moment is one change, derived from the state before and after.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Read as _;
@@ -14,10 +14,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::ignored::Ignored;
 
-/// Of a longer file, the content is not compared.
-const MOST_COMPARED: u64 = 16 << 20;
+/// The content of larger files is not compared.
+const MAX_COMPARED_BYTES: u64 = 16 << 20;
 
-/// Something that happened to a file.
+/// A change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Change {
     Saved(String),
@@ -27,7 +27,7 @@ pub(super) enum Change {
 }
 
 impl Change {
-    /// The event that hooks are declared for.
+    /// The event that it triggers.
     pub(super) fn event(&self) -> &'static str {
         match self {
             Self::Saved(_) => "onDidSaveTextDocument",
@@ -45,14 +45,14 @@ impl Change {
     }
 }
 
-/// The files of a workspace, and what was noticed since somebody looked.
+/// The files of a workspace, and the events since the last call of [`take`](Self::take).
 pub(super) struct Changes {
     root: PathBuf,
     ignored: Ignored,
     known: HashSet<String>,
-    /// The content of files whose save was told: who writes the same again has not changed anything.
-    told: HashMap<String, [u8; 32]>,
-    /// By path, whether something was written there.
+    /// Digests of files whose save was reported: writing the same content again is not a change.
+    reported: HashMap<String, [u8; 32]>,
+    /// By path, whether the file was written.
     noticed: BTreeMap<String, bool>,
     renamed: Vec<(String, String)>,
 }
@@ -60,11 +60,11 @@ pub(super) struct Changes {
 impl Changes {
     pub(super) fn new(root: &Path) -> Self {
         let ignored = Ignored::read(root);
-        let (root, known, told) = (root.to_owned(), HashSet::new(), HashMap::new());
-        Self { root, ignored, known, told, noticed: BTreeMap::new(), renamed: Vec::new() }
+        let (root, known, reported) = (root.to_owned(), HashSet::new(), HashMap::new());
+        Self { root, ignored, known, reported, noticed: BTreeMap::new(), renamed: Vec::new() }
     }
 
-    /// Everything below a folder: its folders, itself among them, and its files.
+    /// All folders below and including a folder, and all files in them.
     pub(super) fn below(&self, folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
         let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
         let mut next = 0;
@@ -83,17 +83,17 @@ impl Changes {
         (folders, files)
     }
 
-    /// These are there and nothing new.
-    pub(super) fn know(&mut self, files: Vec<String>) {
+    /// Adds existing files, which are not reported as changes.
+    pub(super) fn add_known(&mut self, files: Vec<String>) {
         self.known.extend(files);
     }
 
-    /// Takes in what the operating system noticed; the folders that came with it are returned.
+    /// Processes an event of the operating system and returns the folders that have appeared.
     pub(super) fn notice(&mut self, event: &Event) -> Vec<PathBuf> {
         if event.need_rescan() {
             let (folders, files) = self.below(&self.root);
             let all: Vec<String> = self.known.iter().cloned().chain(files).collect();
-            all.into_iter().for_each(|file| self.touch(file, true));
+            all.into_iter().for_each(|file| self.mark(file, true));
             return folders;
         }
         let written = match event.kind {
@@ -110,58 +110,59 @@ impl Changes {
             EventKind::Modify(ModifyKind::Name(RenameMode::From)) | EventKind::Remove(_) => false,
             _ => true,
         };
-        event.paths.iter().flat_map(|path| self.look(path, written)).collect()
+        event.paths.iter().flat_map(|path| self.examine(path, written)).collect()
     }
 
     fn rename(&mut self, from: &Path, to: &Path) -> Vec<PathBuf> {
         if to.is_dir() {
-            // The files in it have other names now, and nobody hears of them at the old ones.
-            return [from, to].iter().flat_map(|path| self.look(path, true)).collect();
+            // The files in it have new paths now, and there are no events for the old ones.
+            return [from, to].iter().flat_map(|path| self.examine(path, true)).collect();
         }
-        if let (Some(from), Some(to)) = (self.watched(from), self.watched(to)) {
+        if let (Some(from), Some(to)) = (self.watched_name(from), self.watched_name(to)) {
             self.renamed.push((from, to));
         }
-        [from, to].iter().flat_map(|path| self.look(path, true)).collect()
+        [from, to].iter().flat_map(|path| self.examine(path, true)).collect()
     }
 
-    fn look(&mut self, path: &Path, written: bool) -> Vec<PathBuf> {
+    fn examine(&mut self, path: &Path, written: bool) -> Vec<PathBuf> {
         let Some(name) = self.name(path) else { return Vec::new() };
-        if name == ".gitignore" {
+        let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
+        // A folder may come with a `.gitignore` of its own.
+        if is_folder || name == ".gitignore" || name.ends_with("/.gitignore") {
             self.ignored = Ignored::read(&self.root);
         }
-        let is_folder = path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
         if name.is_empty() || self.ignored.covers(&name, is_folder) {
             return Vec::new();
         }
         if is_folder {
             let (folders, files) = self.below(path);
             let new: Vec<String> = files.into_iter().filter(|file| !self.known.contains(file)).collect();
-            new.into_iter().for_each(|file| self.touch(file, true));
+            new.into_iter().for_each(|file| self.mark(file, true));
             return folders;
         }
         let inside = format!("{name}/");
         let gone: Vec<String> = self.known.iter().filter(|file| file.starts_with(&inside)).cloned().collect();
-        gone.into_iter().for_each(|file| self.touch(file, false));
-        self.touch(name, written);
+        gone.into_iter().for_each(|file| self.mark(file, false));
+        self.mark(name, written);
         Vec::new()
     }
 
-    fn touch(&mut self, file: String, written: bool) {
+    fn mark(&mut self, file: String, written: bool) {
         *self.noticed.entry(file).or_default() |= written;
     }
 
-    fn watched(&self, path: &Path) -> Option<String> {
+    fn watched_name(&self, path: &Path) -> Option<String> {
         self.name(path).filter(|name| !self.ignored.covers(name, false))
     }
 
-    /// A path relative to the workspace, as the gate spells it.
+    /// A path relative to the workspace.
     fn name(&self, path: &Path) -> Option<String> {
         let below = path.strip_prefix(&self.root).ok()?;
         let names: Option<Vec<&str>> = below.components().map(|component| component.as_os_str().to_str()).collect();
         Some(names?.join("/"))
     }
 
-    /// What all that was noticed comes to, now that things have come to rest.
+    /// The changes since the last call, once no more events arrive.
     pub(super) fn take(&mut self) -> Vec<Change> {
         let mut changes = Vec::new();
         let root = self.root.clone();
@@ -173,8 +174,8 @@ impl Changes {
                 self.known.insert(to.clone());
                 self.noticed.remove(&from);
                 self.noticed.remove(&to);
-                if let Some(content) = self.told.remove(&from) {
-                    self.told.insert(to.clone(), content);
+                if let Some(content) = self.reported.remove(&from) {
+                    self.reported.insert(to.clone(), content);
                 }
                 changes.push(Change::Renamed { from, to });
             }
@@ -184,7 +185,7 @@ impl Changes {
                 (false, true) => {
                     self.known.insert(file.clone());
                     changes.push(Change::Created(file.clone()));
-                    // An empty file was made, not saved.
+                    // An empty new file does not count as saved.
                     if root.join(&file).metadata().is_ok_and(|metadata| metadata.len() > 0) && self.is_new(&file) {
                         changes.push(Change::Saved(file));
                     }
@@ -192,7 +193,7 @@ impl Changes {
                 (true, true) if written && self.is_new(&file) => changes.push(Change::Saved(file)),
                 (true, false) => {
                     self.known.remove(&file);
-                    self.told.remove(&file);
+                    self.reported.remove(&file);
                     changes.push(Change::Deleted(file));
                 }
                 _ => {}
@@ -201,17 +202,18 @@ impl Changes {
         changes
     }
 
-    /// Whether the content is not what was told last: a hook that formats a file saves it too, and must come to an end.
+    /// Whether the content differs from what was last reported. A hook that formats a file saves it as well, and must not trigger
+    /// itself forever.
     fn is_new(&mut self, file: &str) -> bool {
-        let Some(content) = content(&self.root.join(file)) else { return true };
-        self.told.insert(file.to_owned(), content) != Some(content)
+        let Some(content) = digest(&self.root.join(file)) else { return true };
+        self.reported.insert(file.to_owned(), content) != Some(content)
     }
 }
 
-fn content(path: &Path) -> Option<[u8; 32]> {
+fn digest(path: &Path) -> Option<[u8; 32]> {
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MOST_COMPARED + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MOST_COMPARED).then(|| Sha256::digest(&bytes).into())
+    std::fs::File::open(path).ok()?.take(MAX_COMPARED_BYTES + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_COMPARED_BYTES).then(|| Sha256::digest(&bytes).into())
 }
 
 #[cfg(test)]
@@ -236,12 +238,12 @@ mod tests {
         }
     }
 
-    /// What comes of events at the end of which the workspace stands as written; `a` and `b` were there before.
+    /// The changes that result from events and this final state; `a` and `b` existed before.
     fn changes(now: &[(&str, &str)], events: &str) -> Vec<Change> {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         let mut changes = Changes::new(root);
-        changes.know(vec!["a".to_owned(), "b".to_owned()]);
+        changes.add_known(vec!["a".to_owned(), "b".to_owned()]);
         for (path, text) in now {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), text).unwrap();
@@ -300,7 +302,7 @@ mod tests {
     fn who_writes_the_same_again_has_saved_nothing() {
         let temp = tempfile::tempdir().unwrap();
         let mut changes = Changes::new(temp.path());
-        changes.know(vec!["a".to_owned()]);
+        changes.add_known(vec!["a".to_owned()]);
         for (text, saved) in [("1", true), ("1", false), ("2", true), ("1", true)] {
             fs::write(temp.path().join("a"), text).unwrap();
             changes.notice(&Event::new(CLOSED).add_path(temp.path().join("a")));

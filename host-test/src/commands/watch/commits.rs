@@ -1,4 +1,4 @@
-//! Commits, told from Git's own log of where `HEAD` was.
+//! Detects commits in the reflog of `HEAD`.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -6,33 +6,34 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// What the log says of a commit that was made here. Checkouts, resets and fast-forwards are none.
-const MADE: &[&str] = &["commit", "cherry-pick", "revert"];
+/// Reflog actions that create a commit, unlike checkouts, resets and fast-forwards.
+const COMMIT_ACTIONS: &[&str] = &["commit", "cherry-pick", "revert"];
 
-/// The log of a repository, and how much of it is known.
+/// The reflog of a repository, and how much of it has been read.
 pub(super) struct Commits {
     folder: PathBuf,
     read: u64,
 }
 
 impl Commits {
-    /// Finds the repository of a workspace. What is in its log already is no news.
+    /// Finds the repository of a workspace. Existing reflog entries are not reported.
     pub(super) fn open(root: &Path) -> Result<Self, String> {
         let at = root.join(".git");
         let folder = if at.is_dir() {
             at
         } else {
-            // In one of several work trees, a file names the folder.
-            let text = std::fs::read_to_string(&at).map_err(|why| format!("`{}` is no Git repository: {why}", root.display()))?;
+            // In an additional work tree, `.git` is a file that names the folder.
+            let text =
+                std::fs::read_to_string(&at).map_err(|why| format!("`{}` is not a Git repository: {why}", root.display()))?;
             let named = text.trim().strip_prefix("gitdir:").map(str::trim);
-            root.join(named.ok_or_else(|| format!("`{}` names no repository", at.display()))?)
+            root.join(named.ok_or_else(|| format!("`{}` does not name a repository", at.display()))?)
         };
         let mut commits = Self { folder, read: 0 };
         commits.read = commits.log().metadata().map_or(0, |metadata| metadata.len());
         Ok(commits)
     }
 
-    /// Where to look for changes: the folder of the log, and the one that it will appear in.
+    /// The folders to watch: that of the reflog, and the one in which it will appear.
     pub(super) fn folders(&self) -> [PathBuf; 2] {
         [self.folder.clone(), self.folder.join("logs")]
     }
@@ -41,11 +42,11 @@ impl Commits {
         self.folder.join("logs/HEAD")
     }
 
-    /// What was committed since.
+    /// The commits since the last call.
     pub(super) fn take(&mut self) -> Vec<Value> {
         let Ok(mut file) = File::open(self.log()) else { return Vec::new() };
         let length = file.metadata().map_or(0, |metadata| metadata.len());
-        // A log that is shorter was cleaned up.
+        // A shorter log has been truncated.
         if length < self.read {
             self.read = length;
         }
@@ -61,7 +62,7 @@ impl Commits {
     }
 }
 
-/// The branch that `HEAD` names; none where it names a commit.
+/// The current branch; `None` if `HEAD` is detached.
 fn branch(head: &str) -> Option<String> {
     head.trim().strip_prefix("ref:")?.trim().strip_prefix("refs/heads/").map(str::to_owned)
 }
@@ -72,15 +73,15 @@ fn commit(line: &str, branch: Option<&str>) -> Option<Value> {
     let (what, message) = said.split_once(": ")?;
     let first = what.split(' ').next().unwrap_or_default();
     let merged = first == "merge" && message.starts_with("Merge made");
-    if !MADE.contains(&first) && !merged {
+    if !COMMIT_ACTIONS.contains(&first) && !merged {
         return None;
     }
     let id = facts.split(' ').nth(1)?;
-    let mut told = json!({"repo_root": ".", "commit": id, "message": message});
-    if let (Some(branch), Some(fields)) = (branch, told.as_object_mut()) {
+    let mut reported = json!({"repo_root": ".", "commit": id, "message": message});
+    if let (Some(branch), Some(fields)) = (branch, reported.as_object_mut()) {
         fields.insert("branch".to_owned(), branch.into());
     }
-    Some(told)
+    Some(reported)
 }
 
 #[cfg(test)]
@@ -113,7 +114,7 @@ mod tests {
     fn only_what_is_new_and_whole_is_told() {
         let temp = tempfile::tempdir().unwrap();
         let (root, log) = (temp.path(), temp.path().join("repo/logs/HEAD"));
-        assert!(Commits::open(root).err().unwrap().contains("is no Git repository"));
+        assert!(Commits::open(root).err().unwrap().contains("is not a Git repository"));
         std::fs::create_dir_all(log.parent().unwrap()).unwrap();
         std::fs::write(root.join(".git"), "gitdir: repo\n").unwrap();
         let (old, new) = ("0 1 A <a> 1 +0\tcommit: old\n", "1 2 A <a> 2 +0\tcommit: new\n");
@@ -122,14 +123,14 @@ mod tests {
         std::fs::write(&log, format!("{old}{}", new.trim_end())).unwrap();
         assert_eq!(commits.take(), Vec::<Value>::new());
         std::fs::write(&log, format!("{old}{new}")).unwrap();
-        let told = json!({"repo_root": ".", "commit": "2", "message": "new"});
-        assert_eq!(commits.take(), std::slice::from_ref(&told));
+        let reported = json!({"repo_root": ".", "commit": "2", "message": "new"});
+        assert_eq!(commits.take(), std::slice::from_ref(&reported));
         for (head, branch) in [("ref: refs/heads/fix/login\n", Some("fix/login")), ("1111\n", None), ("ref: refs/x\n", None)] {
             std::fs::write(root.join("repo/HEAD"), head).unwrap();
             commits.read = old.len() as u64;
-            let mut told = told.clone();
-            branch.into_iter().for_each(|branch| told["branch"] = branch.into());
-            assert_eq!(commits.take(), [told], "{head}");
+            let mut reported = reported.clone();
+            branch.into_iter().for_each(|branch| reported["branch"] = branch.into());
+            assert_eq!(commits.take(), [reported], "{head}");
         }
         assert_eq!(commits.take(), Vec::<Value>::new());
     }

@@ -1,69 +1,71 @@
-//! What is not watched: what Git, builds and the gate itself write, and what the workspace's own `.gitignore` names.
+//! Files that are not watched: those that git ignores, and those that git, builds and the gate itself write.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
-use globset::{GlobBuilder, GlobMatcher};
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Folders that are never looked into, wherever they stand.
+/// Folders that are never watched, wherever they are.
 const FOLDERS: &[&str] = &[".git", "node_modules", "target"];
 
-/// What the gate writes itself.
-const OWN: &[&str] = &[".tollgate/logs", STATE_AT_HOME];
+/// Folders that the gate writes to.
+const OWN: &[&str] = &[".tollgate/logs", STATE_IN_HOME];
 
-/// Where the state stands if the workspace is the home folder.
-const STATE_AT_HOME: &str = ".local/state/tollgate";
+/// The state folder, if the workspace is the home folder.
+const STATE_IN_HOME: &str = ".local/state/tollgate";
 
-/// One line of `.gitignore`.
-struct Rule {
-    matches: GlobMatcher,
-    /// Whether it takes back what an earlier line says.
-    keeps: bool,
-    only_folders: bool,
-}
-
-/// What is not watched.
-#[derive(Default)]
+/// The patterns of a workspace: `.gitignore` in every folder, and `.git/info/exclude`.
 pub(super) struct Ignored {
-    rules: Vec<Rule>,
+    root: PathBuf,
+    /// Those of the whole repository, which count least.
+    exclude: Gitignore,
+    /// By folder, read when it is first needed.
+    files: RefCell<HashMap<String, Gitignore>>,
 }
 
 impl Ignored {
-    /// Reads the `.gitignore` at the top of the workspace. Those further below are not read.
     pub(super) fn read(root: &Path) -> Self {
-        let text = std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
-        Self { rules: text.lines().filter_map(Rule::parse).collect() }
+        let exclude = patterns(root, &root.join(".git/info/exclude"));
+        Self { root: root.to_owned(), exclude, files: RefCell::default() }
     }
 
-    /// Whether a path is not watched, itself or because of a folder that it is in.
+    /// Whether a path is ignored, or in a folder that is.
     pub(super) fn covers(&self, path: &str, is_folder: bool) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        ends.filter_map(|end| path.get(..end)).any(|part| self.names(part, is_folder || part.len() < path.len()))
+        ends.filter_map(|end| path.get(..end)).any(|part| self.matches(part, is_folder || part.len() < path.len()))
     }
 
-    fn names(&self, path: &str, is_folder: bool) -> bool {
+    /// Whether a path itself is ignored. The nearest `.gitignore` with a matching pattern decides.
+    fn matches(&self, path: &str, is_folder: bool) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
         if OWN.contains(&path) || is_folder && FOLDERS.contains(&name) {
             return true;
         }
-        let last = self.rules.iter().rev().find(|rule| (is_folder || !rule.only_folders) && rule.matches.is_match(path));
-        last.is_some_and(|rule| !rule.keeps)
+        let mut files = self.files.borrow_mut();
+        let mut folder = path;
+        while !folder.is_empty() {
+            folder = folder.rfind('/').and_then(|end| folder.get(..end)).unwrap_or_default();
+            let file = files.entry(folder.to_owned()).or_insert_with(|| {
+                let folder = self.root.join(folder);
+                patterns(&folder, &folder.join(".gitignore"))
+            });
+            match file.matched(self.root.join(path), is_folder) {
+                Match::None => {}
+                Match::Ignore(_) => return true,
+                Match::Whitelist(_) => return false,
+            }
+        }
+        self.exclude.matched(self.root.join(path), is_folder).is_ignore()
     }
 }
 
-impl Rule {
-    /// None for what is no pattern, or none that can be understood.
-    fn parse(line: &str) -> Option<Self> {
-        let line = line.trim_end();
-        if line.is_empty() || line.starts_with('#') {
-            return None;
-        }
-        let (keeps, pattern) = line.strip_prefix('!').map_or((false, line), |rest| (true, rest));
-        let (only_folders, pattern) = pattern.strip_suffix('/').map_or((false, pattern), |rest| (true, rest));
-        // A pattern with a slash is meant from the top, one without is meant anywhere.
-        let pattern = if pattern.contains('/') { pattern.trim_start_matches('/').to_owned() } else { format!("**/{pattern}") };
-        let glob = GlobBuilder::new(&pattern).literal_separator(true).backslash_escape(true).build().ok()?;
-        Some(Self { matches: glob.compile_matcher(), keeps, only_folders })
-    }
+/// The patterns in a file, relative to a folder. Without such a file there are none, and invalid patterns are left out.
+fn patterns(folder: &Path, file: &Path) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(folder);
+    let _ = builder.add(file);
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
 #[cfg(test)]
@@ -74,6 +76,16 @@ mod tests {
     fn paths() {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join(".gitignore"), "# x\n\n*.log\n!keep.log\n/dist\nbuild/\ndocs/*.html\na/**/z\n").unwrap();
+        for (path, text) in [
+            // A pattern of a nested file counts below it, and more than those above.
+            ("web/.gitignore", "*.css\n!keep.css\n!/x.log\n!mine.txt\n"),
+            // An ignored folder stays ignored, whatever is in it.
+            ("build/.gitignore", "!*\n"),
+            (".git/info/exclude", "mine.txt\n"),
+        ] {
+            std::fs::create_dir_all(temp.path().join(path).parent().unwrap()).unwrap();
+            std::fs::write(temp.path().join(path), text).unwrap();
+        }
         let ignored = Ignored::read(temp.path());
         for (path, is_folder, covered) in [
             ("src/a.rs", false, false),
@@ -100,6 +112,15 @@ mod tests {
             ("docs/a.html", false, true),
             ("docs/sub/a.html", false, false),
             ("a/b/c/z", false, true),
+            ("web/a.css", false, true),
+            ("web/keep.css", false, false),
+            ("web/deep/a.css", false, true),
+            ("a.css", false, false),
+            ("web/x.log", false, false),
+            ("web/deep/x.log", false, true),
+            ("build/keep.css", false, true),
+            ("mine.txt", false, true),
+            ("web/mine.txt", false, false),
         ] {
             assert_eq!(ignored.covers(path, is_folder), covered, "{path}");
         }

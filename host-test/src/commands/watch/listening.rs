@@ -1,4 +1,4 @@
-//! Listening to the file system, for as long as a hook waits for something there.
+//! Watches the file system as long as a hook needs its events.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,22 +13,22 @@ use tollgate::hooks::Remote;
 use super::changes::Changes;
 use super::commits::Commits;
 
-/// What files can tell.
-const OF_FILES: &[&str] = &["onDidSaveTextDocument", "onDidCreateFiles", "onDidDeleteFiles", "onDidRenameFiles"];
+/// Triggers about files.
+const FILE_TRIGGERS: &[&str] = &["onDidSaveTextDocument", "onDidCreateFiles", "onDidDeleteFiles", "onDidRenameFiles"];
 
-/// What a repository can tell.
-const OF_GIT: &str = "gitCommit";
+/// The trigger about commits.
+const COMMIT_TRIGGER: &str = "gitCommit";
 
-/// Things have come to rest when nothing happens for so long,
+/// Changes are processed when there are no events for this long,
 const QUIET: Duration = Duration::from_millis(50);
 
-/// and what never comes to rest is looked at nevertheless.
-const LONGEST: Duration = Duration::from_millis(500);
+/// and at the latest after this time.
+const MAX_DELAY: Duration = Duration::from_millis(500);
 
-/// Whether folders are watched one by one. Elsewhere the operating system watches whole trees, ignored folders and all.
-const ONE_BY_ONE: bool = cfg!(any(target_os = "linux", target_os = "android"));
+/// Whether folders are watched one by one. Other systems watch whole trees, including ignored folders.
+const WATCH_EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
-/// The triggers that are listened to, by whoever asks.
+/// The triggers that are being observed; shared between threads.
 #[derive(Clone, Default)]
 pub(super) struct Triggers(Arc<Mutex<BTreeSet<String>>>);
 
@@ -46,7 +46,7 @@ impl Triggers {
     }
 }
 
-/// The listeners of one workspace: one for its files, one for its repository.
+/// The listeners of one workspace: one for files, one for the repository.
 pub(super) struct Listening {
     root: PathBuf,
     remote: Remote,
@@ -60,65 +60,65 @@ impl Listening {
         Self { root: root.to_owned(), remote, triggers, files: None, git: None }
     }
 
-    /// Listens to a trigger, or no longer; says why it cannot.
+    /// Starts or stops listening for a trigger; returns an error if it cannot be observed.
     pub(super) fn listen(&mut self, trigger: &str, on: bool) -> Result<(), String> {
         if !on {
             self.triggers.locked().remove(trigger);
-            if !OF_FILES.iter().any(|trigger| self.triggers.contains(trigger)) {
+            if !FILE_TRIGGERS.iter().any(|trigger| self.triggers.contains(trigger)) {
                 self.files = None;
             }
-            if !self.triggers.contains(OF_GIT) {
+            if !self.triggers.contains(COMMIT_TRIGGER) {
                 self.git = None;
             }
             return Ok(());
         }
-        if OF_FILES.contains(&trigger) {
+        if FILE_TRIGGERS.contains(&trigger) {
             if self.files.is_none() {
                 self.files = Some(files(&self.root, self.remote.clone(), self.triggers.clone())?);
             }
-        } else if trigger == OF_GIT {
+        } else if trigger == COMMIT_TRIGGER {
             if self.git.is_none() {
                 self.git = Some(git(&self.root, self.remote.clone())?);
             }
         } else {
-            return Err("only an editor can tell".to_owned());
+            return Err("only an editor can observe this".to_owned());
         }
         self.triggers.locked().insert(trigger.to_owned());
         Ok(())
     }
 }
 
-enum Noticed {
+enum Message {
     Event(Event),
     Stop,
 }
 
-/// A thread that listens until this goes.
-struct Listener(mpsc::Sender<Noticed>);
+/// A thread that listens until this is dropped.
+struct Listener(mpsc::Sender<Message>);
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let _ = self.0.send(Noticed::Stop);
+        let _ = self.0.send(Message::Stop);
     }
 }
 
-struct Watched {
+struct Watches {
     watcher: RecommendedWatcher,
     folders: HashSet<PathBuf>,
 }
 
-impl Watched {
-    fn new(sender: mpsc::Sender<Noticed>) -> Result<Self, String> {
+impl Watches {
+    fn new(sender: mpsc::Sender<Message>) -> Result<Self, String> {
         let tell = move |event: notify::Result<Event>| {
             if let Ok(event) = event {
-                let _ = sender.send(Noticed::Event(event));
+                let _ = sender.send(Message::Event(event));
             }
         };
-        let watcher = notify::recommended_watcher(tell).map_err(|why| cannot(&why))?;
+        let watcher = notify::recommended_watcher(tell).map_err(|why| watch_error(&why))?;
         Ok(Self { watcher, folders: HashSet::new() })
     }
 
-    /// Watches a folder. One that has gone meanwhile, or may not be read, is left out.
+    /// Watches a folder. A folder that no longer exists or cannot be read is skipped.
     fn add(&mut self, folder: &Path, mode: RecursiveMode) -> Result<(), String> {
         if self.folders.contains(folder) {
             return Ok(());
@@ -128,13 +128,13 @@ impl Watched {
                 self.folders.insert(folder.to_owned());
                 Ok(())
             }
-            Err(why) if matches!(why.kind, notify::ErrorKind::MaxFilesWatch) => Err(cannot(&why)),
-            Err(why) if folder.is_dir() && self.folders.is_empty() => Err(cannot(&why)),
+            Err(why) if matches!(why.kind, notify::ErrorKind::MaxFilesWatch) => Err(watch_error(&why)),
+            Err(why) if folder.is_dir() && self.folders.is_empty() => Err(watch_error(&why)),
             Err(_) => Ok(()),
         }
     }
 
-    /// Folders that have moved are not watched under their old names.
+    /// Stops watching folders under names they no longer have.
     fn forget(&mut self, event: &Event) {
         let moved = matches!(
             event.kind,
@@ -150,10 +150,10 @@ impl Watched {
     }
 }
 
-fn cannot(why: &notify::Error) -> String {
+fn watch_error(why: &notify::Error) -> String {
     match why.kind {
         notify::ErrorKind::MaxFilesWatch => {
-            "there are more folders than the system lets one user watch; raise `fs.inotify.max_user_watches`, or name folders in `.gitignore`".to_owned()
+            "there are more folders than the system lets one user watch; raise `fs.inotify.max_user_watches`, or add folders to `.gitignore`".to_owned()
         }
         _ => format!("the file system cannot be watched: {why}"),
     }
@@ -161,25 +161,25 @@ fn cannot(why: &notify::Error) -> String {
 
 fn files(root: &Path, remote: Remote, triggers: Triggers) -> Result<Listener, String> {
     let (sender, noticed) = mpsc::channel();
-    let mut watched = Watched::new(sender.clone())?;
+    let mut watched = Watches::new(sender.clone())?;
     let mut changes = Changes::new(root);
     let (folders, known) = changes.below(root);
-    if ONE_BY_ONE {
+    if WATCH_EACH_FOLDER {
         folders.iter().try_for_each(|folder| watched.add(folder, RecursiveMode::NonRecursive))?;
     } else {
         watched.add(root, RecursiveMode::Recursive)?;
     }
-    changes.know(known);
+    changes.add_known(known);
     let listen = move || {
-        while at_rest(&noticed, |event| {
+        while wait_for_quiet(&noticed, |event| {
             watched.forget(event);
             let new = changes.notice(event);
-            if ONE_BY_ONE && !new.is_empty() {
+            if WATCH_EACH_FOLDER && !new.is_empty() {
                 for folder in &new {
-                    // It could not be helped here, and what is watched already stays so.
+                    // A failure is ignored; folders that are already watched stay watched.
                     let _ = watched.add(folder, RecursiveMode::NonRecursive);
                 }
-                // What came into them before they were watched.
+                // Reports files that were created before the folder was watched.
                 changes.notice(event);
             }
         }) {
@@ -196,41 +196,41 @@ fn files(root: &Path, remote: Remote, triggers: Triggers) -> Result<Listener, St
 fn git(root: &Path, remote: Remote) -> Result<Listener, String> {
     let mut commits = Commits::open(root)?;
     let (sender, noticed) = mpsc::channel();
-    let mut watched = Watched::new(sender.clone())?;
+    let mut watched = Watches::new(sender.clone())?;
     commits
         .folders()
         .iter()
         .filter(|folder| folder.is_dir())
         .try_for_each(|folder| watched.add(folder, RecursiveMode::NonRecursive))?;
     let listen = move || {
-        while at_rest(&noticed, |_| ()) {
+        while wait_for_quiet(&noticed, |_| ()) {
             // A repository has no log before its first commit.
             for folder in commits.folders().iter().filter(|folder| folder.is_dir()) {
                 let _ = watched.add(folder, RecursiveMode::NonRecursive);
             }
             for commit in commits.take() {
-                remote.notify(OF_GIT, None, &commit);
+                remote.notify(COMMIT_TRIGGER, None, &commit);
             }
         }
     };
     start(listen, sender)
 }
 
-fn start(listen: impl FnOnce() + Send + 'static, sender: mpsc::Sender<Noticed>) -> Result<Listener, String> {
+fn start(listen: impl FnOnce() + Send + 'static, sender: mpsc::Sender<Message>) -> Result<Listener, String> {
     let thread = thread::Builder::new().name("tollgate-watch".to_owned()).spawn(listen);
-    thread.map_err(|why| format!("no thread to listen with: {why}"))?;
+    thread.map_err(|why| format!("cannot start a thread: {why}"))?;
     Ok(Listener(sender))
 }
 
-/// Waits until something happened and has come to rest; false when nobody listens any more.
-fn at_rest(noticed: &mpsc::Receiver<Noticed>, mut take: impl FnMut(&Event)) -> bool {
-    let Ok(Noticed::Event(first)) = noticed.recv() else { return false };
+/// Waits for events until none arrive for a while; returns `false` when the listener is dropped.
+fn wait_for_quiet(noticed: &mpsc::Receiver<Message>, mut take: impl FnMut(&Event)) -> bool {
+    let Ok(Message::Event(first)) = noticed.recv() else { return false };
     take(&first);
-    let until = Instant::now() + LONGEST;
+    let until = Instant::now() + MAX_DELAY;
     loop {
         match noticed.recv_timeout(QUIET.min(until.saturating_duration_since(Instant::now()))) {
-            Ok(Noticed::Event(event)) => take(&event),
-            Ok(Noticed::Stop) => return false,
+            Ok(Message::Event(event)) => take(&event),
+            Ok(Message::Stop) => return false,
             Err(_) => return true,
         }
     }

@@ -1,4 +1,4 @@
-//! `tollgate watch`: hooks without an editor.
+//! `tollgate watch`: runs hooks without an editor.
 
 mod changes;
 mod commits;
@@ -14,73 +14,73 @@ use clap::Args;
 use serde_json::{Value, json};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
-use super::ask::text;
 use super::hooks::record::{is_over, line};
-use super::interrupt::on_interrupt;
-use super::place::{Opened, Place};
-use super::screen::{Screen, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::text;
+use crate::cli::interrupt::on_interrupt;
+use crate::cli::output::{Output, escape};
+use crate::cli::workspace::{OpenGate, WorkspaceArgs};
+use crate::cli::{CommandError, CommandResult, Outcome};
 use listening::{Listening, Triggers};
 
-/// How often the declarations are looked at.
-const OFTEN: Duration = Duration::from_millis(500);
+/// How often the hook declarations are checked for changes.
+const RELOAD_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A gate that fails so often in a row is no gate.
-const MOST_FAULTS: u32 = 3;
+/// Give up after this many failures in a row.
+const MAX_FAULTS: u32 = 3;
 
 /// The options of `tollgate watch`.
 #[derive(Args)]
 #[command(after_help = "Ctrl-C waits for the hooks that are running; a second one ends them.")]
 pub(crate) struct Options {
     #[command(flatten)]
-    place: Place,
+    workspace: WorkspaceArgs,
 }
 
-/// Something to show.
-enum Shown {
+/// Something to print.
+enum Item {
     Record(Value),
     Approval(Value),
     Note(&'static str),
 }
 
-/// What other threads and the hooks want shown.
+/// Messages from other threads and hooks that are to be printed.
 #[derive(Clone, Default)]
-struct Board(Arc<Mutex<Vec<Shown>>>);
+struct PendingOutput(Arc<Mutex<Vec<Item>>>);
 
-impl Board {
-    fn put(&self, shown: Shown) {
+impl PendingOutput {
+    fn put(&self, shown: Item) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(shown);
     }
 
-    fn take(&self) -> Vec<Shown> {
+    fn take(&self) -> Vec<Item> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// Runs hooks until Ctrl-C.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    options.place.run(|opened, screen| watch(opened, &options.place, screen))
+    options.workspace.run(|opened, output| watch(opened, &options.workspace, output))
 }
 
-fn watch(opened: &mut Opened, place: &Place, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let Opened { gate, root } = opened;
-    let (board, triggers) = (Board::default(), Triggers::default());
-    // The listeners need the hooks that they tell of changes, and those need somebody who listens.
+fn watch(opened: &mut OpenGate, place: &WorkspaceArgs, output: &mut Output<'_>) -> CommandResult {
+    let OpenGate { gate, root } = opened;
+    let (pending, triggers) = (PendingOutput::default(), Triggers::default());
+    // The listeners need a handle to the hooks, and the hooks need the listeners.
     let listening: Arc<Mutex<Option<Listening>>> = Arc::default();
-    let (records, approvals, listener) = (board.clone(), board.clone(), Arc::clone(&listening));
+    let (records, approvals, listener) = (pending.clone(), pending.clone(), Arc::clone(&listening));
     let options = HookOptions::new()
-        .on_record(move |record| records.put(Shown::Record(json!(record))))
-        .on_approval(move |approval| approvals.put(Shown::Approval(typed("approval", &json!(approval)))))
+        .on_record(move |record| records.put(Item::Record(json!(record))))
+        .on_approval(move |approval| approvals.put(Item::Approval(typed("approval", &json!(approval)))))
         .on_listen(move |trigger, on| {
             let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
             listener.as_mut().map_or(Ok(()), |listener| listener.listen(trigger, on))
         });
     let mut hooks = Hooks::new(gate, options);
     *listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listening::new(root, hooks.remote(), triggers.clone()));
-    let (remote, told) = (hooks.remote(), board.clone());
+    let (remote, reported) = (hooks.remote(), pending.clone());
     on_interrupt(move |times| {
         if times == 1 {
-            told.put(Shown::Note("waiting for what is running; Ctrl-C again ends it"));
+            reported.put(Item::Note("waiting for running hooks; press Ctrl-C again to end them"));
         }
         remote.shutdown(times == 1);
     });
@@ -90,25 +90,25 @@ fn watch(opened: &mut Opened, place: &Place, screen: &mut Screen<'_>) -> Result<
         if declarations.have_changed() {
             hooks.remote().reload();
         }
-        match hooks.work(OFTEN) {
+        match hooks.work(RELOAD_INTERVAL) {
             Ok(()) => faults = 0,
             Err(fault) => {
                 faults += 1;
-                screen.note(&format!("error: {fault}"));
-                if faults >= MOST_FAULTS {
-                    return Err(Stop::fault("the gate fails again and again; please report it"));
+                output.note(&format!("error: {fault}"));
+                if faults >= MAX_FAULTS {
+                    return Err(CommandError::failed("the gate keeps failing; please report it"));
                 }
             }
         }
-        for shown in board.take() {
-            show(&shown, place.json, screen)?;
+        for shown in pending.take() {
+            show(&shown, place.json, output)?;
         }
         let now = triggers.all();
         if heard.as_ref() != Some(&now) {
-            screen.note(&format!("watching {}; Ctrl-C ends", subjects(root, &now)));
+            output.note(&format!("watching {}; Ctrl-C ends", subjects(root, &now)));
             heard = Some(now);
         }
-        screen.out.flush()?;
+        output.out.flush()?;
     }
     Ok(Outcome::Done)
 }
@@ -116,41 +116,39 @@ fn watch(opened: &mut Opened, place: &Place, screen: &mut Screen<'_>) -> Result<
 fn subjects(root: &Path, triggers: &[String]) -> String {
     let root = root.display();
     if triggers.is_empty() {
-        format!("`{root}`, where no hook waits for anything that can be watched yet")
+        format!("`{root}`; no hook has a trigger that can be watched yet")
     } else {
         format!("`{root}` for {}", triggers.join(", "))
     }
 }
 
-/// An object with its type in front.
+/// The object with a `type` field added.
 fn typed(kind: &str, value: &Value) -> Value {
     let fields = value.as_object().cloned().unwrap_or_default();
     std::iter::once(("type".to_owned(), kind.into())).chain(fields).collect::<serde_json::Map<_, _>>().into()
 }
 
-fn show(shown: &Shown, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {
+fn show(shown: &Item, json: bool, output: &mut Output<'_>) -> Result<(), CommandError> {
     match shown {
-        Shown::Note(note) => screen.note(note),
-        Shown::Record(record) if json => screen.json(&json!({"type": "record", "record": record}))?,
-        Shown::Approval(approval) if json => screen.json(approval)?,
-        Shown::Record(record) => {
+        Item::Note(note) => output.note(note),
+        Item::Record(record) if json => output.json(&json!({"type": "record", "record": record}))?,
+        Item::Approval(approval) if json => output.json(approval)?,
+        Item::Record(record) => {
             if is_over(record) {
-                let line = line(record, screen);
-                screen.line(&line)?;
+                let line = line(record, output);
+                output.line(&line)?;
             }
         }
-        Shown::Approval(approval) => {
-            let id = plain(text(approval, "/hook"));
+        Item::Approval(approval) => {
+            let id = escape(text(approval, "/hook"));
             let why = if text(approval, "/why") == "changed" { "is no longer what was approved" } else { "is new" };
-            screen.note(&format!(
-                "{id} {why} and does not run; a person can look at it and let it run: `tollgate hooks approve {id}`"
-            ));
+            output.note(&format!("{id} {why} and does not run; review and approve it with `tollgate hooks approve {id}`"));
         }
     }
     Ok(())
 }
 
-/// The files that hooks are declared in. The gate reads them; this only sees that they are others now.
+/// The files with hook declarations. The gate reads them; this only detects that they have changed.
 struct Declarations {
     files: Vec<PathBuf>,
     seen: Vec<Option<(SystemTime, u64)>>,
@@ -181,21 +179,21 @@ impl Declarations {
 
 #[cfg(test)]
 mod tests {
-    use super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::output::tests::capture;
 
     #[test]
     fn only_ends_are_shown_to_a_person_and_everything_to_a_program() {
-        let record = |status: &str| Shown::Record(json!({"hook": "a", "status": status, "ended": "2026-11-16T09:30:00.000Z"}));
+        let record = |status: &str| Item::Record(json!({"hook": "a", "status": status, "ended": "2026-11-16T09:30:00.000Z"}));
         for (shown, person, program) in [
             (record("running"), "", true),
             (record("success"), "09:30:00  success   a\n", true),
-            (Shown::Note("wait"), "", false),
-            (Shown::Approval(json!({"type": "approval", "hook": "a", "why": "new"})), "", true),
+            (Item::Note("wait"), "", false),
+            (Item::Approval(json!({"type": "approval", "hook": "a", "why": "new"})), "", true),
         ] {
-            let (_, out, _) = printed(|screen| show(&shown, false, screen).unwrap());
+            let (_, out, _) = capture(|output| show(&shown, false, output).unwrap());
             assert_eq!(out, person);
-            let (_, out, _) = printed(|screen| show(&shown, true, screen).unwrap());
+            let (_, out, _) = capture(|output| show(&shown, true, output).unwrap());
             assert_eq!(out.starts_with("{\"type\":"), program, "{out}");
         }
     }

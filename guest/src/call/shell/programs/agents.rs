@@ -1,8 +1,8 @@
-//! Agent programs. To run one is to run a program; to change its tools, hooks or settings is to change what asks the gate.
+//! Agent programs. Running one is running a program; changing its tools, hooks or settings changes what asks the gate.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::{Call, Parsed, Program};
+use super::spec::{Invocation, Parsed, Program};
 use super::tollgate::control;
 
 pub(super) const ROWS: &[Program] = &[
@@ -54,7 +54,7 @@ const OTHER_SETTINGS: &[&str] = &[
     "-c",
 ];
 
-fn wiring(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn wiring(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let mut words = parsed.operands.iter().filter_map(|arg| arg.text()).skip_while(|word| !WIRING.contains(word));
     if let Some(group) = words.next() {
         let command = words.next();

@@ -1,13 +1,13 @@
-//! Programs that pack many files into one and take them out again: `tar`, `zip`, `unzip`, `7z`.
+//! Programs that pack and unpack archives: `tar`, `zip`, `unzip`, `7z`.
 //!
-//! What is taken out may be anything, links among it, but stands below the folder where it is put: none of these programs
+//! What is unpacked may be anything, including links, but is below the folder where it is put: none of these programs
 //! follows a name of the archive out of it without an option that is not listed.
 
 use super::place::{replace, suffixed};
-use super::{Call, Operands, Parsed, Program, Role, enter};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role, enter};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Access;
 
 const FILES: Operands = Operands::All(Role::Read);
 
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::new(&["unzip"])
     },
     Program { flags: "1hltmvz", operands: FILES, ..Program::new(&["zipinfo"]) },
-    Program::raw(&["7z", "7za", "7zr", "7zz"], seven),
+    Program::raw(&["7z", "7za", "7zr", "7zz"], seven_zip),
     Program::raw(&["ar"], library),
     Program { flags: "itv", long: &["list", "verbose"], rule: Some(only_lists), ..Program::new(&["cpio"]) },
     Program::unreadable(&["pax", "unrar", "rar", "unar"]),
@@ -71,7 +71,7 @@ const TAR: Program = Program {
 };
 
 /// Reads arguments by a row that is not the program's own.
-fn parse<'a>(reader: &mut Reader<'_>, call: &Call<'_>, row: &Program, args: &'a [Arg]) -> Option<Parsed<'a>> {
+fn parse<'a>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, row: &Program, args: &'a [Arg]) -> Option<Parsed<'a>> {
     match row.parse(args) {
         Ok((parsed, roles)) => {
             for (role, value) in &roles {
@@ -86,16 +86,16 @@ fn parse<'a>(reader: &mut Reader<'_>, call: &Call<'_>, row: &Program, args: &'a 
     }
 }
 
-/// What is unpacked stands below a folder, and may be a link.
-fn unpack(reader: &mut Reader<'_>, call: &Call<'_>, folder: Option<&Arg>) {
+/// What is unpacked is below a folder, and may be a link.
+fn unpack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, folder: Option<&Arg>) {
     let here = Arg::known(".");
     let folder = folder.unwrap_or(&here);
-    reader.touch(call.state, call.name, folder, Deed::WriteTree);
+    reader.touch(call.state, call.name, folder, Access::WriteTree);
     reader.move_or_link(call.state, folder);
 }
 
 /// `tar`, whose first letters need no dash; their values then stand in the order of the letters.
-fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let mut args = Vec::with_capacity(call.args.len() + 4);
     let mut rest = call.args.iter();
     if let Some(Arg::Known(letters)) = call.args.first()
@@ -127,9 +127,9 @@ fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     let is_stream = archive.is("-");
     match modes {
         [true, false, false] if is_stream => {}
-        [true, false, false] => reader.touch(call.state, call.name, archive, Deed::Write),
+        [true, false, false] => reader.touch(call.state, call.name, archive, Access::Write),
         [false, true, false] if !parsed.is_ordered() => {
-            reader.unknown(format!("`{}` has options behind the names that it unpacks", call.name));
+            reader.unknown(format!("`{}` has options after the names that it unpacks", call.name));
         }
         [false, true, false] if parsed.has(&["O", "to-stdout"]) => {}
         [false, true, false] => unpack(reader, call, folder),
@@ -137,26 +137,26 @@ fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         _ => reader.unknown(format!("whether `{}` packs or unpacks is not certain", call.name)),
     }
     if !is_stream {
-        reader.touch(call.state, call.name, archive, Deed::Read);
+        reader.touch(call.state, call.name, archive, Access::Read);
     }
 }
 
 /// Not listed: `-m`, which removes the files, `-T` and `-TT`, which run a program, `-@`, and options of two letters.
 const ZIP: Program = Program { flags: "rqvjyuDoX0123456789", operands: Operands::Rule, ..Program::new(&["zip"]) };
 
-fn zip(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     // Behind `-x` stand patterns, up to the next option.
     let is_filter = |arg: &Arg| arg.is("-x") || arg.is("-i");
     let (args, filters) = call.args.split_at(call.args.iter().position(is_filter).unwrap_or(call.args.len()));
     if let Some(filter) = filters.iter().find(|arg| !is_filter(arg) && arg.may_be_option()) {
-        return reader.unknown(format!("`{}` has the argument `{}` behind its patterns", call.name, filter.display()));
+        return reader.unknown(format!("`{}` has the argument `{}` after its patterns", call.name, filter.display()));
     }
     let Some(parsed) = parse(reader, call, &ZIP, args) else { return };
     let Some((archive, files)) = parsed.operands.split_first() else {
         return reader.unknown(format!("which archive `{}` writes is not certain", call.name));
     };
     for file in files {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
     }
     match archive.text() {
         Some("-") => {}
@@ -169,8 +169,8 @@ fn zip(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     }
 }
 
-fn unzip(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    // `-d` stands alone, and only it and `-x` are options behind the archive.
+fn unzip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+    // `-d` stands alone, and only it and `-x` are options after the archive.
     let is_joined = |arg: &Arg| arg.text().is_some_and(|text| text.len() > 2 && text.starts_with('-') && text.contains('d'));
     let late = parsed.options.iter().filter(|(name, _)| !matches!(name.as_str(), "d" | "x")).count();
     let early =
@@ -188,7 +188,7 @@ fn unzip(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// `7z COMMAND [-SWITCH…] ARCHIVE FILE…`
-fn seven(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     const PLAIN: &[&str] = &["-y", "-bd", "-ba", "-slt", "-bb0", "-bb1", "-aoa", "-aos"];
     let mut folder = None;
     let mut operands = Vec::new();
@@ -226,7 +226,7 @@ fn seven(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
 }
 
 /// `ar`: only listing and printing are known.
-fn library(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn library(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let letters = call.args.first().and_then(Arg::text).map(|key| key.trim_start_matches('-'));
     let lists = letters.is_some_and(|letters| matches!(letters, "t" | "tv" | "vt" | "p" | "pv"));
     if !lists || call.args.iter().skip(1).any(Arg::may_be_option) {
@@ -234,7 +234,7 @@ fn library(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     }
 }
 
-fn only_lists(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn only_lists(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["t", "list"]) {
         reader.unknown(format!("`{}` unpacks to paths that the archive names", call.name));
     }

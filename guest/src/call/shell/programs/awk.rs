@@ -4,11 +4,11 @@
 //! redirection of `print`, no pipe, no `getline`, no `system`, nothing that loads code.
 
 use super::pattern::{take_pattern, take_until};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, display};
 use crate::call::shell::reader::state::Dialect;
+use crate::effects::Access;
 
 pub(super) const ROWS: &[Program] = &[
     // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Program] = &[
     },
 ];
 
-fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((program, files)) = parsed.operands.split_first() else {
         if !parsed.has(&["version"]) {
             reader.unknown(format!("`{}` has no program", call.name));
@@ -33,11 +33,11 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         None => reader.unknown(format!("the program of `{}` is only known when it runs", call.name)),
         Some(text) if !only_prints(text) => {
             reader.unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
-            // What stands in plain sight can be refused with a good reason.
+            // What is named explicitly can be refused with a good reason.
             let quoted =
                 |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
             if let Some(file) = quoted("> \"") {
-                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+                reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
             }
             if let Some(command) = quoted("system(\"") {
                 reader.script(command, &call.state.child(Dialect::Posix), call.input);
@@ -46,14 +46,14 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         Some(_) => {}
     }
     for file in files {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
     }
 }
 
 /// What the last token was, as far as it decides what a slash and the end of a line mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// Nothing, or a mark behind which a value begins.
+    /// Nothing, or a mark after which a value begins.
     Mark,
     /// A value: a slash divides.
     Value,
@@ -63,7 +63,7 @@ enum Last {
     Keyword,
 }
 
-/// Words behind which a slash may open a pattern.
+/// Words after which a slash may open a pattern.
 const KEYWORDS: &[&str] = &[
     "print",
     "printf",
@@ -117,7 +117,7 @@ fn scan_tokens(text: &str) -> Option<()> {
                 continue;
             }
             '\n' => {
-                // Behind a comma or an operator the statement goes on.
+                // After a comma or an operator the statement goes on.
                 printing &= matches!(last, Last::Mark | Last::Keyword);
                 Last::Mark
             }

@@ -1,9 +1,9 @@
-//! Programs that leave something running when the command has ended, and those that read what is typed into them later.
+//! Programs that leave something running when the command has ended, and programs that read text typed into them later.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::input::Input;
-use super::Call;
-use crate::call::effect::Persistence;
+use super::Invocation;
+use crate::effects::Persistence;
 
 /// They start something that nobody waits for.
 const DETACHING: &[&str] = &[
@@ -39,7 +39,7 @@ const OPTIONS: &[&str] = &["--background", "--daemon", "--daemonize", "--detach"
 const CONTAINERS: &[&str] = &["docker", "docker-compose", "nerdctl", "podman", "podman-compose"];
 
 /// Notes that a program may go on after the command, as far as its name and its options tell.
-pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
+pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let mut words = call.args.iter().filter_map(|arg| arg.text());
     let is_container = CONTAINERS.contains(&call.name);
     let detaches = DETACHING.contains(&call.name)
@@ -49,13 +49,13 @@ pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
     }
 }
 
-/// `-d`, also put together with `-i` and `-t`.
+/// `-d`, also combined with `-i` and `-t`.
 fn is_detach(word: &str) -> bool {
     word.strip_prefix('-').is_some_and(|letters| letters.contains('d') && letters.chars().all(|letter| "dit".contains(letter)))
 }
 
-/// Says that a program runs text that it reads while it runs, and notes that somebody may type it later.
-pub(super) fn read_as_it_runs(reader: &mut Reader<'_>, call: &Call<'_>) {
+/// Says that a program runs text that it reads while it runs, and notes that someone may type it later.
+pub(super) fn read_as_it_runs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     if *call.input == Input::Inherited {
         reader.outlast(Persistence::Interactive);
     }

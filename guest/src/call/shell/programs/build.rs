@@ -1,15 +1,15 @@
-//! Compilers, build tools, test runners: they do more than their arguments say, and are entered as run. Options and operands
-//! that name what they write are judged all the same.
+//! Compilers, build tools, test runners: they do more than their arguments say, and are recorded as run. Options and operands
+//! that name what they write are still judged.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::enter;
-use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use crate::effects::Access;
 
-const RUN: Role = Role::Path(Deed::Execute);
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const RUN: Role = Role::Path(Access::Execute);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 const OUTPUT: &[(&str, Role)] = &[("o", WRITE), ("output", WRITE)];
 
@@ -145,7 +145,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::opaque(&["make", "gmake"])
     },
     Program {
-        // Its build folder is its own affair, like any build tool's.
+        // Its build folder is not judged, like any build tool's.
         valued: &[("B", Role::Text), ("install", Role::Text), ("prefix", TREE)],
         answers: &["--version"],
         rule: Some(cmake),
@@ -240,7 +240,7 @@ pub(super) const ROWS: &[Program] = &[
     // Tests and checks.
     Program {
         valued: &[
-            ("basetemp", Role::Path(Deed::DeleteTree)),
+            ("basetemp", Role::Path(Access::DeleteTree)),
             ("html", WRITE),
             ("junit-xml", WRITE),
             ("junitxml", WRITE),
@@ -329,7 +329,7 @@ pub(super) const ROWS: &[Program] = &[
         rule: Some(valgrind),
         ..Program::opaque(&["valgrind"])
     },
-    // The index stands in the working directory, unless an option says otherwise.
+    // The index is in the working directory, unless an option says otherwise.
     Program { valued: &[("f", WRITE), ("o", WRITE)], rule: Some(index), ..Program::opaque(&["ctags", "etags"]) },
     // Media.
     Program {
@@ -353,22 +353,22 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// `--emit asm=FILE`, `--print cfg=FILE`.
-fn rustc(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn rustc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     for value in parsed.values(&["emit", "print"]).filter_map(Arg::text) {
         for file in value.split(',').filter_map(|part| part.split_once('=')).map(|(_, file)| file) {
-            reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+            reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
         }
     }
 }
 
 /// `--go_out=plugins=grpc:FOLDER`.
-fn protoc(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn protoc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     for text in call.args.iter().filter_map(Arg::text) {
         let Some((option, value)) = text.split_once('=') else { continue };
         if option.starts_with("--") && (option.ends_with("_out") || matches!(option, "--descriptor_set_out" | "--dependency_out"))
         {
             let folder = value.rsplit(':').next().unwrap_or_default();
-            reader.touch(call.state, call.name, &Arg::known(folder), Deed::WriteTree);
+            reader.touch(call.state, call.name, &Arg::known(folder), Access::WriteTree);
         }
     }
 }
@@ -380,7 +380,7 @@ const COMPILER_OUTPUTS: &[&str] = &["-MF", "-MJ", "-Map", "-aux-info", "-o", "-o
 const ATTACHED_OUTPUTS: &[&str] = &["-MF", "-MJ", "-o"];
 
 /// What a compiler is told to write. Its options have one dash whatever their length.
-fn compiler(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn compiler(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     for (nth, arg) in call.args.iter().enumerate() {
         let (Arg::Known(text) | Arg::One(text)) = arg else { continue };
         if text.starts_with('@') {
@@ -407,14 +407,14 @@ fn compiler(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
 }
 
 /// `valgrind PROGRAM`: the program is read as well.
-fn valgrind(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn valgrind(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let at = call.args.iter().position(|arg| !arg.may_be_option());
     if let Some(program) = at.and_then(|at| call.args.get(at..)) {
         reader.run_program(program, call.state, call.input);
     }
 }
 
-fn index(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn index(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["f", "o"]) {
         let name = if call.name == "etags" { "TAGS" } else { "tags" };
         enter(reader, call, WRITE, &Arg::known(name));
@@ -422,21 +422,21 @@ fn index(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// A makefile on standard input is text that is run.
-fn makefile(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn makefile(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.values(&["f", "file", "makefile"]).any(|file| file.is("-") || !file.is_certain()) {
         reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
     }
 }
 
 /// `cmake -E COMMAND`: small programs of its own, such as `rm` and `copy`.
-fn cmake(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn cmake(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     if call.args.first().is_some_and(|arg| arg.is("-E")) {
         reader.unknown(format!("`{} -E` runs a command of its own", call.name));
     }
 }
 
 /// The last operand is what is written.
-fn last_operand(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn last_operand(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if let Some(output) = parsed.operands.last().filter(|output| !output.is("-")) {
         enter(reader, call, WRITE, output);
     }

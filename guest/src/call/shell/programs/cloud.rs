@@ -1,15 +1,16 @@
-//! Containers, clouds, forges and the system's package managers: entered as run; what they write here by name is judged as well.
+//! Containers, clouds, forges and system package managers: recorded as run; files that they write here by name are judged as
+//! well.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::command_of;
 use super::network::copy_to_last;
-use super::spec::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use super::spec::{Invocation, Mode, Operands, Parsed, Program, Role};
+use crate::effects::Access;
 
-const RUN: Role = Role::Path(Deed::Execute);
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const RUN: Role = Role::Path(Access::Execute);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -202,20 +203,20 @@ const HUB: &[Program] = &[
 ];
 
 /// `--output type=local,dest=FOLDER`, or the folder itself.
-fn image_output(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn image_output(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     for value in parsed.values(&["o", "output"]) {
         let Some(text) = value.text() else { continue };
         let named = text.split(',').find_map(|part| part.strip_prefix("dest="));
         match named {
-            Some(folder) => reader.touch(call.state, call.name, &Arg::known(folder), Deed::WriteTree),
+            Some(folder) => reader.touch(call.state, call.name, &Arg::known(folder), Access::WriteTree),
             None if text.contains('=') || text == "-" => {}
-            None => reader.touch(call.state, call.name, value, Deed::WriteTree),
+            None => reader.touch(call.state, call.name, value, Access::WriteTree),
         }
     }
 }
 
-/// Without a folder the names are only known when it runs.
-fn download(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+/// Without a folder the names are known only at run time.
+fn download(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["D", "dir", "O", "output"]) {
         reader.unknown(format!(
             "`{}` makes files whose names are only known when it runs; give it a folder with `--dir`",
@@ -224,19 +225,19 @@ fn download(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-fn clone(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let folder = match parsed.operands.as_slice() {
         [_, folder, ..] => Some((*folder).clone()),
         [name] => name.text().and_then(|name| name.trim_end_matches(".git").rsplit('/').next()).map(Arg::known),
         [] => return,
     };
     match folder {
-        Some(folder) => reader.touch(call.state, call.name, &folder, Deed::WriteTree),
+        Some(folder) => reader.touch(call.state, call.name, &folder, Access::WriteTree),
         None => reader.unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
     }
 }
 
 /// Reads the command of a program by a table, where that has it.
-fn read_command(reader: &mut Reader<'_>, call: &Call<'_>, table: &[Program]) {
+fn read_command(reader: &mut ShellReader<'_>, call: &Invocation<'_>, table: &[Program]) {
     command_of(reader, call, &[table]);
 }

@@ -1,10 +1,10 @@
 //! Programs that replace a file by its packed or unpacked form: `gzip`, `bzip2`, `xz`, `zstd`.
 
-use super::place::{replace, stripped, suffixed};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::place::{remove_suffix, replace, suffixed};
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Access;
 
 const LONG: &[&str] = &[
     "stdout",
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Program] = &[
             "long",
             "version",
         ],
-        valued: &[("o", Role::Path(Deed::Write)), ("D", Role::Read)],
+        valued: &[("o", Role::Path(Access::Write)), ("D", Role::Read)],
         attached: &[("T", Role::Text), ("fast", Role::Text)],
         ..packer(&["zstd", "unzstd", "zstdmt"])
     },
@@ -77,8 +77,8 @@ pub(super) const ROWS: &[Program] = &[
     ]),
 ];
 
-fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    // The value of `-o` is always the next argument, and letters behind a number are options.
+fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+    // The value of `-o` is always the next argument, and letters after a number are options.
     let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
         Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
         Some(letters) => {
@@ -98,7 +98,7 @@ fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     if !parsed.is_ordered()
         && parsed.has(&["c", "stdout", "to-stdout", "t", "test", "l", "list", "d", "decompress", "z", "k", "keep"])
     {
-        return reader.unknown(format!("`{}` has options behind its files, which it may take for files", call.name));
+        return reader.unknown(format!("`{}` has options after its files, which it may take for files", call.name));
     }
     if u8::from(packs) + u8::from(unpacks) + u8::from(looks) > 1
         || (removes && (prints || looks))
@@ -108,15 +108,15 @@ fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let keeps = parsed.has(&["k", "keep"]) || (call.name.contains("zst") && !removes);
     for file in parsed.operands.iter().filter(|file| !file.is("-")) {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
         if looks || prints {
             continue;
         }
         if !parsed.has(&["o"]) {
             let (packed, bundle) = suffixes(call.name);
             let end = if unpacks {
-                let bundle = stripped(file, bundle).map(|stem| suffixed(&stem, ".tar"));
-                stripped(file, packed).or(bundle)
+                let bundle = remove_suffix(file, bundle).map(|stem| suffixed(&stem, ".tar"));
+                remove_suffix(file, packed).or(bundle)
             } else {
                 Some(suffixed(file, packed))
             };
@@ -126,7 +126,7 @@ fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             }
         }
         if !keeps {
-            reader.touch(call.state, call.name, file, Deed::Delete);
+            reader.touch(call.state, call.name, file, Access::Delete);
         }
     }
 }

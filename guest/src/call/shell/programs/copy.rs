@@ -3,10 +3,10 @@
 //! Whether a destination is a folder decides what is written. Where that is not certain, both readings are entered.
 
 use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
-use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::{Deed, Origin};
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Mode, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::{Access, Origin};
 
 /// Where sources go: an option that names a folder, entered by the rule.
 const TARGET: [(&str, Role); 2] = [("t", Role::Text), ("target-directory", Role::Text)];
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Program] = &[
             ("target-directory", Role::Text),
         ],
         operands: Operands::Rule,
-        modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Deed::MakeFolder)) }],
+        modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Access::MakeFolder)) }],
         rule: Some(install),
         options_first: true,
         ..Program::new(&["install", "ginstall"])
@@ -128,13 +128,13 @@ pub(super) const ROWS: &[Program] = &[
 struct Transfer<'p> {
     sources: &'p [&'p Arg],
     target: Arg,
-    /// Whether the sources go below the target: for certain, certainly not, or depending on what stands there.
+    /// Whether the sources go below the target: for certain, certainly not, or depending on what is there.
     into: Option<bool>,
 }
 
 impl Transfer<'_> {
     /// Every path at which a source may end up; none where that is not certain.
-    fn ends(&self, reader: &Reader<'_>, call: &Call<'_>, source: &Arg) -> Vec<Arg> {
+    fn ends(&self, reader: &ShellReader<'_>, call: &Invocation<'_>, source: &Arg) -> Vec<Arg> {
         let into = self.into.or_else(|| is_folder(reader, call.state, &self.target));
         let inside = base_name(source).map(|name| below(&self.target, name));
         match (into, inside) {
@@ -147,7 +147,7 @@ impl Transfer<'_> {
 }
 
 /// Tells sources from the target. Says so itself where that cannot be done.
-fn transfer<'p>(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &'p Parsed<'_>) -> Option<Transfer<'p>> {
+fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p Parsed<'_>) -> Option<Transfer<'p>> {
     let folders: Vec<&Arg> = parsed.values(&["t", "target-directory"]).collect();
     let exact = parsed.has(&["T", "no-target-directory"]);
     let operands = parsed.operands.as_slice();
@@ -177,13 +177,13 @@ fn transfer<'p>(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &'p Parsed<'_>
     Some(found)
 }
 
-fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     let recursive = parsed.has(&["r", "R", "a", "recursive", "archive"]);
     let keeps_links = recursive || parsed.has(&["P", "d", "no-dereference", "preserve"]);
     let links = parsed.has(&["l", "link", "s", "symbolic-link"]);
     for source in transfer.sources {
-        reader.touch(call.state, call.name, source, if links { Deed::Alias } else { Deed::Read });
+        reader.touch(call.state, call.name, source, if links { Access::Alias } else { Access::Read });
         let nature = nature(reader, call.state, source);
         let ends = transfer.ends(reader, call, source);
         let may_be_tree = recursive && nature != Nature::Plain;
@@ -193,7 +193,7 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             if recursive && !matches!(source, Arg::Known(_) | Arg::Below(..)) || source.text().is_some_and(leads_up) {
                 reader.unknown(format!("`{}` copies `{}`, whose name is part of the destination", call.name, source.display()));
             }
-            reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+            reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
             if may_be_link {
                 place(reader, call, source, &transfer.target, Origin::Copy);
                 reader.move_or_link(call.state, &transfer.target);
@@ -203,12 +203,12 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             // Some versions copy what is in `source/`, not the folder itself.
             let contents = may_be_tree && matches!(source, Arg::Known(path) | Arg::Below(_, path) if path.ends_with('/'));
             if contents {
-                reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+                reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
             }
             match (may_be_tree, may_be_link) {
-                (true, _) => reader.touch(call.state, call.name, &end, Deed::WriteTree),
+                (true, _) => reader.touch(call.state, call.name, &end, Access::WriteTree),
                 (false, true) => replace(reader, call, &end),
-                (false, false) => reader.touch(call.state, call.name, &end, Deed::Write),
+                (false, false) => reader.touch(call.state, call.name, &end, Access::Write),
             }
             if may_be_link {
                 place(reader, call, source, &end, if links { Origin::Same } else { Origin::Copy });
@@ -222,7 +222,7 @@ fn leads_up(path: &str) -> bool {
     path.trim_end_matches('/').ends_with("..")
 }
 
-fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     for source in transfer.sources {
         let nature = nature(reader, call.state, source);
@@ -234,10 +234,10 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         if is_tree && may_hold_working_directory(call.state, source) {
             reader.unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
         }
-        reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
+        reader.touch(call.state, call.name, source, if is_tree { Access::DeleteTree } else { Access::Delete });
         for end in &ends {
             if is_tree {
-                reader.touch(call.state, call.name, end, Deed::WriteTree);
+                reader.touch(call.state, call.name, end, Access::WriteTree);
             } else {
                 replace(reader, call, end);
             }
@@ -251,13 +251,13 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// What is copied or moved together with its links is judged by where those lead from their new place.
-fn place(reader: &mut Reader<'_>, call: &Call<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
+fn place(reader: &mut ShellReader<'_>, call: &Invocation<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
     if let Some(from) = call.state.locate(source) {
         reader.place(call.state, end, origin(from));
     }
 }
 
-fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some(mut transfer) = transfer(reader, call, parsed) else { return };
     if call.name == "link" {
         transfer.into = Some(false);
@@ -280,7 +280,7 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
                 Arg::Known(text) if !from_here && !text.starts_with('/') => below(&parent(&end), text),
                 source => (*source).clone(),
             };
-            reader.touch(call.state, call.name, &leads_to, Deed::Alias);
+            reader.touch(call.state, call.name, &leads_to, Access::Alias);
             match source {
                 Arg::Known(text) if symbolic && !from_here => reader.place(call.state, &end, Origin::Link(text.clone())),
                 _ if symbolic => {}
@@ -294,23 +294,23 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-fn install(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn install(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["d", "directory"]) {
         return;
     }
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     for source in transfer.sources {
-        reader.touch(call.state, call.name, source, Deed::Read);
+        reader.touch(call.state, call.name, source, Access::Read);
         let ends = transfer.ends(reader, call, source);
         if ends.is_empty() {
-            reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+            reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
         }
         ends.iter().for_each(|end| replace(reader, call, end));
     }
 }
 
-/// `rsync` writes below its last operand, whatever stands there.
-fn synchronize(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+/// `rsync` writes below its last operand, whatever is there.
+fn synchronize(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     let is_remote = |arg: &Arg| arg.text().is_some_and(|text| text.split('/').next().is_some_and(|first| first.contains(':')));
     if parsed.operands.iter().any(|operand| is_remote(operand)) {
@@ -320,6 +320,6 @@ fn synchronize(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     if sources.is_empty() || is_remote(target) || parsed.has_early(&["n", "dry-run"]) {
         return;
     }
-    reader.touch(call.state, call.name, target, Deed::WriteTree);
+    reader.touch(call.state, call.name, target, Access::WriteTree);
     reader.move_or_link(call.state, target);
 }

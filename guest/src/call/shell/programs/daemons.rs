@@ -1,13 +1,13 @@
-//! Programs that have their work done by somebody else: a daemon, a server, another terminal, a later time. The kernel holds
-//! a command and everything that it starts to a scope, and none of these is started by the command.
+//! Programs that hand their work to something else: a daemon, a server, another terminal, a later time. The kernel confines a
+//! command and everything that it starts, and none of these is started by the command.
 //!
 //! They are known by name, and by the sockets at which daemons listen. A program that reaches a daemon by a path which it puts
 //! together when it runs is not seen here.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::Call;
-use crate::call::effect::Unconfinable::Elsewhere;
+use super::spec::Invocation;
+use crate::effects::Unconfinable::Elsewhere;
 
 /// Who does the work instead, and who asks for it.
 const ELSEWHERE: &[(&str, &[&str])] = &[
@@ -32,6 +32,9 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "k3d",
             "act",
             "devcontainer",
+            "virsh",
+            "distrobox-host-exec",
+            "host-spawn",
         ],
     ),
     (
@@ -60,6 +63,10 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "screen",
             "zellij",
             "byobu",
+            "tmate",
+            "tmuxp",
+            "tmuxinator",
+            "overmind",
             "dtach",
             "abduco",
             "gnome-terminal",
@@ -73,11 +80,58 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("a service on the message bus", &["dbus-send", "dbus-launch", "gdbus", "busctl", "qdbus", "gio", "gapplication"]),
     (
+        "whoever has the keyboard's focus, or the window manager,",
+        &["xdotool", "xte", "ydotool", "wtype", "dotool", "i3-msg", "swaymsg", "hyprctl", "bspc", "awesome-client"],
+    ),
+    // Servers that change files, or run programs, for whoever asks.
+    ("a server that may run already", &["sccache", "watchman", "eslint_d", "prettierd", "spring", "bloop", "ng", "grenchman"]),
+    (
         "a program that is open already",
         &["emacsclient", "code", "code-insiders", "cursor", "subl", "idea", "gvim", "nvr", "open", "xdg-open", "start"],
     ),
     ("another machine, which may be this one,", &["ssh", "scp", "sftp", "mosh", "autossh", "sshpass"]),
     ("an agent program with rights of its own", &["claude", "codex", "gemini", "opencode", "cursor-agent", "copilot", "aider"]),
+];
+
+/// Commands that only ask a daemon how things are, by their first words. Nothing is done elsewhere for them.
+const LOOKING: &[(&[&str], &[&[&str]])] = &[
+    (
+        &["docker", "podman", "nerdctl"],
+        &[
+            &["ps"],
+            &["images"],
+            &["logs"],
+            &["inspect"],
+            &["info"],
+            &["version"],
+            &["stats"],
+            &["top"],
+            &["port"],
+            &["history"],
+            &["container", "ls"],
+            &["container", "logs"],
+            &["container", "inspect"],
+            &["image", "ls"],
+            &["image", "inspect"],
+            &["network", "ls"],
+            &["network", "inspect"],
+            &["volume", "ls"],
+            &["volume", "inspect"],
+            &["compose", "ps"],
+            &["compose", "logs"],
+            &["compose", "ls"],
+            &["compose", "images"],
+            &["compose", "top"],
+            &["compose", "port"],
+            &["compose", "config"],
+            &["compose", "version"],
+        ],
+    ),
+    (&["docker-compose", "podman-compose"], &[&["ps"], &["logs"], &["images"], &["top"], &["port"], &["config"], &["version"]]),
+    (
+        &["systemctl"],
+        &[&["status"], &["show"], &["cat"], &["is-active"], &["is-enabled"], &["is-failed"], &["list-units"], &["list-timers"]],
+    ),
 ];
 
 /// Build tools whose daemon may run already, and what tells them to do without: the remedy.
@@ -110,28 +164,40 @@ const SOCKETS: &[&str] = &[
     "SSH_AUTH_SOCK",
 ];
 
-/// Enters that a program has its work done by somebody else, where it does.
-pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
+/// Enters that a program hands its work to someone else, where it does.
+pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let name = call.name;
+    let begins = |words: &&&[&str]| words.iter().zip(call.args).filter(|(word, arg)| arg.is(word)).count() == words.len();
+    if LOOKING.iter().any(|(names, looks)| names.contains(&name) && looks.iter().any(|words| begins(&words))) {
+        return;
+    }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
-        return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by {who} out of the kernel's reach")));
+        return reader.unconfinable(Elsewhere(format!("`{name}` hands its work to {who} out of the kernel's reach")));
+    }
+    // The Windows Subsystem for Linux has them run by Windows, which reaches all files.
+    if name.to_ascii_lowercase().ends_with(".exe") {
+        return reader.unconfinable(Elsewhere(format!("`{name}` is run by Windows out of the kernel's reach")));
+    }
+    let is_remote =
+        |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
+    if matches!(name, "vim" | "nvim" | "vi") && call.args.iter().any(is_remote) {
+        return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is open already")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
         let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
         if !is_without {
             let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
-            return reader
-                .unconfinable(Elsewhere(format!("`{name}` has its work done by a daemon that may run already{remedy}")));
+            return reader.unconfinable(Elsewhere(format!("`{name}` hands its work to a daemon that may run already{remedy}")));
         }
     }
     if name == "rsync" && call.args.iter().filter_map(Arg::text).any(|text| !text.starts_with('-') && text.contains(':')) {
-        reader.unconfinable(Elsewhere("`rsync` has its work done by another machine, which may be this one".to_owned()));
+        reader.unconfinable(Elsewhere("`rsync` hands its work to another machine, which may be this one".to_owned()));
     }
 }
 
 /// Enters that a text names the socket of a daemon, where it does.
-pub(in crate::call::shell) fn note_sockets(reader: &mut Reader<'_>, text: &str) {
+pub(in crate::call::shell) fn note_sockets(reader: &mut ShellReader<'_>, text: &str) {
     if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
-        reader.unconfinable(Elsewhere(format!("the command names `{socket}`, by which a daemon can be told to do something")));
+        reader.unconfinable(Elsewhere(format!("the command names `{socket}`, through which a daemon can be given work")));
     }
 }

@@ -1,14 +1,14 @@
-//! Databases: a file that is opened is entered as written, and text that leads to other files is *unknown*.
+//! Database clients: a file that is opened is recorded as written, and text that may reach other files is *unknown*.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::background::read_as_it_runs;
-use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use crate::effects::Access;
 
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -94,12 +94,12 @@ const SQL_FILES: &[&str] = &[
     "writefile",
 ];
 
-fn sqlite(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn sqlite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let mut operands = parsed.operands.iter();
     if let Some(database) = operands.next().filter(|file| !file.is(":memory:"))
         && !call.args.iter().any(|arg| arg.is("-readonly") || arg.is("--readonly"))
     {
-        reader.touch(call.state, call.name, database, Deed::Write);
+        reader.touch(call.state, call.name, database, Access::Write);
     }
     let mut texts: Vec<&Arg> = operands.copied().collect();
     texts.extend(parsed.values(&["cmd", "c"]));
@@ -115,7 +115,7 @@ fn sqlite(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-fn judge_sql(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<&str>) {
+fn judge_sql(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: Option<&str>) {
     let is_plain = text.is_some_and(|text| {
         let lower = text.to_ascii_lowercase();
         let looks = |line: &str| {
@@ -130,7 +130,7 @@ fn judge_sql(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<&str>) {
 }
 
 /// Commands of the client itself that write files or run programs: `\o`, `\!`, `\copy`, `system`, `tee`.
-fn sql_client(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn sql_client(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const COMMANDS: &[&str] = &[
         "\\!",
         "\\copy",
@@ -166,10 +166,10 @@ fn sql_client(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// JavaScript that reaches files: from its arguments, from a script, or typed.
-fn mongo_shell(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn mongo_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_script = |arg: &&&Arg| arg.text().is_some_and(|text| text.ends_with(".js") || text.ends_with(".mongodb"));
     match parsed.operands.iter().find(is_script) {
-        Some(file) => reader.touch(call.state, call.name, file, Deed::Execute),
+        Some(file) => reader.touch(call.state, call.name, file, Access::Execute),
         None if parsed.has(&["eval", "f", "file"]) => {}
         None => read_as_it_runs(reader, call),
     }

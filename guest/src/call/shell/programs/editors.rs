@@ -1,8 +1,8 @@
 //! Editors: they write the files that are named, and whatever else is typed into them.
 
-use super::{Call, Parsed, Program};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Parsed, Program};
+use crate::call::shell::reader::ShellReader;
+use crate::effects::Access;
 
 pub(super) const ROWS: &[Program] = &[Program::raw(
     &[
@@ -32,9 +32,9 @@ pub(super) const ROWS: &[Program] = &[Program::raw(
     open,
 )];
 
-fn open(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn open(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     for file in call.args.iter().filter(|arg| !arg.may_be_option() && !arg.text().is_some_and(|text| text.starts_with('+'))) {
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
     }
     reader.unknown(format!("`{}` is an editor, which does whatever is typed or scripted", call.name));
 }

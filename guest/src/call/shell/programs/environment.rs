@@ -1,4 +1,4 @@
-//! Variables of the environment, as far as programs of the table obey them.
+//! Environment variables that programs of the table obey.
 //!
 //! A variable that nobody has looked at may change what a program does: where it finds its configuration, what it runs,
 //! what it writes. So there are two lists, and everything between them is safe only where no program sees it.
@@ -57,8 +57,8 @@ pub(in crate::call::shell) fn is_harmless_variable(name: &str) -> bool {
     [RUN, LOGGING, DISPLAY, LOCALE, NETWORK, PYTHON, REFUSALS, LOCALE_CATEGORIES].iter().any(|group| group.contains(&name))
 }
 
-/// Whether a variable says where programs write, whatever they are asked to do. Even a program whose doings are its own affair
-/// is then told in plain sight what to write.
+/// Whether a variable says where programs write, whatever they are asked to do. Even a program whose effects are not judged is
+/// then told explicitly what to write.
 pub(in crate::call::shell) fn names_an_output(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "COVERAGE_FILE",

@@ -1,36 +1,36 @@
-//! Programs that make, change and remove files: `rm`, `mkdir`, `touch`, `chmod`, `dd` and their like.
+//! Programs that create, change and remove files: `rm`, `mkdir`, `touch`, `chmod`, `dd` and similar.
 
 use super::place::{below, may_hold_working_directory, parent};
-use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use super::{Invocation, Mode, Operands, Parsed, Program, Role};
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::{Reader, lexical};
+use crate::call::shell::reader::{ShellReader, lexical};
+use crate::effects::Access;
 
-const WRITE: Role = Role::Path(Deed::Write);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "firRvdI",
         long: &["force", "recursive", "verbose", "dir", "one-file-system", "preserve-root"],
         attached: &[("interactive", Role::Text)],
-        operands: Operands::All(Role::Path(Deed::Delete)),
-        modes: &[Mode { when: &["r", "R", "recursive"], operands: Operands::All(Role::Path(Deed::DeleteTree)) }],
+        operands: Operands::All(Role::Path(Access::Delete)),
+        modes: &[Mode { when: &["r", "R", "recursive"], operands: Operands::All(Role::Path(Access::DeleteTree)) }],
         rule: Some(keep_working_directory),
         ..Program::new(&["rm"])
     },
     Program {
         flags: "pv",
         long: &["parents", "verbose", "ignore-fail-on-non-empty"],
-        operands: Operands::All(Role::Path(Deed::Delete)),
+        operands: Operands::All(Role::Path(Access::Delete)),
         rule: Some(remove_folders),
         ..Program::new(&["rmdir"])
     },
-    Program { operands: Operands::All(Role::Path(Deed::Delete)), ..Program::new(&["unlink"]) },
+    Program { operands: Operands::All(Role::Path(Access::Delete)), ..Program::new(&["unlink"]) },
     Program {
         flags: "pv",
         long: &["parents", "verbose"],
         valued: &[("m", Role::Text), ("mode", Role::Text)],
-        operands: Operands::All(Role::Path(Deed::MakeFolder)),
+        operands: Operands::All(Role::Path(Access::MakeFolder)),
         options_first: true,
         ..Program::new(&["mkdir"])
     },
@@ -89,8 +89,8 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "bkR",
         valued: &[("m", Role::Text), ("x", Role::Text)],
-        operands: Operands::All(Role::Path(Deed::Touch)),
-        modes: &[Mode { when: &["R"], operands: Operands::All(Role::Path(Deed::WriteTree)) }],
+        operands: Operands::All(Role::Path(Access::Attributes)),
+        modes: &[Mode { when: &["R"], operands: Operands::All(Role::Path(Access::WriteTree)) }],
         options_first: true,
         ..Program::new(&["setfacl"])
     },
@@ -120,7 +120,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// Where the working directory goes, later names lead nowhere or elsewhere.
-fn keep_working_directory(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn keep_working_directory(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_relative = |arg: &&&Arg| call.state.locate(arg).is_some_and(|path| !path.starts_with(['/', '~']));
     let holds = |arg: &&&Arg| may_hold_working_directory(call.state, arg);
     if let Some(folder) = parsed.operands.iter().filter(is_relative).find(holds) {
@@ -129,7 +129,7 @@ fn keep_working_directory(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Par
 }
 
 /// `rmdir -p a/b` removes `a` as well.
-fn remove_folders(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn remove_folders(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     keep_working_directory(reader, call, parsed);
     if !parsed.has(&["p", "parents"]) {
         return;
@@ -140,7 +140,7 @@ fn remove_folders(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
             if matches!(lexical(path).as_str(), "." | "/") || path.split('/').any(|name| name == "..") {
                 break;
             }
-            reader.touch(call.state, call.name, &folder, Deed::Delete);
+            reader.touch(call.state, call.name, &folder, Access::Delete);
             folder = parent(&folder);
         }
         if operand.text().is_none_or(|path| path.split('/').any(|name| name == "..")) {
@@ -149,31 +149,31 @@ fn remove_folders(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
     }
 }
 
-fn remove_shredded(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn remove_shredded(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["u", "remove"]) {
         for operand in &parsed.operands {
-            reader.touch(call.state, call.name, operand, Deed::Delete);
+            reader.touch(call.state, call.name, operand, Access::Delete);
         }
     }
 }
 
 /// The first operand is the mode or the owner, unless an option says it.
-fn change_attributes(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn change_attributes(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_said = parsed.has(&["reference", "r", "w", "x", "X", "s", "t"]);
-    let deed = if parsed.has(&["R", "recursive"]) { Deed::WriteTree } else { Deed::Touch };
+    let access = if parsed.has(&["R", "recursive"]) { Access::WriteTree } else { Access::Attributes };
     for file in parsed.operands.iter().skip(usize::from(!is_said)) {
-        reader.touch(call.state, call.name, file, deed);
+        reader.touch(call.state, call.name, file, access);
     }
 }
 
 /// `dd` takes `NAME=VALUE`.
-fn copy_blocks(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn copy_blocks(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     const TEXTS: &[&str] =
         &["bs", "ibs", "obs", "cbs", "count", "skip", "iseek", "seek", "oseek", "conv", "iflag", "oflag", "status"];
     for arg in call.args {
         match arg.text().and_then(|text| text.split_once('=')) {
-            Some(("if", path)) => reader.touch(call.state, call.name, &Arg::known(path), Deed::Read),
-            Some(("of", path)) => reader.touch(call.state, call.name, &Arg::known(path), Deed::Write),
+            Some(("if", path)) => reader.touch(call.state, call.name, &Arg::known(path), Access::Read),
+            Some(("of", path)) => reader.touch(call.state, call.name, &Arg::known(path), Access::Write),
             Some((name, _)) if TEXTS.contains(&name) => {}
             _ => reader.unknown(format!("`{}` has the argument `{}`, whose effect is not known", call.name, arg.display())),
         }
@@ -181,7 +181,7 @@ fn copy_blocks(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
 }
 
 /// Without a template or a folder, the file is made in the user's folder for such files: nobody's work, and new every time.
-fn make_temporary(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn make_temporary(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let has_folder = |arg: &&Arg| arg.text().is_none_or(|text| text.contains('/') || text.starts_with('-'));
     if let Some(prefix) = parsed.values(&["t", "suffix"]).find(has_folder) {
         return reader.unknown(format!("`{}` puts `{}` into a name, which may lead elsewhere", call.name, prefix.display()));
@@ -190,12 +190,12 @@ fn make_temporary(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
     for template in &parsed.operands {
         match (folders.last(), template.text()) {
             (None, _) if parsed.has(&["tmpdir"]) && template.text().is_some_and(|text| !text.contains('/')) => {}
-            (None, _) => reader.touch(call.state, call.name, template, Deed::Write),
-            (Some(folder), Some(name)) => reader.touch(call.state, call.name, &below(folder, name), Deed::Write),
-            (Some(_), None) => reader.touch(call.state, call.name, &Arg::One(String::new()), Deed::Write),
+            (None, _) => reader.touch(call.state, call.name, template, Access::Write),
+            (Some(folder), Some(name)) => reader.touch(call.state, call.name, &below(folder, name), Access::Write),
+            (Some(_), None) => reader.touch(call.state, call.name, &Arg::One(String::new()), Access::Write),
         }
     }
     if let (Some(folder), []) = (folders.last(), parsed.operands.as_slice()) {
-        reader.touch(call.state, call.name, &below(folder, "tmp.XXXXXXXXXX"), Deed::Write);
+        reader.touch(call.state, call.name, &below(folder, "tmp.XXXXXXXXXX"), Access::Write);
     }
 }

@@ -1,12 +1,12 @@
-//! `find`: tests that are known only to look, and what is done to what they find.
+//! `find`: the tests that are known only to read, and the actions on what they find.
 //!
-//! What is found is only known when it runs, but not where: below the folders at which the search begins.
+//! What is found is known only at run time, but not where: below the folders at which the search begins.
 
-use super::{Call, Parsed, Program};
-use crate::call::effect::Deed;
+use super::{Invocation, Parsed, Program};
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::{Reader, lexical};
-use crate::ports::Kind;
+use crate::call::shell::reader::{ShellReader, lexical};
+use crate::effects::Access;
+use crate::ports::FileKind;
 
 pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];
 
@@ -84,7 +84,7 @@ const PLAIN: &[&str] = &[
     "-quit",
 ];
 
-/// Programs whose effect on a path is the same for whatever stands there, so that it can be judged for a whole folder.
+/// Programs whose effect on a path is the same for whatever is there, so that it can be judged for a whole folder.
 const UNIFORM: &[&str] = &["rm", "rmdir", "unlink", "chmod", "chown", "chgrp", "touch", "truncate", "shred", "sed", "dos2unix"];
 
 /// Folders with more in them are judged as a whole.
@@ -109,7 +109,7 @@ struct Search<'c> {
     is_conjunction: bool,
 }
 
-fn search(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn search(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let search = match read(call.args) {
         Ok(search) => search,
         Err(arg) => {
@@ -117,7 +117,7 @@ fn search(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         }
     };
     for root in &search.roots {
-        reader.touch(call.state, call.name, root, Deed::Read);
+        reader.touch(call.state, call.name, root, Access::Read);
     }
     for action in &search.actions {
         for root in &search.roots {
@@ -189,18 +189,25 @@ fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
     Ok(search)
 }
 
-fn act(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, action: &Action<'_>, root: &Arg) {
+fn act(reader: &mut ShellReader<'_>, call: &Invocation<'_>, search: &Search<'_>, action: &Action<'_>, root: &Arg) {
     match action {
         Action::Delete => match found(reader, call, search, root) {
-            Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Deed::Delete)),
-            None => reader.touch(call.state, call.name, root, Deed::DeleteTree),
+            Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Access::Delete)),
+            None => reader.touch(call.state, call.name, root, Access::DeleteTree),
         },
         Action::Run(command, many) => run_for_found(reader, call, search, root, command, *many),
     }
 }
 
 /// Runs a command for everything found below a root.
-fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, root: &Arg, command: &[Arg], many: bool) {
+fn run_for_found(
+    reader: &mut ShellReader<'_>,
+    call: &Invocation<'_>,
+    search: &Search<'_>,
+    root: &Arg,
+    command: &[Arg],
+    many: bool,
+) {
     let holds_place = |arg: &Arg| match arg {
         Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => text.contains("{}"),
     };
@@ -219,7 +226,7 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
     if !attempt.controls.is_empty() {
         return reader.adopt(attempt);
     }
-    if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.deed.mutates()) {
+    if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.access.mutates()) {
         return reader.adopt(attempt);
     }
     if let Some(paths) = found(reader, call, search, root) {
@@ -234,12 +241,12 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
         && let Some(place) = call.state.locate(root)
     {
         let mut whole = reader.attempt(&fill(std::slice::from_ref(root)), call.state, call.input);
-        if whole.unknowns.is_empty() && whole.touches.iter().all(|touch| touch.path == place || touch.deed == Deed::Read) {
+        if whole.unknowns.is_empty() && whole.touches.iter().all(|touch| touch.path == place || touch.access == Access::Read) {
             for touch in &mut whole.touches {
-                touch.deed = match touch.deed {
-                    Deed::Delete | Deed::DeleteTree => Deed::DeleteTree,
-                    Deed::Read => Deed::Read,
-                    _ => Deed::WriteTree,
+                touch.access = match touch.access {
+                    Access::Delete | Access::DeleteTree => Access::DeleteTree,
+                    Access::Read => Access::Read,
+                    _ => Access::WriteTree,
                 };
             }
             return reader.adopt(whole);
@@ -249,12 +256,12 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
 }
 
 /// What a search finds below a root at most, where its name limits that and the folder can be listed.
-fn found(reader: &Reader<'_>, call: &Call<'_>, search: &Search<'_>, root: &Arg) -> Option<Vec<Arg>> {
+fn found(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &Search<'_>, root: &Arg) -> Option<Vec<Arg>> {
     let pattern = search.name.filter(|name| search.is_conjunction && !name.contains(['[', '\\', '/']))?;
     let text = root.text().filter(|text| !text.starts_with('/'))?;
     let folder = call.state.locate(root).filter(|path| !path.starts_with(['/', '~']) && !reader.is_touched(path))?;
     let facts = reader.facts(call.state, root)?;
-    if facts.kind != Kind::Directory || facts.real_path != facts.entry_path || lexical(&folder).starts_with("..") {
+    if facts.kind != FileKind::Directory || facts.real_path != facts.entry_path || lexical(&folder).starts_with("..") {
         return None;
     }
     let listing = reader.list_names(&folder, MAX_DEPTH)?;

@@ -2,11 +2,11 @@
 //!
 //! Each runs plug-ins and keeps caches, so it is entered as run; the files that it is told to rewrite are entered as well.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::command_of;
-use super::spec::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use super::spec::{Invocation, Mode, Operands, Parsed, Program, Role};
+use crate::effects::Access;
 
 const REWRITE: Operands = Operands::All(Role::Rewrite);
 const LOOK: Operands = Operands::All(Role::Text);
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[Program] = &[
             ("print-width", Role::Text),
             ("stdin-filepath", Role::Text),
             ("tab-width", Role::Text),
-            ("cache-location", Role::Path(Deed::Write)),
+            ("cache-location", Role::Path(Access::Write)),
         ],
         modes: &[Mode { when: &["w", "write"], operands: REWRITE }],
         ..Program::opaque(&["prettier"])
@@ -34,9 +34,9 @@ pub(super) const ROWS: &[Program] = &[
         valued: &[
             ("c", Role::Read),
             ("f", Role::Text),
-            ("o", Role::Path(Deed::Write)),
-            ("cache-file", Role::Path(Deed::Write)),
-            ("cache-location", Role::Path(Deed::WriteTree)),
+            ("o", Role::Path(Access::Write)),
+            ("cache-file", Role::Path(Access::Write)),
+            ("cache-location", Role::Path(Access::WriteTree)),
             ("config", Role::Read),
             ("ext", Role::Text),
             ("fix-type", Role::Text),
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Program] = &[
             ("ignore-path", Role::Read),
             ("ignore-pattern", Role::Text),
             ("max-warnings", Role::Text),
-            ("output-file", Role::Path(Deed::Write)),
+            ("output-file", Role::Path(Access::Write)),
             ("parser", Role::Text),
             ("plugin", Role::Text),
             ("resolve-plugins-relative-to", Role::Text),
@@ -130,7 +130,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         single_dash: true,
         flags: "delsw",
-        valued: &[("r", Role::Text), ("cpuprofile", Role::Path(Deed::Write)), ("local", Role::Text)],
+        valued: &[("r", Role::Text), ("cpuprofile", Role::Path(Access::Write)), ("local", Role::Text)],
         modes: &[Mode { when: &["w"], operands: REWRITE }],
         ..Program::opaque(&["gofmt", "goimports", "gofumpt"])
     },
@@ -146,10 +146,10 @@ pub(super) const ROWS: &[Program] = &[
         long: &["auto-correct", "autocorrect", "auto-correct-all", "autocorrect-all", "fix-layout"],
         valued: &[
             ("c", Role::Read),
-            ("o", Role::Path(Deed::Write)),
+            ("o", Role::Path(Access::Write)),
             ("config", Role::Read),
             ("only", Role::Text),
-            ("out", Role::Path(Deed::Write)),
+            ("out", Role::Path(Access::Write)),
             ("format", Role::Text),
             ("f", Role::Text),
         ],
@@ -170,13 +170,13 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// A linter that fixes without being told where does so everywhere.
-fn everything_with_fix(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn everything_with_fix(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["fix"]) && parsed.operands.is_empty() {
         super::enter(reader, call, Role::Rewrite, &Arg::known("."));
     }
 }
 
-fn everything(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn everything(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const LOOKS: &[&str] = &["check", "diff", "h", "help"];
     if parsed.operands.is_empty() && !parsed.has(LOOKS) {
         super::enter(reader, call, Role::Rewrite, &Arg::known("."));
@@ -184,15 +184,15 @@ fn everything(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 const RUFF_VALUES: &[(&str, Role)] = &[
-    ("o", Role::Path(Deed::Write)),
-    ("cache-dir", Role::Path(Deed::WriteTree)),
+    ("o", Role::Path(Access::Write)),
+    ("cache-dir", Role::Path(Access::WriteTree)),
     ("config", Role::Text),
     ("exclude", Role::Text),
     ("extend-select", Role::Text),
     ("fixable", Role::Text),
     ("ignore", Role::Text),
     ("line-length", Role::Text),
-    ("output-file", Role::Path(Deed::Write)),
+    ("output-file", Role::Path(Access::Write)),
     ("output-format", Role::Text),
     ("select", Role::Text),
     ("stdin-filename", Role::Text),
@@ -218,7 +218,7 @@ const RUFF: &[Program] = &[
     },
 ];
 
-fn ruff(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn ruff(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     command_of(reader, call, &[RUFF]);
 }
 
@@ -229,6 +229,6 @@ const BIOME: &[Program] = &[Program {
     ..Program::opaque(&["check", "format", "lint"])
 }];
 
-fn biome(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn biome(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     command_of(reader, call, &[BIOME]);
 }

@@ -1,13 +1,13 @@
-//! Languages: a script that is a file is entered as run; text that is given to one is *unknown*.
+//! Language interpreters: a script in a file is recorded as run; a script given as text is *unknown*.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::super::reader::script::Language;
 use super::background::read_as_it_runs;
-use super::spec::{Call, Operands, Parsed, Program, Role};
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
 use super::tollgate::{govern, is_script_of_tollgate};
-use crate::call::effect::{Deed, Persistence};
+use crate::effects::{Access, Persistence};
 
 const VERSION: &[&str] = &["--version", "-V", "-v", "--help", "-h"];
 
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Program] = &[
             ("require", Role::Text),
             ("test-name-pattern", Role::Text),
             ("test-reporter", Role::Text),
-            ("test-reporter-destination", Role::Path(Deed::Write)),
+            ("test-reporter-destination", Role::Path(Access::Write)),
         ],
         attached: &[
             ("inspect", Role::Text),
@@ -195,7 +195,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// Enters a script that is run. What stands for the standard input, or for a descriptor, is text that nobody has seen.
-pub(super) fn run_file(reader: &mut Reader<'_>, call: &Call<'_>, file: &Arg) {
+pub(super) fn run_file(reader: &mut ShellReader<'_>, call: &Invocation<'_>, file: &Arg) {
     let is_stream = file.text().is_some_and(|text| text == "-" || text.starts_with("/dev/") || text.starts_with("/proc/"));
     if is_stream || !file.is_certain() {
         if *call.input == Input::Inherited {
@@ -203,11 +203,11 @@ pub(super) fn run_file(reader: &mut Reader<'_>, call: &Call<'_>, file: &Arg) {
         }
         return reader.unknown(format!("`{}` runs `{}`, text that is only known when it runs", call.name, file.display()));
     }
-    reader.touch(call.state, call.name, file, Deed::Execute);
+    reader.touch(call.state, call.name, file, Access::Execute);
 }
 
 /// A language with a script as its first operand; without one it reads text that nobody has seen.
-fn script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["c", "e", "p", "E", "eval", "print"]) {
         // Entered as code, by its role.
         return;
@@ -221,7 +221,7 @@ fn script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn node(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["i", "interactive"]) {
         return read_as_it_runs(reader, call);
     }
@@ -238,21 +238,21 @@ fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             govern(reader, call.state, &args);
         }
         if parsed.has(&["c", "check"]) && !parsed.has(&["experimental-loader", "import", "loader", "r", "require"]) {
-            return reader.touch(call.state, call.name, file, Deed::Read);
+            return reader.touch(call.state, call.name, file, Access::Read);
         }
     }
     script(reader, call, parsed);
 }
 
-fn console(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn console(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.operands.is_empty() && !parsed.has(&["e", "eval"]) {
         read_as_it_runs(reader, call);
     }
 }
 
 /// `python3 -m MODULE`: a program like any other, found in the working directory first.
-fn python(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    // Behind the script or the module, it goes on with what is typed.
+fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+    // After the script or the module, it goes on with what is typed.
     if parsed.has(&["i"]) {
         read_as_it_runs(reader, call);
     }
@@ -261,12 +261,12 @@ fn python(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let rest: Vec<Arg> = parsed.operands.iter().map(|arg| (*arg).clone()).collect();
     match module.text() {
         Some("json.tool") => {
-            let inner = Call { name: "python3 -m json.tool", args: &rest, ..*call };
+            let inner = Invocation { name: "python3 -m json.tool", args: &rest, ..*call };
             super::apply(reader, &JSON_TOOL, &inner);
         }
         Some(name @ ("venv" | "virtualenv")) => {
             let name = format!("{} -m {name}", call.name);
-            super::apply(reader, &ENVIRONMENT, &Call { name: &name, args: &rest, ..*call });
+            super::apply(reader, &ENVIRONMENT, &Invocation { name: &name, args: &rest, ..*call });
         }
         Some(name) if is_tool(name) => {
             let mut inner = vec![Arg::known(name)];
@@ -293,7 +293,7 @@ fn is_tool(name: &str) -> bool {
 const JSON_TOOL: Program = Program {
     long: &["compact", "json-lines", "no-ensure-ascii", "no-indent", "sort-keys", "tab"],
     valued: &[("indent", Role::Text)],
-    operands: Operands::Then(&[Role::Read], Role::Path(Deed::Write)),
+    operands: Operands::Then(&[Role::Read], Role::Path(Access::Write)),
     ..Program::new(&["json.tool"])
 };
 
@@ -304,15 +304,15 @@ const ENVIRONMENT: Program = Program {
     ..Program::opaque(&["venv", "virtualenv"])
 };
 
-/// The folder of an environment is made and filled. By its usual names it is a build folder, and its program's own affair.
-fn environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+/// The folder of an environment is made and filled. Under its usual names it is a build folder, which is not judged.
+fn environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     for folder in parsed.operands.iter().filter(|folder| !(folder.is(".venv") || folder.is("venv"))) {
-        reader.touch(call.state, call.name, folder, Deed::WriteTree);
+        reader.touch(call.state, call.name, folder, Access::WriteTree);
     }
 }
 
 /// Perl on a line: certain for a substitution that cannot run anything. With `-i` the files are rewritten.
-fn perl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn perl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let one_liner = parsed.has(&["e"]);
     if !one_liner && !parsed.has(&["a", "i", "n", "p"]) {
         return script(reader, call, parsed);
@@ -328,11 +328,11 @@ fn perl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let suffixes: Vec<&Arg> = parsed.values(&["i"]).collect();
     for file in parsed.operands.iter().filter(|_| parsed.has(&["i"])) {
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
         for suffix in &suffixes {
             match (file.text(), suffix.text()) {
                 (Some(file), Some(suffix)) if !suffix.contains(['/', '*']) => {
-                    reader.touch(call.state, call.name, &Arg::known(format!("{file}{suffix}")), Deed::Write);
+                    reader.touch(call.state, call.name, &Arg::known(format!("{file}{suffix}")), Access::Write);
                 }
                 _ => reader.unknown(format!("`{}` keeps a copy at a place that is not certain", call.name)),
             }
@@ -355,7 +355,7 @@ fn is_substitution(code: &str) -> bool {
     }
 }
 
-fn php(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn php(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["r", "B", "E", "R"]) {
         return;
     }
@@ -368,7 +368,7 @@ fn php(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// `deno run FILE`, `deno eval TEXT`.
-fn deno(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn deno(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     match parsed.operands.first().and_then(|arg| arg.text()) {
         Some("eval" | "repl") => reader.unknown(format!("`{} eval` runs text whose effects cannot be seen", call.name)),
         None => read_as_it_runs(reader, call),

@@ -1,12 +1,12 @@
-//! Programs that make keys and certificates: what their options name is written, the rest is their own affair.
+//! Programs that make keys and certificates: the files that their options name are written.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::place::suffixed;
-use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use crate::effects::Access;
 
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     // Its options have one dash or two.
@@ -109,7 +109,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// Without a command some versions run what they read, and `ca` writes wherever its settings say.
-fn openssl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn openssl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     match parsed.operands.first() {
         None => reader.unknown(format!("`{}` may run commands that are typed into it", call.name)),
         Some(command) if command.is("ca") => {
@@ -120,28 +120,28 @@ fn openssl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// Without a name for it, the result stands beside its source.
-fn gpg(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["o", "output"]) || parsed.has(&["verify", "export", "fingerprint", "check-signatures"]) {
         return;
     }
     for file in &parsed.operands {
         for suffix in [".asc", ".gpg", ".sig"] {
-            reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+            reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
         }
     }
 }
 
 /// The key that `-f` names, and the public one beside it. With one of a few options the file is only read.
-fn ssh_keygen(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn ssh_keygen(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let reads = parsed.has(&["B", "F", "l", "y", "e", "L"]);
     for file in parsed.values(&["f"]) {
         if reads {
-            reader.touch(call.state, call.name, file, Deed::Read);
+            reader.touch(call.state, call.name, file, Access::Read);
             continue;
         }
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
         for suffix in [".pub", ".old"] {
-            reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+            reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
         }
     }
 }

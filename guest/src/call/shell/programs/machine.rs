@@ -1,8 +1,8 @@
-//! Programs that look at the machine, its processes and its network, or send a signal: none changes a file.
+//! Programs that inspect the machine, its processes and its network, or send a signal: none changes a file.
 
 use super::tollgate::control;
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 
 const fn texts(names: &'static [&'static str]) -> Program {
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// `pkill tollgate`, `kill $(pidof tollgate)`.
-fn ends_tollgate(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn ends_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let is_named = |arg: &Arg| arg.text().is_some_and(|text| text.to_ascii_lowercase().contains("tollgate"));
     let is_uncertain = |arg: &Arg| !arg.is_certain();
     if call.args.iter().any(is_named) || (reader.names_tollgate && call.args.iter().any(is_uncertain)) {
@@ -82,14 +82,14 @@ fn ends_tollgate(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
 }
 
 /// `date +FORMAT` shows the time, any other operand sets it.
-fn only_formats(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn only_formats(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_format = |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+'));
     if let Some(other) = parsed.operands.iter().find(|arg| !is_format(arg)) {
         reader.unknown(format!("`{}` may set the clock to `{}`", call.name, other.display()));
     }
 }
 
-fn only_names(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn only_names(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_name = |arg: &&&Arg| arg.text().is_some_and(|text| !text.contains('/'));
     if let Some(other) = parsed.operands.iter().find(|arg| !is_name(arg)) {
         reader.unknown(format!("`{}` shows `{}`, which may be a file of its own", call.name, other.display()));

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a program of the table, every argument listed | what its row says |
 //! | a program of the table with anything else | *unknown* |
-//! | a build tool, a script, a program that is not in the table | that it runs ([`Deed::Execute`]); what it changed is seen afterwards |
+//! | a build tool, a script, a program that is not in the table | that it runs ([`Access::Execute`]); what it changed is seen afterwards |
 
 mod agents;
 mod archive;
@@ -45,16 +45,16 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 pub(super) use daemons::note_sockets;
-pub(super) use spec::{Call, Mode, Operands, Parsed, Program, Role, Unlisted};
+pub(super) use spec::{Invocation, Mode, Operands, Parsed, Program, Role, Unlisted};
 pub(super) use tollgate::control_in;
 
 use super::reader::arg::{Arg, display};
 use super::reader::input::Input;
 use super::reader::script::Language;
-use super::reader::state::{Dialect, State};
-use super::reader::{Reader, lexical};
-use crate::call::effect::Deed;
-use crate::ports::Kind;
+use super::reader::state::{Dialect, ShellState};
+use super::reader::{ShellReader, lexical};
+use crate::effects::Access;
+use crate::ports::FileKind;
 
 /// All rows, in the order in which a reader of the code would look for them.
 const TABLE: &[&[Program]] = &[
@@ -98,7 +98,7 @@ const TELLING_NAMES: &[&str] = &[
 ];
 
 /// Enters what a program does. `argv` begins with its name.
-pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &Input) {
+pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState, input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
     let Arg::Known(written) = name else {
         // `x=$(which tollgate); $x init`
@@ -110,7 +110,7 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     let Some(base) = base_name(written) else {
         return reader.unknown(format!("`{}` is not the name of a program", display(written)));
     };
-    let call = Call { name: base, args, state, input };
+    let call = Invocation { name: base, args, state, input };
     let row = find(if tollgate::is_program(base) { "tollgate" } else { base });
     reader.names_tollgate |= argv.iter().any(tollgate::is_tollgate);
     if !row.is_some_and(|row| row.is_answer(args)) {
@@ -118,10 +118,10 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     }
     if written.contains('/') && !is_trusted(written) {
         // Whatever it is called, it is a file of its own; but a familiar name with familiar arguments is worth judging too.
-        reader.touch(state, written, name, Deed::Execute);
+        reader.touch(state, written, name, Access::Execute);
         match row {
             Some(row) if !row.opaque => apply(reader, row, &call),
-            // What it does is its own affair, but not what governs the gate.
+            // What it does is not judged, except for what governs the gate.
             Some(row) => reader.look_for_controls(|trial| apply(trial, row, &call)),
             None => look_for_programs(reader, &call),
         }
@@ -186,7 +186,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Enters what a row says about a call.
-fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
+fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
     if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {
         return;
     }
@@ -203,7 +203,7 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
         Err(Unlisted::NoValue(_)) if row.opaque => return,
         Err(unlisted) => {
             reader.unknown(unlisted.reason(call.name));
-            // What is named in plain sight is judged all the same, so that it can be refused with a good reason.
+            // What is named explicitly is still judged, so that it can be refused with a good reason.
             if let Operands::All(role @ Role::Path(_)) = row.operands {
                 call.args
                     .iter()
@@ -244,23 +244,23 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
 }
 
 /// Enters what happens to one argument.
-pub(super) fn enter(reader: &mut Reader<'_>, call: &Call<'_>, role: Role, arg: &Arg) {
+pub(super) fn enter(reader: &mut ShellReader<'_>, call: &Invocation<'_>, role: Role, arg: &Arg) {
     match role {
         Role::Text => {}
-        Role::Read => reader.touch(call.state, call.name, arg, Deed::Read),
-        Role::Path(deed) => reader.touch(call.state, call.name, arg, deed),
+        Role::Read => reader.touch(call.state, call.name, arg, Access::Read),
+        Role::Path(access) => reader.touch(call.state, call.name, arg, access),
         Role::Stamp => {
-            let exists = reader.kind(call.state, arg).is_some_and(|kind| kind != Kind::Missing);
-            reader.touch(call.state, call.name, arg, if exists { Deed::Touch } else { Deed::Write });
+            let exists = reader.kind(call.state, arg).is_some_and(|kind| kind != FileKind::Missing);
+            reader.touch(call.state, call.name, arg, if exists { Access::Attributes } else { Access::Write });
         }
-        Role::Script => reader.touch(call.state, call.name, arg, Deed::Execute),
+        Role::Script => reader.touch(call.state, call.name, arg, Access::Execute),
         Role::Rewrite => rewrite(reader, call, arg),
         Role::Code => reader.unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name)),
     }
 }
 
 /// Enters that a file, or every file of a folder, is rewritten.
-fn rewrite(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
+fn rewrite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     const PATTERN: [char; 4] = ['*', '?', '[', '{'];
     let text = arg.text().unwrap_or_default();
     if text.starts_with('!') {
@@ -280,26 +280,26 @@ fn rewrite(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
     if path.is_some_and(|path| path == "." || path == ".." || path.starts_with("../")) {
         return reader.unknown(format!("`{}` may rewrite any file of the workspace", call.name));
     }
-    let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(Kind::Directory);
-    reader.touch(call.state, call.name, at, if is_folder { Deed::WriteTree } else { Deed::Write });
+    let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(FileKind::Directory);
+    reader.touch(call.state, call.name, at, if is_folder { Access::WriteTree } else { Access::Write });
 }
 
-/// Whether a file that a program obeys stands in its folder or above it, or may stand there.
-fn obeys_a_file(reader: &Reader<'_>, row: &Program, state: &State) -> bool {
+/// Whether a file that a program obeys is in its folder or above it, or may be there.
+fn obeys_a_file(reader: &ShellReader<'_>, row: &Program, state: &ShellState) -> bool {
     if row.obeys.is_empty() {
         return false;
     }
     let Some(folders) = reader.folders_upwards(state) else { return true };
-    let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(Kind::Missing);
+    let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(FileKind::Missing);
     folders.iter().flat_map(|folder| row.obeys.iter().map(move |name| below(folder, name))).any(|path| stands(&path))
 }
 
 /// Enters the files that say what a program runs, where the command itself writes one of them.
-fn run_scripts(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>, roles: &[(Role, Arg)]) {
+fn run_scripts(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>, roles: &[(Role, Arg)]) {
     if row.scripts.is_empty() {
         return;
     }
-    let named = roles.iter().filter(|(role, _)| *role == Role::Path(Deed::Execute)).filter_map(|(_, at)| call.state.locate(at));
+    let named = roles.iter().filter(|(role, _)| *role == Role::Path(Access::Execute)).filter_map(|(_, at)| call.state.locate(at));
     let mut folders: Vec<String> = named.map(|folder| lexical(&folder)).collect();
     let mut folder = call.state.join(".").map(|folder| lexical(&folder)).unwrap_or_default();
     while !matches!(folder.as_str(), "" | "." | "/" | "..") && folders.len() < MAX_FOLDERS {
@@ -310,7 +310,7 @@ fn run_scripts(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>, roles: &
     let places = folders.iter().flat_map(|folder| row.scripts.iter().map(move |name| below(folder, name)));
     let written: Vec<String> = places.filter(|path| reader.may_have_written(path)).collect();
     for path in written {
-        reader.touch_path(path, Deed::Execute);
+        reader.touch_path(path, Access::Execute);
     }
 }
 
@@ -324,7 +324,7 @@ fn below(folder: &str, name: &str) -> String {
 
 /// Reads the command of a program that has several (`docker cp`), each a row of a table of its own. False where no table
 /// has one for the first words that are not options.
-fn command_of(reader: &mut Reader<'_>, call: &Call<'_>, tables: &[&[Program]]) -> bool {
+fn command_of(reader: &mut ShellReader<'_>, call: &Invocation<'_>, tables: &[&[Program]]) -> bool {
     let mut args = call.args;
     let mut is_value = false;
     while let Some((first, rest)) = args.split_first() {
@@ -334,11 +334,11 @@ fn command_of(reader: &mut Reader<'_>, call: &Call<'_>, tables: &[&[Program]]) -
         let (two, name) = (format!("{word} {second}"), format!("{} {word}", call.name));
         if let Some(row) = named(&two) {
             let name = format!("{} {two}", call.name);
-            apply(reader, row, &Call { name: &name, args: rest.get(1..).unwrap_or_default(), ..*call });
+            apply(reader, row, &Invocation { name: &name, args: rest.get(1..).unwrap_or_default(), ..*call });
             return true;
         }
         if let Some(row) = named(word) {
-            apply(reader, row, &Call { name: &name, args: rest, ..*call });
+            apply(reader, row, &Invocation { name: &name, args: rest, ..*call });
             return true;
         }
         // What follows an option may be its value.
@@ -367,8 +367,8 @@ const OUTPUT_OPTIONS: &[&str] = &[
     "--status-file",
 ];
 
-/// Enters the files that a program is told in plain sight to write. `-o json` is a format: only what is plainly a path counts.
-fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
+/// Enters the files that a program is explicitly told to write. `-o json` is a format: only what is plainly a path counts.
+fn enter_outputs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     for (nth, arg) in call.args.iter().enumerate() {
         let Some(text) = arg.text() else { continue };
         let value = match text.split_once('=') {
@@ -378,15 +378,15 @@ fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
         };
         let Some(value) = value else { continue };
         let is_path = |value: &str| value.contains('/') && !value.contains("://");
-        let stands = reader.kind(call.state, &value) == Some(Kind::File);
+        let stands = reader.kind(call.state, &value) == Some(FileKind::File);
         if stands || value.text().is_some_and(is_path) {
-            reader.touch(call.state, call.name, &value, Deed::Write);
+            reader.touch(call.state, call.name, &value, Access::Write);
         }
     }
 }
 
 /// A program that nobody knows may run another one.
-fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
+fn look_for_programs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     background::note(reader, call);
     enter_outputs(reader, call);
     look_for_tollgate(reader, call);
@@ -400,7 +400,7 @@ fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
 const MAX_TEXTS: usize = 16;
 
 /// A program that may run another one, or install it, may do so with Tollgate.
-fn look_for_tollgate(reader: &mut Reader<'_>, call: &Call<'_>) {
+fn look_for_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     if let Some(command) = tollgate::control_among(call.args) {
         tollgate::control(reader, call.state, command);
     }
@@ -419,7 +419,7 @@ fn base_name(path: &str) -> Option<&str> {
     path.rsplit('/').next().filter(|name| !name.is_empty() && *name != "." && *name != "..")
 }
 
-/// Whether a program stands in a folder that agents cannot write to.
+/// Whether a program is in a folder that agents cannot write to.
 fn is_trusted(path: &str) -> bool {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {

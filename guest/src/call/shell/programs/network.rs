@@ -1,12 +1,12 @@
-//! Programs that fetch and send.
+//! Programs that download and upload.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::ports::Kind;
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use crate::effects::Access;
+use crate::ports::FileKind;
 
-const WRITE: Role = Role::Path(Deed::Write);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -215,7 +215,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::opaque(&["http", "https", "httpie", "xh", "xhs", "grpcurl", "websocat", "ngrok"])
     },
     Program {
-        valued: &[("d", Role::Path(Deed::WriteTree)), ("dir", Role::Path(Deed::WriteTree)), ("l", WRITE), ("log", WRITE)],
+        valued: &[("d", Role::Path(Access::WriteTree)), ("dir", Role::Path(Access::WriteTree)), ("l", WRITE), ("log", WRITE)],
         ..Program::opaque(&["aria2c"])
     },
     Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["axel", "yt-dlp", "youtube-dl"]) },
@@ -229,7 +229,7 @@ pub(super) const ROWS: &[Program] = &[
 
 const MOVES_DATA: &str = "moves data to and from files and programs in ways that its arguments do not show";
 
-fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     for output in parsed.values(&["o", "output"]) {
         // `#1` stands for a piece of the address.
         if output.text().is_none_or(|text| text.contains('#')) && !output.is_certain()
@@ -237,7 +237,7 @@ fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         {
             reader.unknown(format!("`{}` writes to `{}`, a name that is only known when it runs", call.name, output.display()));
         } else if !output.is("-") {
-            reader.touch(call.state, call.name, output, Deed::Write);
+            reader.touch(call.state, call.name, output, Access::Write);
         }
     }
     for format in parsed.values(&["w", "write-out"]) {
@@ -247,12 +247,12 @@ fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     for sent in parsed.values(&["d", "data", "data-ascii", "data-binary", "json"]) {
         if let Some(file) = sent.text().and_then(|text| text.strip_prefix('@')).filter(|file| *file != "-") {
-            reader.touch(call.state, call.name, &Arg::known(file), Deed::Read);
+            reader.touch(call.state, call.name, &Arg::known(file), Access::Read);
         }
     }
     for address in parsed.operands.iter().copied().chain(parsed.values(&["url"])) {
         if !is_web_address(address) {
-            reader.unknown(format!("`{}` is given `{}`, which is not an address of the web", call.name, address.display()));
+            reader.unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
         }
     }
 }
@@ -280,19 +280,19 @@ fn is_web_address(arg: &Arg) -> bool {
     }
 }
 
-fn wget(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let outputs: Vec<&Arg> = parsed.values(&["O", "output-document"]).collect();
     if outputs.is_empty() && !parsed.has(&["spider"]) {
         reader.unknown(format!("`{}` makes a file whose name is only known when it runs; name it with `-O`", call.name));
     }
     for output in outputs {
         if !output.is("-") {
-            reader.touch(call.state, call.name, output, Deed::Write);
+            reader.touch(call.state, call.name, output, Access::Write);
         }
     }
     for address in &parsed.operands {
         if !is_web_address(address) {
-            reader.unknown(format!("`{}` is given `{}`, which is not an address of the web", call.name, address.display()));
+            reader.unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
         }
     }
 }
@@ -304,28 +304,28 @@ pub(super) fn is_remote(arg: &Arg) -> bool {
 }
 
 /// Enters the last operand as what files are copied to, unless it is on another machine.
-pub(super) fn copy_to_last(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn copy_to_last(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     if sources.is_empty() || is_remote(target) || target.is("-") {
         return;
     }
-    let is_file = reader.kind(call.state, target) == Some(Kind::File);
-    reader.touch(call.state, call.name, target, if is_file { Deed::Write } else { Deed::WriteTree });
+    let is_file = reader.kind(call.state, target) == Some(FileKind::File);
+    reader.touch(call.state, call.name, target, if is_file { Access::Write } else { Access::WriteTree });
 }
 
-fn scp(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn scp(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     ssh_options(reader, call, parsed);
     let many = parsed.operands.len() > 2 || parsed.has(&["r"]);
     match parsed.operands.as_slice() {
-        [_, target] if !many && !is_remote(target) && reader.kind(call.state, target) != Some(Kind::Directory) => {
-            reader.touch(call.state, call.name, target, Deed::Write);
+        [_, target] if !many && !is_remote(target) && reader.kind(call.state, target) != Some(FileKind::Directory) => {
+            reader.touch(call.state, call.name, target, Access::Write);
         }
         _ => copy_to_last(reader, call, parsed),
     }
 }
 
 /// Settings of `ssh` that run a program on this machine.
-fn ssh_options(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn ssh_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const COMMANDS: [&str; 6] =
         ["include", "knownhostscommand", "localcommand", "pkcs11provider", "proxycommand", "securitykeyprovider"];
     for option in parsed.values(&["o"]) {

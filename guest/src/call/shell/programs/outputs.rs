@@ -1,13 +1,13 @@
-//! Programs that read, but for the file that an option or a last operand names, or that have an option which runs something.
+//! Programs that only read, except for a file that an option or the last operand names, or an option that runs something.
 
 use super::place::{parent, suffixed};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
-use crate::ports::Kind;
+use crate::effects::Access;
+use crate::ports::FileKind;
 
-const WRITE: Role = Role::Path(Deed::Write);
+const WRITE: Role = Role::Path(Access::Write);
 const FILES: Operands = Operands::All(Role::Read);
 const INPUT_THEN_OUTPUT: Operands = Operands::Then(&[Role::Read], WRITE);
 
@@ -80,7 +80,7 @@ pub(super) const ROWS: &[Program] = &[
         operands: FILES,
         ..Program::new(&["shuf"])
     },
-    // The value of a letter is always the next argument, so that letters put together are listed one by one. Not listed: `-R`,
+    // The value of a letter is always the next argument, so that combined letters are listed one by one. Not listed: `-R`,
     // which writes a file into every folder in some versions.
     Program {
         flags: "adlfxiqNQpugshDFvtcUrASnCXJ",
@@ -130,7 +130,7 @@ pub(super) const ROWS: &[Program] = &[
         operands: FILES,
         ..Program::new(&["base64"])
     },
-    // Letters cannot be put together; any option is known by its first letter, so that only whole words are listed.
+    // Letters cannot be combined; any option is known by its first letter, so that only whole words are listed.
     Program {
         flags: "abeEipruCv",
         long: &["ps", "plain", "bits", "revert", "include", "autoskip", "upper"],
@@ -275,14 +275,14 @@ pub(super) const ROWS: &[Program] = &[
     },
 ];
 
-/// Behind its input, what looks like an option may be its output.
-fn no_late_options(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+/// After its input, what looks like an option may be its output.
+fn no_late_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.is_ordered() {
-        reader.unknown(format!("`{}` may take an option behind its input for its output", call.name));
+        reader.unknown(format!("`{}` may take an option after its input for its output", call.name));
     }
 }
 
-fn no_commands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn no_commands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let may_be_command =
         |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+') || text.is_empty());
     if let Some(command) = parsed.operands.iter().find(may_be_command) {
@@ -291,14 +291,14 @@ fn no_commands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// `bat cache` is not a file.
-fn no_cache(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn no_cache(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.operands.first().is_some_and(|first| first.is("cache")) {
         reader.unknown(format!("`{} cache` changes what is kept for the user", call.name));
     }
 }
 
-/// `yq -i` writes its files. The first operand is an expression, unless a file of that name stands there.
-fn edit_documents(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+/// `yq -i` writes its files. The first operand is an expression, unless a file of that name is there.
+fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["i", "inplace", "in-place"]) {
         return;
     }
@@ -309,27 +309,27 @@ fn edit_documents(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
         operands = rest;
     }
     let Some((expression, files)) = operands.split_first() else { return };
-    if reader.kind(call.state, expression) != Some(Kind::Missing) {
-        reader.touch(call.state, call.name, expression, Deed::Write);
+    if reader.kind(call.state, expression) != Some(FileKind::Missing) {
+        reader.touch(call.state, call.name, expression, Access::Write);
     }
     for file in files {
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
     }
 }
 
 /// The parts stand beside one another in the folder of the prefix.
-fn write_parts(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn write_parts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     write_beside(reader, call, parsed.operands.get(1).copied());
 }
 
-fn write_sections(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn write_sections(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     write_beside(reader, call, parsed.values(&["f", "prefix"]).last());
 }
 
-fn write_beside(reader: &mut Reader<'_>, call: &Call<'_>, prefix: Option<&Arg>) {
+fn write_beside(reader: &mut ShellReader<'_>, call: &Invocation<'_>, prefix: Option<&Arg>) {
     // `dir/` and `dir/x` both write into `dir`.
     let folder = prefix.map_or_else(|| Arg::known("."), |prefix| parent(&suffixed(prefix, "x")));
-    reader.touch(call.state, call.name, &folder, Deed::WriteTree);
+    reader.touch(call.state, call.name, &folder, Access::WriteTree);
 }
 
 #[cfg(test)]

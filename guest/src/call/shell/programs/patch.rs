@@ -1,11 +1,11 @@
-//! Patches given to a program: every file that any reading of them could change.
+//! Programs that apply patches: every file that any interpretation of the patch could change.
 
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::patch::{self, Dialect, Strip, targets};
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::patch::{self, PatchDialect, Strip, targets};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::input::Input;
+use crate::effects::Access;
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -20,13 +20,13 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// `patch` looks for the files of its input, and leaves what did not fit beside them.
-fn unified(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn unified(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["dry-run"]) {
         return;
     }
     for path in enter_targets(reader, call, strip(parsed, Strip::Unsaid)) {
         for beside in targets::leftovers(&path) {
-            reader.touch(call.state, call.name, &Arg::Known(beside), Deed::Write);
+            reader.touch(call.state, call.name, &Arg::Known(beside), Access::Write);
         }
     }
 }
@@ -42,7 +42,7 @@ pub(super) fn strip(parsed: &Parsed<'_>, unsaid: Strip) -> Option<Strip> {
 }
 
 /// Enters every file that the patch on standard input could change. Where it cannot be seen, the call is unknown.
-pub(super) fn enter_targets(reader: &mut Reader<'_>, call: &Call<'_>, strip: Option<Strip>) -> Vec<String> {
+pub(super) fn enter_targets(reader: &mut ShellReader<'_>, call: &Invocation<'_>, strip: Option<Strip>) -> Vec<String> {
     let found = match (call.input, strip) {
         (Input::Text(text), Some(strip)) => patch::every_target(text, strip).ok(),
         _ => None,
@@ -53,21 +53,23 @@ pub(super) fn enter_targets(reader: &mut Reader<'_>, call: &Call<'_>, strip: Opt
     };
     for path in &paths {
         let path = Arg::known(path.as_str());
-        reader.touch(call.state, call.name, &path, Deed::Write);
+        reader.touch(call.state, call.name, &path, Access::Write);
         reader.move_or_link(call.state, &path);
     }
     paths
 }
 
-fn envelope(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn envelope(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let text = match (parsed.operands.as_slice(), call.input) {
         ([], Input::Text(text)) => Some(text.as_str()),
         ([patch], _) => patch.text(),
         _ => None,
     };
-    match text.and_then(|text| patch::changes(text, Dialect::Any).ok()) {
+    match text.and_then(|text| patch::changes(text, PatchDialect::Any).ok()) {
         Some(changes) => {
-            changes.iter().for_each(|change| reader.touch(call.state, call.name, &Arg::known(change.path.as_str()), change.deed));
+            changes
+                .iter()
+                .for_each(|change| reader.touch(call.state, call.name, &Arg::known(change.path.as_str()), change.access));
         }
         None => reader.unknown(format!("`{}` is given a patch that cannot be read", call.name)),
     }

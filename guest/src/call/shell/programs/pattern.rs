@@ -1,6 +1,6 @@
-//! Regular expressions as far as `sed` and `awk` must read them: to find where one ends.
+//! Finds the end of a regular expression in `sed` and `awk` scripts.
 //!
-//! Programs disagree about a delimiter in brackets, so that text in which it stands there is not read.
+//! Programs disagree about a delimiter in brackets, so that text in which it is there is not read.
 
 /// What follows a pattern up to its delimiter, taken off `rest`; none where programs may see another end.
 pub(super) fn take_pattern<'t>(rest: &mut &'t str, delimiter: char) -> Option<&'t str> {

@@ -1,11 +1,11 @@
-//! Paths made from arguments: the folder of one, a name below one, and what stands there.
+//! Paths derived from arguments: the folder of a path, a name below a path, and what is there.
 
-use super::Call;
-use crate::call::effect::Deed;
+use super::Invocation;
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::state::State;
-use crate::call::shell::reader::{Reader, is_below, lexical};
-use crate::ports::Kind;
+use crate::call::shell::reader::state::ShellState;
+use crate::call::shell::reader::{ShellReader, is_below, lexical};
+use crate::effects::Access;
+use crate::ports::FileKind;
 
 /// What is known about a thing that is copied or moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +20,8 @@ pub(super) enum Nature {
     Unknown,
 }
 
-/// What stands at a path, the last link not followed, as far as the command itself has not changed it.
-pub(super) fn nature(reader: &Reader<'_>, state: &State, arg: &Arg) -> Nature {
+/// What is at a path, the last link not followed, as far as the command itself has not changed it.
+pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Nature {
     let Some(facts) = state.locate(arg).filter(|path| !reader.is_touched(path)).and_then(|_| reader.facts(state, arg)) else {
         return Nature::Unknown;
     };
@@ -30,32 +30,32 @@ pub(super) fn nature(reader: &Reader<'_>, state: &State, arg: &Arg) -> Nature {
     }
     match facts.kind {
         _ if facts.real_path != facts.entry_path => Nature::Link,
-        Kind::File | Kind::Missing => Nature::Plain,
-        Kind::Directory => Nature::Folder,
-        Kind::Other | Kind::Unreadable => Nature::Unknown,
+        FileKind::File | FileKind::Missing => Nature::Plain,
+        FileKind::Directory => Nature::Folder,
+        FileKind::Other | FileKind::Unreadable => Nature::Unknown,
     }
 }
 
-/// Whether a folder stands at a path, links followed; none where that is not certain.
-pub(super) fn is_folder(reader: &Reader<'_>, state: &State, arg: &Arg) -> Option<bool> {
+/// Whether a folder is at a path, links followed; none where that is not certain.
+pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Option<bool> {
     match nature(reader, state, arg) {
         Nature::Plain => Some(false),
         Nature::Folder => Some(true),
-        Nature::Link => reader.kind(state, arg).map(|kind| kind == Kind::Directory),
+        Nature::Link => reader.kind(state, arg).map(|kind| kind == FileKind::Directory),
         Nature::Unknown => None,
     }
 }
 
-/// Enters that a file is put in place of what stands at a path. A link there is not written through but replaced, or either.
-pub(super) fn replace(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
+/// Enters that a file is put in place of what is at a path. A link there is not written through but replaced, or either.
+pub(super) fn replace(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     if nature(reader, call.state, arg) == Nature::Link {
-        reader.touch(call.state, call.name, arg, Deed::Delete);
+        reader.touch(call.state, call.name, arg, Access::Delete);
     }
-    reader.touch(call.state, call.name, arg, Deed::Write);
+    reader.touch(call.state, call.name, arg, Access::Write);
 }
 
 /// Whether the working directory may be a folder, or lie in it. Spellings that cannot be compared count.
-pub(super) fn may_hold_working_directory(state: &State, arg: &Arg) -> bool {
+pub(super) fn may_hold_working_directory(state: &ShellState, arg: &Arg) -> bool {
     let (Some(folder), Some(cwd)) = (state.locate(arg), state.cwd.as_deref()) else { return true };
     let (folder, cwd) = (lexical(&folder), lexical(cwd));
     let is_relative = |path: &str| !path.starts_with(['/', '~']);
@@ -96,7 +96,7 @@ pub(super) fn parent(arg: &Arg) -> Arg {
     }
 }
 
-/// A path with text behind its last name.
+/// A path with text after its last name.
 pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
     match arg {
         Arg::Known(path) => Arg::Known(format!("{path}{suffix}")),
@@ -106,7 +106,7 @@ pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
 }
 
 /// A path without text at its end; none where it does not end so.
-pub(super) fn stripped(arg: &Arg, suffix: &str) -> Option<Arg> {
+pub(super) fn remove_suffix(arg: &Arg, suffix: &str) -> Option<Arg> {
     let strip = |path: &str| path.strip_suffix(suffix).filter(|stem| !stem.is_empty() && !stem.ends_with('/')).map(str::to_owned);
     match arg {
         Arg::Known(path) => strip(path).map(Arg::Known),

@@ -1,13 +1,13 @@
-//! Programs that run the command behind them, and those that run one in a way that is not followed.
+//! Programs that run the command given in their arguments, and programs that run one in a way that is not followed.
 
 use std::rc::Rc;
 
 use super::environment::{is_harmless, may_influence, names_an_output};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::Dialect;
+use crate::effects::Access;
 
 const fn prefix(names: &'static [&'static str]) -> Program {
     Program {
@@ -45,7 +45,12 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "pvalh",
         long: &["portability", "verbose", "append"],
-        valued: &[("f", Role::Text), ("format", Role::Text), ("o", Role::Path(Deed::Write)), ("output", Role::Path(Deed::Write))],
+        valued: &[
+            ("f", Role::Text),
+            ("format", Role::Text),
+            ("o", Role::Path(Access::Write)),
+            ("output", Role::Path(Access::Write)),
+        ],
         ..prefix(&["time", "gtime"])
     },
     Program {
@@ -83,32 +88,32 @@ pub(super) const ROWS: &[Program] = &[
     },
     // Another root, another user, another machine's view: what a path means there is not known here.
     Program::unreadable(&["arch-chroot", "capsh", "ltrace", "prlimit", "xvfb-run"]),
-    // They type for somebody, or run something later.
+    // They type for someone, or run something later.
     Program::unreadable(&["script"]),
 ];
 
-fn run(reader: &mut Reader<'_>, call: &Call<'_>, command: &[&Arg]) {
+fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, command: &[&Arg]) {
     let command: Vec<Arg> = command.iter().map(|arg| (*arg).clone()).collect();
     reader.run_program(&command, call.state, call.input);
 }
 
-fn run_operands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run_operands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     run(reader, call, &parsed.operands);
 }
 
 /// `timeout 5 COMMAND`
-fn run_behind_first(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run_behind_first(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     run(reader, call, parsed.operands.get(1..).unwrap_or_default());
 }
 
 /// In a terminal `nohup` writes what the command says to a file of its own.
-fn run_detached(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run_detached(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     reader.execute(call.state);
     run(reader, call, &parsed.operands);
 }
 
 /// `env NAME=VALUE… COMMAND`
-fn run_with_environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run_with_environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let mut state = call.state.clone();
     let mut influence = |name: &str| {
         if state.influence.is_none() || names_an_output(name) {
@@ -143,11 +148,11 @@ fn run_with_environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parse
         }
         command = rest;
     }
-    run(reader, &Call { state: &state, ..*call }, command);
+    run(reader, &Invocation { state: &state, ..*call }, command);
 }
 
-/// `watch` gives its operands to a shell, put together with blanks.
-fn run_again(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+/// `watch` gives its operands to a shell, joined with blanks.
+fn run_again(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["x", "exec"]) {
         return run(reader, call, &parsed.operands);
     }
@@ -155,7 +160,7 @@ fn run_again(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     run_text(reader, call, texts.map(|texts| texts.join(" ")));
 }
 
-fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<String>) {
+fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: Option<String>) {
     match text {
         Some(text) => reader.script(&text, &call.state.child(Dialect::Posix), call.input),
         None => reader.unknown(format!("`{}` runs a command that is only known when it runs", call.name)),
@@ -163,11 +168,11 @@ fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<String>) {
 }
 
 /// `flock FILE COMMAND` and `flock FILE -c TEXT`
-fn run_locked(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run_locked(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((lock, command)) = parsed.operands.split_first() else { return };
     // Without a command, a number is a descriptor that is open already.
     if !(command.is_empty() && lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))) {
-        reader.touch(call.state, call.name, lock, Deed::Write);
+        reader.touch(call.state, call.name, lock, Access::Write);
     }
     match command {
         [option, text] if option.is("-c") || option.is("--command") => run_text(reader, call, text.text().map(str::to_owned)),

@@ -1,4 +1,4 @@
-//! Programs that only read, whatever their options say, in every version: nothing in them writes a file or runs a program.
+//! Programs that only read, whatever their options, in every version: they cannot write a file or run a program.
 //!
 //! A program with one option that does is not here but in `outputs` or `searches`, with its options listed.
 

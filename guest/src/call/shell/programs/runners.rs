@@ -1,15 +1,15 @@
-//! Package managers and other programs that run programs by name: entered as run, and what they run is read as well.
+//! Package managers and other programs that run programs by name: recorded as run, and what they run is read as well.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::super::reader::state::{Dialect, State};
-use super::spec::{Call, Parsed, Program, Role};
+use super::super::reader::state::{Dialect, ShellState};
+use super::spec::{Invocation, Parsed, Program, Role};
 use super::tollgate::{behind_name, control, govern, is_script_of_tollgate, is_tollgate};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
-const RUN: Role = Role::Path(Deed::Execute);
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const RUN: Role = Role::Path(Access::Execute);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 /// Options of npm and its relatives that say where something is written or run.
 const NODE_PLACES: &[(&str, Role)] = &[
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Program] = &[
     Program { rule: Some(behind_assignments), ..Program::opaque(&["cross-env", "dotenv"]) },
 ];
 
-/// Commands behind which the name of a program stands.
+/// Commands that are followed by the name of a program.
 const RUN_COMMANDS: &[&str] = &["dlx", "exec", "run", "x"];
 
 /// Commands that take packages away, or put other versions in their place.
@@ -171,7 +171,7 @@ const PLAIN_OPTIONS: &[&str] = &[
 const VALUED_OPTIONS: &[&str] = &["--from", "--package", "--python", "--spec", "--with", "--workspace", "-p", "-w"];
 
 /// `pip config set`, `npm config delete`: the settings are the user's, or decide what runs.
-fn changes_settings(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn changes_settings(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const CHANGES: &[&str] = &["add", "delete", "edit", "fix", "set", "unset"];
     if let [config, change, ..] = parsed.operands.as_slice()
         && (config.is("config") || config.is("c"))
@@ -181,7 +181,7 @@ fn changes_settings(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_
     }
 }
 
-fn node_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn node_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     changes_settings(reader, call, parsed);
     // npm takes a command by any beginning that is its own (`npm exe`).
     let is_exec = |word: &str| word == "x" || (word.starts_with("ex") && "exec".starts_with(word));
@@ -192,13 +192,13 @@ fn node_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) 
     run_script(reader, call, parsed);
 }
 
-fn python_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn python_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     changes_settings(reader, call, parsed);
     run_inner(reader, call, false);
 }
 
 /// A package manager that takes Tollgate away, or puts another version in its place.
-pub(super) fn removes_tollgate(reader: &mut Reader<'_>, call: &Call<'_>) {
+pub(super) fn removes_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let changes = call.args.iter().filter_map(Arg::text).find(|word| CHANGE_COMMANDS.contains(word));
     if let (Some(command), true) = (changes, call.args.iter().any(is_tollgate)) {
         control(reader, call.state, format!("{} {command} tollgate", call.name));
@@ -206,7 +206,7 @@ pub(super) fn removes_tollgate(reader: &mut Reader<'_>, call: &Call<'_>) {
 }
 
 /// `npm run NAME`, `yarn NAME`: what the package says is read for commands that only a person may give.
-fn run_script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run_script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let mut words = parsed.operands.iter().filter_map(|arg| arg.text());
     let name = match words.next() {
         Some("run" | "run-script" | "rum" | "urn") => words.next(),
@@ -215,7 +215,7 @@ fn run_script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     };
     let (Some(name), Some(folders)) = (name, reader.folders_upwards(call.state)) else { return };
     let package = folders.iter().map(|folder| super::below(folder, "package.json")).find_map(|path| {
-        let text = reader.text_of(&State::new(""), &Arg::known(path))?;
+        let text = reader.text_of(&ShellState::new(""), &Arg::known(path))?;
         serde_json::from_str::<serde_json::Value>(&text).ok()
     });
     let scripts = package.as_ref().and_then(|package| package.get("scripts"));
@@ -229,7 +229,7 @@ fn run_script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 
 /// `pnpm exec PROGRAM`, `uv run PROGRAM`. For npm and its relatives (`scripts`), what stands behind `run`, or alone, is a
 /// script of the package, which has whatever name it likes: only Tollgate and formatters are followed there.
-fn run_inner(reader: &mut Reader<'_>, call: &Call<'_>, scripts: bool) {
+fn run_inner(reader: &mut ShellReader<'_>, call: &Invocation<'_>, scripts: bool) {
     let args = skip_options(call.args);
     let Some((first, behind)) = args.split_first() else { return };
     let runs = first.text().is_some_and(|word| RUN_COMMANDS.contains(&word));
@@ -257,7 +257,7 @@ fn is_formatter(arg: &Arg) -> bool {
 }
 
 /// `npx PROGRAM`.
-fn package_program(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn package_program(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let mut args = skip_options(call.args);
     if call.name == "pipx" {
         match args.split_first() {
@@ -271,9 +271,9 @@ fn package_program(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     }
 }
 
-/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false where there is no such text. Behind the name of a
+/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false where there is no such text. After the name of a
 /// program, options are that program's.
-fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) -> bool {
+fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) -> bool {
     let mut found = false;
     for (nth, arg) in args.iter().enumerate() {
         let text = match arg {
@@ -293,8 +293,8 @@ fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) -> bool {
     found
 }
 
-/// Reads the program that is run, without the version behind its name.
-fn follow(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) {
+/// Reads the program that is run, without the version after its name.
+fn follow(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) {
     let Some((name, rest)) = args.split_first() else { return };
     if is_tollgate(name) {
         return govern(reader, call.state, rest);
@@ -325,12 +325,12 @@ fn skip_options(mut args: &[Arg]) -> &[Arg] {
 }
 
 /// `cargo run … tollgate …`, `cargo uninstall tollgate`, `cargo new FOLDER`.
-fn cargo(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn cargo(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let has = |words: &[&str]| parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| words.contains(&word)));
     if let [command, folder, ..] = parsed.operands.as_slice()
         && (command.is("new") || command.is("init"))
     {
-        reader.touch(call.state, call.name, folder, Deed::WriteTree);
+        reader.touch(call.state, call.name, folder, Access::WriteTree);
     }
     let Some(behind) = behind_name(call) else { return };
     if has(&["run", "r"]) {
@@ -342,7 +342,7 @@ fn cargo(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// `concurrently 'npm run a' 'npm run b'`.
-fn words_as_scripts(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn words_as_scripts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if call.name != "concurrently" {
         return;
     }
@@ -352,7 +352,7 @@ fn words_as_scripts(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_
 }
 
 /// `cross-env NAME=VALUE PROGRAM`.
-fn behind_assignments(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn behind_assignments(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let at = call.args.iter().position(|arg| arg.text().is_some_and(|text| !text.starts_with('-') && !text.contains('=')));
     if let Some(args) = at.and_then(|at| call.args.get(at..)) {
         follow(reader, call, args);

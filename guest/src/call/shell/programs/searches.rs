@@ -1,4 +1,4 @@
-//! Programs that search, and can be told to run something for what they find.
+//! Search programs that can be told to run something for what they find.
 
 use super::{Mode, Operands, Program, Role};
 

@@ -2,11 +2,11 @@
 
 use super::pattern::{take_pattern, take_until};
 use super::place::{Nature, nature, suffixed};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, display};
-use crate::ports::Kind;
+use crate::effects::Access;
+use crate::ports::FileKind;
 
 pub(super) const ROWS: &[Program] = &[
     // Not listed: `-f`, whose script is not at hand.
@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Program] = &[
     },
 ];
 
-fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let mut files = parsed.operands.as_slice();
     let mut scripts: Vec<&Arg> = parsed.values(&["e", "expression"]).collect();
     let in_place = parsed.has(&["i", "in-place"]);
@@ -48,13 +48,13 @@ fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         scripts.push(script);
         files = rest;
         if let (true, 0, [second, _, ..]) = (has_bsd_suffix, skipped, files)
-            && second.text().is_none_or(|text| read_script(text) == Err(Unread::Unlisted))
+            && second.text().is_none_or(|text| read_script(text) == Err(ScriptDoubt::Unlisted))
         {
             reader.unknown(format!("`{}` may take `{}` for its script", call.name, second.display()));
         }
     }
     // There `-i -e SCRIPT -e NAME` edits a file of that name.
-    let is_file = |script: &&&Arg| reader.kind(call.state, script) != Some(Kind::Missing);
+    let is_file = |script: &&&Arg| reader.kind(call.state, script) != Some(FileKind::Missing);
     if in_place
         && suffix.is_none()
         && let Some(name) = scripts.iter().skip(1).find(is_file)
@@ -67,27 +67,27 @@ fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         None => reader.unknown(format!("the script of `{}` is only known when it runs", call.name)),
         Some(text) if read_script(&text).is_err() => {
             reader.unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
-            // The most likely one stands in plain sight, and can be refused with a good reason.
+            // The most likely one is named explicitly, and can be refused with a good reason.
             if let Some((_, file)) = text.rsplit_once("w ") {
-                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+                reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
             }
         }
         Some(_) => {}
     }
     for file in files {
         if !in_place {
-            reader.touch(call.state, call.name, file, Deed::Read);
+            reader.touch(call.state, call.name, file, Access::Read);
             continue;
         }
         if nature(reader, call.state, file) == Nature::Link {
             // A link is replaced by a file of its own, unless it is followed.
-            reader.touch(call.state, call.name, file, Deed::Delete);
+            reader.touch(call.state, call.name, file, Access::Delete);
         }
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
         match suffix.as_ref().map(Arg::text) {
             None => {}
             Some(Some(suffix)) if !suffix.contains(['/', '*']) => {
-                reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+                reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
             }
             Some(_) => reader.unknown(format!("where `{}` keeps a copy of `{}` is not certain", call.name, file.display())),
         }
@@ -96,7 +96,7 @@ fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 
 /// Why a script is not known only to edit lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unread {
+enum ScriptDoubt {
     /// No `sed` of the BSD family runs it.
     Invalid,
     /// It has a command or a form that is not listed.
@@ -104,7 +104,7 @@ enum Unread {
 }
 
 /// Reads a script, command by command.
-fn read_script(text: &str) -> Result<(), Unread> {
+fn read_script(text: &str) -> Result<(), ScriptDoubt> {
     let mut rest = text;
     loop {
         rest = rest.trim_start_matches([' ', '\t', ';', '\n', '}']);
@@ -128,8 +128,8 @@ fn skip_digits(rest: &mut &str) {
     *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
 }
 
-/// A number, `$`, `/…/`, and a second one of these, `+N` or `~N` behind a comma.
-fn read_addresses(rest: &mut &str) -> Result<(), Unread> {
+/// A number, `$`, `/…/`, and a second one of these, `+N` or `~N` after a comma.
+fn read_addresses(rest: &mut &str) -> Result<(), ScriptDoubt> {
     let mut is_second = false;
     loop {
         match rest.chars().next() {
@@ -150,13 +150,13 @@ fn read_addresses(rest: &mut &str) -> Result<(), Unread> {
                 let before = *rest;
                 match take_pattern(rest, '/') {
                     Some(pattern) => check_escapes(pattern)?,
-                    None if take_until(&mut { before }, '/').is_none() => return Err(Unread::Invalid),
-                    None => return Err(Unread::Unlisted),
+                    None if take_until(&mut { before }, '/').is_none() => return Err(ScriptDoubt::Invalid),
+                    None => return Err(ScriptDoubt::Unlisted),
                 }
                 *rest = rest.trim_start_matches(['I', 'M']);
             }
-            Some('\\') => return Err(Unread::Unlisted),
-            _ if is_second => return Err(Unread::Invalid),
+            Some('\\') => return Err(ScriptDoubt::Unlisted),
+            _ if is_second => return Err(ScriptDoubt::Invalid),
             _ => return Ok(()),
         }
         let behind = rest.trim_start_matches([' ', '\t']);
@@ -170,8 +170,8 @@ fn read_addresses(rest: &mut &str) -> Result<(), Unread> {
     }
 }
 
-fn read_command(rest: &mut &str) -> Result<(), Unread> {
-    match take_char(rest).ok_or(Unread::Invalid)? {
+fn read_command(rest: &mut &str) -> Result<(), ScriptDoubt> {
+    match take_char(rest).ok_or(ScriptDoubt::Invalid)? {
         // What follows a brace is another command.
         '{' => return Ok(()),
         'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'x' | 'n' | 'N' | '=' | 'z' | 'F' => {}
@@ -196,41 +196,41 @@ fn read_command(rest: &mut &str) -> Result<(), Unread> {
         }
         's' => read_substitution(rest)?,
         'y' => {
-            let delimiter = take_char(rest).ok_or(Unread::Invalid)?;
-            let from = take_until(rest, delimiter).ok_or(Unread::Invalid)?;
-            let to = take_until(rest, delimiter).ok_or(Unread::Invalid)?;
+            let delimiter = take_char(rest).ok_or(ScriptDoubt::Invalid)?;
+            let from = take_until(rest, delimiter).ok_or(ScriptDoubt::Invalid)?;
+            let to = take_until(rest, delimiter).ok_or(ScriptDoubt::Invalid)?;
             if !is_delimiter(delimiter) || from.contains('\n') || to.contains('\n') {
-                return Err(Unread::Unlisted);
+                return Err(ScriptDoubt::Unlisted);
             }
         }
-        'w' => return Err(Unread::Unlisted),
-        _ => return Err(Unread::Invalid),
+        'w' => return Err(ScriptDoubt::Unlisted),
+        _ => return Err(ScriptDoubt::Invalid),
     }
     // Nothing but the next command may follow.
     *rest = rest.trim_start_matches([' ', '\t']);
     match rest.chars().next() {
         None | Some(';' | '\n' | '}' | '#') => Ok(()),
-        Some(_) => Err(Unread::Invalid),
+        Some(_) => Err(ScriptDoubt::Invalid),
     }
 }
 
-fn read_substitution(rest: &mut &str) -> Result<(), Unread> {
-    let delimiter = take_char(rest).ok_or(Unread::Invalid)?;
+fn read_substitution(rest: &mut &str) -> Result<(), ScriptDoubt> {
+    let delimiter = take_char(rest).ok_or(ScriptDoubt::Invalid)?;
     let mut plain = *rest;
     if take_until(&mut plain, delimiter).and_then(|_| take_until(&mut plain, delimiter)).is_none() {
-        return Err(Unread::Invalid);
+        return Err(ScriptDoubt::Invalid);
     }
     if !is_delimiter(delimiter) {
-        return Err(Unread::Unlisted);
+        return Err(ScriptDoubt::Unlisted);
     }
-    check_escapes(take_pattern(rest, delimiter).ok_or(Unread::Unlisted)?)?;
-    let replacement = take_until(rest, delimiter).ok_or(Unread::Invalid)?;
+    check_escapes(take_pattern(rest, delimiter).ok_or(ScriptDoubt::Unlisted)?)?;
+    let replacement = take_until(rest, delimiter).ok_or(ScriptDoubt::Invalid)?;
     if replacement.replace("\\\n", "").contains('\n') {
-        return Err(Unread::Unlisted);
+        return Err(ScriptDoubt::Unlisted);
     }
     check_escapes(replacement)?;
     *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'g' | 'p' | 'i' | 'I' | 'm' | 'M'));
-    if rest.starts_with('w') { Err(Unread::Unlisted) } else { Ok(()) }
+    if rest.starts_with('w') { Err(ScriptDoubt::Unlisted) } else { Ok(()) }
 }
 
 /// Characters that end a pattern in every version.
@@ -239,18 +239,18 @@ fn is_delimiter(c: char) -> bool {
 }
 
 /// `\x2f` and its like stand for characters that may count as written, or not.
-fn check_escapes(text: &str) -> Result<(), Unread> {
+fn check_escapes(text: &str) -> Result<(), ScriptDoubt> {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == '\\' && chars.next().is_none_or(|escaped| matches!(escaped, 'c' | 'o' | 'x' | 'd')) {
-            return Err(Unread::Unlisted);
+            return Err(ScriptDoubt::Unlisted);
         }
     }
     Ok(())
 }
 
-/// The rest of a line; of text, also the lines behind a backslash.
-fn take_line(rest: &mut &str, continues: bool) -> Result<(), Unread> {
+/// The rest of a line; of text, also the lines after a backslash.
+fn take_line(rest: &mut &str, continues: bool) -> Result<(), ScriptDoubt> {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {
         match c {
@@ -264,7 +264,7 @@ fn take_line(rest: &mut &str, continues: bool) -> Result<(), Unread> {
         }
     }
     *rest = "";
-    if escaped { Err(Unread::Unlisted) } else { Ok(()) }
+    if escaped { Err(ScriptDoubt::Unlisted) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -343,14 +343,14 @@ mod tests {
             assert!(read_script(text).is_err(), "{text}");
         }
         for text in ["w out", "s/a/b/w out", "src/auth/r/rw P", "1,5{p;w out\n}"] {
-            assert_eq!(read_script(text), Err(Unread::Unlisted), "{text}");
+            assert_eq!(read_script(text), Err(ScriptDoubt::Unlisted), "{text}");
         }
     }
 
     #[test]
     fn paths_are_not_scripts() {
         for text in ["src/auth/a.ts", "README.md", "docs/auth.md", "package.json", "src/view.ts"] {
-            assert_ne!(read_script(text), Err(Unread::Unlisted), "{text}");
+            assert_ne!(read_script(text), Err(ScriptDoubt::Unlisted), "{text}");
         }
     }
 }

@@ -1,14 +1,14 @@
 //! Shells: text that is given to one is read like the command itself.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
 use super::super::reader::input::Input;
 use super::super::reader::script::Language;
 use super::super::reader::state::Dialect;
 use super::background::read_as_it_runs;
 use super::interpreters::run_file;
-use super::spec::{Call, Operands, Parsed, Program};
-use crate::call::effect::{Deed, Persistence};
+use super::spec::{Invocation, Operands, Parsed, Program};
+use crate::effects::{Access, Persistence};
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -20,11 +20,11 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program::refused(
         &["fish", "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"],
-        "is a shell whose language is not read here",
+        "is a shell whose language is not supported",
     ),
 ];
 
-/// Options of shells that do not change what is read: each letter on its own, put together in any order.
+/// Options of shells that do not change what is read: each letter on its own, combined in any order.
 const SHELL_LETTERS: &str = "celsuvx";
 
 /// Long options of Bash that do not change what is read.
@@ -33,7 +33,7 @@ const SHELL_LONG: &[&str] = &["--login", "--noprofile", "--norc"];
 /// What may stand behind `-o`.
 const SHELL_SETTINGS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace"];
 
-fn shell(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let (mut text, mut input) = (false, false);
     let mut rest = call.args;
     if let [first, file] = rest
@@ -41,7 +41,7 @@ fn shell(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         && !file.may_be_option()
         && !file.is("-")
     {
-        return reader.touch(call.state, call.name, file, Deed::Read);
+        return reader.touch(call.state, call.name, file, Access::Read);
     }
     while let Some((option, after)) = rest.split_first() {
         if !option.may_be_option() && !option.text().is_some_and(|text| text == "-" || text.starts_with('+')) {
@@ -89,7 +89,7 @@ fn shell(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     }
 }
 
-fn unlisted(reader: &mut Reader<'_>, call: &Call<'_>, option: &Arg) {
+fn unlisted(reader: &mut ShellReader<'_>, call: &Invocation<'_>, option: &Arg) {
     // `-i` among them, which reads what is typed.
     if *call.input == Input::Inherited {
         reader.outlast(Persistence::Interactive);
@@ -101,7 +101,7 @@ fn is_bash(name: &str) -> bool {
     matches!(name, "bash" | "rbash" | "zsh")
 }
 
-fn read_shell(reader: &mut Reader<'_>, call: &Call<'_>, text: &str, input: &Input) {
+fn read_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: &str, input: &Input) {
     let dialect = if is_bash(call.name) { Dialect::Bash } else { Dialect::Posix };
     if call.name == "zsh" && !means_the_same_in_zsh(text) {
         reader.unknown(format!("`{}` may mean something else in zsh than in Bash", display(text)));

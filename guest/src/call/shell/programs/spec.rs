@@ -1,4 +1,4 @@
-//! What is known about a program, as data: the options whose meaning is exact, and what happens to each argument.
+//! The description of a program as data: the options whose meaning is exact, and what happens to each argument.
 //!
 //! A row says nothing about options that it does not list. A call with one of those, with an option cut short, or with an
 //! argument that may turn out to be an option is *unknown*, except for programs that only read whatever their options say
@@ -7,11 +7,11 @@
 //! Programs differ between GNU, BSD and busybox. A row lists an option only if its meaning is the same, or harmless, in all
 //! of them; where one takes a value and the other does not, it is not listed.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
-use super::super::reader::state::State;
-use crate::call::effect::Deed;
+use super::super::reader::state::ShellState;
+use crate::effects::Access;
 
 /// What a program does with one argument or with the value of one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(in crate::call::shell) enum Role {
     /// A path that is read. Need not be certain.
     Read,
     /// A path to which something is done. Must be certain.
-    Path(Deed),
+    Path(Access),
     /// A file that is created, or whose times change.
     Stamp,
     /// A program or a script that is run.
@@ -55,7 +55,7 @@ pub(in crate::call::shell) struct Mode {
 }
 
 /// Reads what the table cannot say. Options have been parsed and the values of options entered already.
-pub(in crate::call::shell) type Rule = fn(&mut Reader<'_>, &Call<'_>, &Parsed<'_>);
+pub(in crate::call::shell) type Rule = fn(&mut ShellReader<'_>, &Invocation<'_>, &Parsed<'_>);
 
 /// One program, or several that take the same arguments.
 #[derive(Debug, Clone, Copy)]
@@ -70,14 +70,14 @@ pub(in crate::call::shell) struct Program {
     pub(super) valued: &'static [(&'static str, Role)],
     /// Options that take a value only where it is attached (`-iSUFFIX`, `--color=WHEN`).
     pub(super) attached: &'static [(&'static str, Role)],
-    /// Whether long options have a single dash, and letters are not put together (`find -name`).
+    /// Whether long options have a single dash, and letters are not combined (`find -name`).
     pub(super) single_dash: bool,
-    /// Whether letters are not put together, because programs that do it read some of them otherwise (`git log -pn`). A number
+    /// Whether letters are not combined, because programs that do it read some of them otherwise (`git log -pn`). A number
     /// stands alone (`-20`).
     pub(super) apart: bool,
     /// Whether options end at the first operand, as for programs that run another one.
     pub(super) ends_at_operand: bool,
-    /// Options behind which everything is an operand, as behind `python3 -m`.
+    /// Options after which everything is an operand, as behind `python3 -m`.
     pub(super) ends_behind: &'static [&'static str],
     /// What happens to operands.
     pub(super) operands: Operands,
@@ -86,7 +86,7 @@ pub(in crate::call::shell) struct Program {
     /// Whether every option of every version only reads, so that what is not listed changes nothing.
     pub(super) lenient: bool,
     /// Whether it does more than its arguments say, as a build tool does: it is entered as run, and options that are not
-    /// listed are its own affair.
+    /// listed are not judged.
     pub(super) opaque: bool,
     /// Calls that only answer a question, by all their words (`--version`); `*` stands for any one word that is not an
     /// option.
@@ -100,7 +100,7 @@ pub(in crate::call::shell) struct Program {
     pub(super) refused: Option<&'static str>,
     /// Whether it only runs another program, which variables and options are for.
     pub(super) runs_another: bool,
-    /// Whether some versions look for options only before the first operand, and would write to what stands behind it.
+    /// Whether some versions look for options only before the first operand, and would write to what follows it.
     pub(super) options_first: bool,
     /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
     pub(super) raw: bool,
@@ -136,7 +136,7 @@ impl Program {
         }
     }
 
-    /// A program that does more than its arguments say. Options and operands that say what it writes are listed all the same.
+    /// A program that does more than its arguments say. Options and operands that say what it writes are still listed.
     pub(super) const fn opaque(names: &'static [&'static str]) -> Self {
         Self { operands: Operands::All(Role::Text), lenient: true, opaque: true, ..Self::new(names) }
     }
@@ -152,13 +152,13 @@ impl Program {
         Self { operands: Operands::Rule, raw: true, rule: Some(rule), ..Self::new(names) }
     }
 
-    /// A program of which no call is certain: it runs what is typed into it, or what its arguments put together.
+    /// A program of which no call is certain: it runs what is typed into it, or what its arguments compose.
     pub(super) const fn unreadable(names: &'static [&'static str]) -> Self {
         Self::raw(names, say_unreadable)
     }
 }
 
-fn say_unreadable(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn say_unreadable(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     reader.unknown(format!("what `{}` does cannot be told from its arguments", call.name));
 }
 
@@ -183,13 +183,13 @@ impl Program {
 
 /// One call of a program.
 #[derive(Clone, Copy)]
-pub(in crate::call::shell) struct Call<'c> {
+pub(in crate::call::shell) struct Invocation<'c> {
     /// The name without its folder.
     pub(in crate::call::shell) name: &'c str,
-    /// The arguments behind the name.
+    /// The arguments after the name.
     pub(in crate::call::shell) args: &'c [Arg],
     /// The shell around it.
-    pub(in crate::call::shell) state: &'c State,
+    pub(in crate::call::shell) state: &'c ShellState,
     /// What it reads from.
     pub(in crate::call::shell) input: &'c Input,
 }
@@ -201,7 +201,7 @@ pub(in crate::call::shell) struct Parsed<'c> {
     pub(super) options: Vec<(String, Option<Arg>)>,
     /// The rest.
     pub(super) operands: Vec<&'c Arg>,
-    /// How many of the options stand before the first operand. Some versions take those behind it for operands.
+    /// How many of the options stand before the first operand. Some versions take those after it for operands.
     early: usize,
 }
 
@@ -236,7 +236,7 @@ pub(in crate::call::shell) enum Unlisted {
     NoValue(String),
     /// An argument that may be an option, or several words.
     Uncertain(String),
-    /// An option behind an operand, whose value is one more operand in versions that look for options only before them.
+    /// An option after an operand, whose value is one more operand in versions that look for options only before them.
     Late(String),
 }
 
@@ -247,7 +247,7 @@ impl Unlisted {
             Self::Option(option) => format!("`{program}` has the option `{option}`, whose effect is not known"),
             Self::NoValue(option) => format!("`{program}` has the option `{option}` without its value"),
             Self::Late(option) => {
-                format!("`{program}` has the option `{option}` behind its files, and may take it for one of them")
+                format!("`{program}` has the option `{option}` after its files, and may take it for one of them")
             }
             Self::Uncertain(arg) => format!("`{program}` has the argument `{arg}`, which is only known when it runs"),
         }

@@ -1,11 +1,11 @@
-//! Programs that reach beyond the command: other users, schedulers, services, devices; and those that only show something.
+//! Programs that reach beyond the command: other users, schedulers, services, devices; and programs that only display something.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::{Call, Operands, Parsed, Program, Role};
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
 
 pub(super) const ROWS: &[Program] = &[
-    // Other users: who they are decides what is changed, but what they run is read all the same.
+    // Other users: who they are decides what is changed, but what they run is still read.
     Program {
         flags: "AbEHikKnPS",
         valued: &[
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Program] = &[
             "fakeroot",
             "fakechroot",
         ],
-        "runs a program in a world of its own, whose paths are not those of the workspace",
+        "runs a program in an environment of its own, whose paths are not those of the workspace",
     ),
     Program::refused(&["gdb", "lldb"], "runs programs and commands of its own"),
     // What a person looks at or hears.
@@ -117,11 +117,11 @@ pub(super) const ROWS: &[Program] = &[
     ]),
 ];
 
-const LATER: &str = "runs a program later, when nobody compares what it changes";
+const LATER: &str = "runs a program later, when nothing compares what it changes";
 const TERMINAL: &str = "runs programs in another terminal";
 const DEVICES: &str = "changes what paths lead to";
 
-fn as_user(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn as_user(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     reader.unknown(format!("`{}` runs a program as another user", call.name));
     let argv: Vec<Arg> =
         parsed.operands.iter().skip_while(|arg| arg.text().is_some_and(is_assignment)).map(|arg| (*arg).clone()).collect();

@@ -1,15 +1,15 @@
-//! Tollgate's own command. What asks it something is free; whatever else it does changes the gate, its approvals, its wiring
-//! or its ledger, and only a person may tell it to.
+//! Tollgate's own command. Asking it something is allowed; anything else changes the gate, its approvals, its wiring or its
+//! ledger, and only a person may do that.
 //!
 //! The program is known by its name, by a script of its package, by the digest of the file that is run, and, whatever it is
 //! called, by arguments that only Tollgate takes.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
-use super::super::reader::state::State;
-use super::spec::{Call, Operands, Program};
-use crate::call::effect::Deed;
-use crate::ports::{Kind, Question};
+use super::super::reader::state::ShellState;
+use super::spec::{Invocation, Operands, Program};
+use crate::effects::Access;
+use crate::ports::{FileKind, Question};
 use crate::state::OwnProgram;
 
 pub(super) const ROWS: &[Program] = &[Program {
@@ -67,6 +67,7 @@ const LOOK: &[&[&str]] = &[
     &["doctor"],
     &["extensions", "check"],
     &["extensions", "list"],
+    &["extensions", "show"],
     &["help"],
     &["hooks", "history"],
     &["hooks", "list"],
@@ -131,15 +132,15 @@ const OPTIONS: &[(&str, bool)] = &[
 const OUTPUTS: &[&str] = &["--output", "-o"];
 
 /// Enters what Tollgate is told to do.
-pub(super) fn govern(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
+pub(super) fn govern(reader: &mut ShellReader<'_>, state: &ShellState, args: &[Arg]) {
     match look(args) {
-        Some(outputs) => outputs.iter().for_each(|file| reader.touch(state, "tollgate", file, Deed::Write)),
+        Some(outputs) => outputs.iter().for_each(|file| reader.touch(state, "tollgate", file, Access::Write)),
         None => control(reader, state, name_command(args)),
     }
 }
 
 /// Enters a command that changes the gate, or the wiring that asks it.
-pub(super) fn control(reader: &mut Reader<'_>, state: &State, command: String) {
+pub(super) fn control(reader: &mut ShellReader<'_>, state: &ShellState, command: String) {
     reader.execute(state);
     reader.control(command);
 }
@@ -185,14 +186,14 @@ fn look(args: &[Arg]) -> Option<Vec<Arg>> {
     looks.then_some(outputs)
 }
 
-/// Whether a program is called like Tollgate's, whatever stands behind the name: `tollgate.exe`, `tollgate-0.1-linux`.
+/// Whether a program is called like Tollgate's, whatever follows the name: `tollgate.exe`, `tollgate-0.1-linux`.
 pub(super) fn is_program(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.strip_prefix("tollgate").is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
 /// Enters what a program is told that may be Tollgate's, because the command has named it before.
-pub(super) fn govern_unnamed(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
+pub(super) fn govern_unnamed(reader: &mut ShellReader<'_>, state: &ShellState, args: &[Arg]) {
     if args.iter().filter_map(Arg::text).any(|word| COMMANDS.contains(&word)) {
         govern(reader, state, args);
     }
@@ -228,7 +229,7 @@ pub(super) fn control_among(args: &[Arg]) -> Option<String> {
 
 /// The same for a text in any language: words that follow one another, whatever stands between them.
 pub(in crate::call::shell) fn control_in(text: &str) -> Option<String> {
-    /// Behind the name of the program.
+    /// After the name of the program.
     const MAX_WORDS: usize = 4;
     let is_part = |c: char| c.is_alphanumeric() || "_-./\\@:=".contains(c);
     let words: Vec<&str> = text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).collect();
@@ -255,7 +256,9 @@ const GROUP_CONTROLS: &[&[&str]] = &[
     &["extensions", "disable"],
     &["extensions", "enable"],
     &["extensions", "install"],
+    &["extensions", "new"],
     &["extensions", "remove"],
+    &["extensions", "revoke"],
     &["extensions", "set"],
     &["hooks", "approve"],
     &["hooks", "disable"],
@@ -281,7 +284,7 @@ fn is_group_control(command: &[Arg]) -> bool {
 }
 
 /// Whether a script is one of Tollgate's: `node …/tollgate/…/cli.js`, or a copy that says so itself.
-pub(super) fn is_script_of_tollgate(reader: &mut Reader<'_>, state: &State, file: &Arg, args: &[Arg]) -> bool {
+pub(super) fn is_script_of_tollgate(reader: &mut ShellReader<'_>, state: &ShellState, file: &Arg, args: &[Arg]) -> bool {
     let (Arg::Known(text) | Arg::Below(_, text)) = file else { return false };
     let mut names = text.split(['/', '\\']).map(str::to_ascii_lowercase);
     if names.any(|name| matches!(name.as_str(), "tollgate" | "tollgate.js" | "tollgate.mjs" | "tollgate.cjs")) {
@@ -294,19 +297,19 @@ pub(super) fn is_script_of_tollgate(reader: &mut Reader<'_>, state: &State, file
 }
 
 /// The rest of a call's arguments behind Tollgate's name.
-pub(super) fn behind_name<'c>(call: &Call<'c>) -> Option<&'c [Arg]> {
+pub(super) fn behind_name<'c>(call: &Invocation<'c>) -> Option<&'c [Arg]> {
     let at = call.args.iter().position(is_tollgate)?;
     call.args.get(at + 1..)
 }
 
 /// Whether a file that is run is Tollgate's program under another name: a link to it, a copy that the command itself has made,
 /// or a file with its digest.
-pub(super) fn is_copy(reader: &Reader<'_>, state: &State, file: &Arg) -> bool {
+pub(super) fn is_copy(reader: &ShellReader<'_>, state: &ShellState, file: &Arg) -> bool {
     let Some(path) = state.locate(file) else { return false };
     if reader.names_tollgate && reader.may_have_written(&path) {
         return true;
     }
-    let Some(facts) = reader.facts(state, file).filter(|facts| facts.kind == Kind::File) else { return false };
+    let Some(facts) = reader.facts(state, file).filter(|facts| facts.kind == FileKind::File) else { return false };
     if facts.real_path.as_deref().and_then(super::base_name).is_some_and(is_program) {
         return true;
     }
@@ -319,7 +322,7 @@ pub(super) fn is_copy(reader: &Reader<'_>, state: &State, file: &Arg) -> bool {
 }
 
 /// Enters a file that is run as what it is if it is a copy of Tollgate's program.
-pub(super) fn govern_copy(reader: &mut Reader<'_>, state: &State, file: &Arg, args: &[Arg]) {
+pub(super) fn govern_copy(reader: &mut ShellReader<'_>, state: &ShellState, file: &Arg, args: &[Arg]) {
     if look(args).is_none() && (is_unmistakable(args) || is_copy(reader, state, file)) {
         let command = format!("{} ({})", name_command(args), display(&file.display()));
         control(reader, state, command);

@@ -1,7 +1,7 @@
-//! `xargs`: a command whose last arguments are only known when it runs.
+//! `xargs`: a command whose last arguments are known only at run time.
 
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::input::Input;
 
@@ -35,7 +35,7 @@ pub(super) const ROWS: &[Program] = &[
     Program::unreadable(&["parallel", "sem", "env_parallel", "entr", "run-parts"]),
 ];
 
-fn run_for_input(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run_for_input(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.operands.is_empty() {
         return;
     }

@@ -1,4 +1,4 @@
-//! Arguments as far as they are certain before a command runs.
+//! Command arguments, as far as they are certain before the command runs.
 
 /// A folder whose absolute path the reader does not know, but whose place it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

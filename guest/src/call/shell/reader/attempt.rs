@@ -1,17 +1,17 @@
-//! Following a program on trial: what it would do is found out first, and entered afterwards or not at all.
+//! Interprets a program on trial: its effects are collected first, and recorded afterwards or discarded.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::Reader;
+use super::ShellReader;
 use super::arg::Arg;
 use super::input::Input;
-use super::state::State;
-use crate::call::effect::{Persistence, Placement, Touch, Unconfinable};
+use super::state::ShellState;
+use crate::effects::{PathAccess, Persistence, Placement, Unconfinable};
 
 /// What a program would do, not entered yet.
 pub(in crate::call::shell) struct Attempt {
-    pub(in crate::call::shell) touches: Vec<Touch>,
+    pub(in crate::call::shell) touches: Vec<PathAccess>,
     pub(in crate::call::shell) unknowns: Vec<String>,
     pub(in crate::call::shell) controls: Vec<String>,
     placements: Vec<Placement>,
@@ -21,16 +21,16 @@ pub(in crate::call::shell) struct Attempt {
     persistence: Persistence,
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Follows a program without entering what it does.
-    pub(in crate::call::shell) fn attempt(&mut self, argv: &[Arg], state: &State, input: &Input) -> Attempt {
+    pub(in crate::call::shell) fn attempt(&mut self, argv: &[Arg], state: &ShellState, input: &Input) -> Attempt {
         self.try_out(|trial| trial.run_program(argv, state, input))
     }
 
     /// Follows something without entering what it does.
     fn try_out(&mut self, follow: impl FnOnce(&mut Self)) -> Attempt {
         let already = self.touches.len();
-        let mut trial = Reader {
+        let mut trial = ShellReader {
             touches: self.touches.clone(),
             names_tollgate: self.names_tollgate,
             scripts: self.scripts,
@@ -39,7 +39,7 @@ impl Reader<'_> {
             looked: RefCell::new(self.looked.take()),
             listed: self.listed.clone(),
             moved: self.moved.clone(),
-            ..Reader::new(self.workspace)
+            ..ShellReader::new(self.workspace)
         };
         follow(&mut trial);
         (self.steps, self.listed, self.scripts) = (trial.steps, trial.listed, trial.scripts);
@@ -71,7 +71,7 @@ impl Reader<'_> {
         attempt.unconfinable.into_iter().for_each(|why| self.unconfinable(why));
         self.programs.extend(attempt.programs);
         let unnamed = self.unnamed;
-        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.access));
         self.unnamed = unnamed;
         self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);

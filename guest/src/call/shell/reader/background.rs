@@ -1,10 +1,10 @@
 //! What a command leaves running when it has ended.
 
 use super::super::syntax::tree::{Chain, Command, Word};
-use super::Reader;
-use crate::call::effect::Persistence;
+use super::ShellReader;
+use crate::effects::Persistence;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Notes that something which the command starts may go on after it.
     pub(in crate::call::shell) fn outlast(&mut self, persistence: Persistence) {
         self.persistence = self.persistence.max(persistence);

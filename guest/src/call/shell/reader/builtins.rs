@@ -1,13 +1,13 @@
-//! What the shell does itself. Builtins that are not listed make the command unknown.
+//! Shell builtins. Builtins that are not listed make the command unknown.
 
 use super::arg::{Arg, Base, display};
 use super::input::Input;
 use super::script::Language;
-use super::state::{State, Value};
+use super::state::{ShellState, Value};
 use super::walk::Ways;
-use super::{Reader, lexical, test};
-use crate::call::effect::Deed;
-use crate::ports::Kind;
+use super::{ShellReader, lexical, test};
+use crate::effects::Access;
+use crate::ports::FileKind;
 
 /// Builtins of Bash, dash and zsh whose effects are not followed.
 const UNREAD: &[&str] = &[
@@ -83,18 +83,18 @@ const UNREAD: &[&str] = &[
 /// What the listed builtins need to know about the command around them.
 struct Builtin<'c> {
     args: &'c [Arg],
-    state: &'c State,
+    state: &'c ShellState,
     input: &'c Input,
     redirected: bool,
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Follows a builtin; none where the name is not one.
     pub(super) fn builtin(
         &mut self,
         name: &str,
         args: &[Arg],
-        state: &State,
+        state: &ShellState,
         input: &Input,
         prefixed: bool,
         redirected: bool,
@@ -142,7 +142,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// What an unlisted builtin holds in plain sight, so that a change out of scope can be refused with a good reason.
+    /// What an unlisted builtin names explicitly, so that a change out of scope can be refused with a good reason.
     fn plain_sight(&mut self, name: &str, call: &Builtin<'_>) {
         let texts: Option<Vec<&str>> = call.args.iter().map(Arg::text).collect();
         match (name, texts.as_deref()) {
@@ -150,7 +150,7 @@ impl Reader<'_> {
             ("trap", Some([text, ..])) if !text.starts_with('-') => self.script(text, call.state, call.input),
             ("source" | ".", Some([path, ..])) => {
                 let path = Arg::known(*path);
-                self.touch(call.state, name, &path, Deed::Execute);
+                self.touch(call.state, name, &path, Access::Execute);
                 self.search_script(call.state, &path, Language::Shell(call.state.dialect));
             }
             ("builtin", Some([_, ..])) => self.run_program(call.args, call.state, call.input),
@@ -216,8 +216,8 @@ impl Reader<'_> {
     }
 
     /// Where a shell is after `cd`. The kernel walks relative paths from where the folder really is; `cd ..` goes by the text
-    /// of the path, so behind a link the two differ and the place is not certain.
-    fn change_directory(&mut self, state: &mut State, target: &Arg) {
+    /// of the path, so after a link the two differ and the place is not certain.
+    fn change_directory(&mut self, state: &mut ShellState, target: &Arg) {
         let located = state.locate(target);
         let climbs = |path: &str| path.split('/').any(|name| name == "..");
         let written = match target {
@@ -235,7 +235,7 @@ impl Reader<'_> {
         }
         let facts = self.facts(state, target);
         state.cwd = match facts.as_ref().map(|facts| facts.kind) {
-            Some(Kind::Directory) => facts.and_then(|facts| facts.real_path).map(|real| {
+            Some(FileKind::Directory) => facts.and_then(|facts| facts.real_path).map(|real| {
                 let names = |path: &str| {
                     path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned).collect::<Vec<_>>()
                 };
@@ -243,7 +243,7 @@ impl Reader<'_> {
                 if real == "." { String::new() } else { real }
             }),
             // It has to be made first, by the command itself, and then its text is where it is.
-            Some(Kind::Missing) if !climbs(&path) => Some(text),
+            Some(FileKind::Missing) if !climbs(&path) => Some(text),
             _ => None,
         };
     }

@@ -1,15 +1,15 @@
 //! One simple command: its words, its redirections, its assignments.
 
 use super::super::syntax::tree::{Assignment, Piece, Redirect, Simple, Word};
-use super::Reader;
+use super::ShellReader;
 use super::arg::Arg;
 use super::input::Input;
-use super::state::{State, Value};
+use super::state::{ShellState, Value};
 use super::walk::Ways;
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
-impl Reader<'_> {
-    pub(super) fn simple(&mut self, simple: &Simple, mut state: State, input: &Input) -> Ways {
+impl ShellReader<'_> {
+    pub(super) fn simple(&mut self, simple: &Simple, mut state: ShellState, input: &Input) -> Ways {
         let args: Vec<Arg> = simple.words.iter().flat_map(|word| self.expand(word, &state)).collect();
         for _ in &args {
             self.step();
@@ -48,7 +48,7 @@ impl Reader<'_> {
     }
 
     /// Whether assignments stand before a builtin, other than `IFS` before `read`: whether they stay differs between shells.
-    fn is_prefixed(&mut self, name: &str, assignments: &[Assignment], state: &State) -> bool {
+    fn is_prefixed(&mut self, name: &str, assignments: &[Assignment], state: &ShellState) -> bool {
         for assignment in assignments {
             let value = self.expand_value(&assignment.value, state);
             if !(name == "read" && assignment.name == "IFS" && matches!(value, Value::Text(_))) {
@@ -59,7 +59,7 @@ impl Reader<'_> {
     }
 
     /// Enters one redirection, and says what the command then reads.
-    pub(super) fn redirect(&mut self, redirect: &Redirect, state: &State, input: &mut Input) {
+    pub(super) fn redirect(&mut self, redirect: &Redirect, state: &ShellState, input: &mut Input) {
         match redirect {
             Redirect::Duplicate => {}
             Redirect::Text(word) => *input = text_input(self.expand_value(word, state), "\n"),
@@ -71,12 +71,12 @@ impl Reader<'_> {
             }
             Redirect::Read(word) => {
                 let target = self.target(word, state);
-                self.touch(state, "<", &target, Deed::Read);
+                self.touch(state, "<", &target, Access::Read);
                 *input = if target.is("/dev/null") { Input::Text(String::new()) } else { Input::Unknown };
             }
             Redirect::Write(word) => {
                 let target = self.target(word, state);
-                self.touch(state, ">", &target, Deed::Write);
+                self.touch(state, ">", &target, Access::Write);
                 if target.is("") {
                     self.unknown("a redirection leads to `` (nowhere)".to_owned());
                 }
@@ -85,7 +85,7 @@ impl Reader<'_> {
     }
 
     /// The one file of a redirection. Shells differ about wildcards and braces there.
-    fn target(&mut self, word: &Word, state: &State) -> Arg {
+    fn target(&mut self, word: &Word, state: &ShellState) -> Arg {
         let certain = !has_wildcard(word);
         match self.expand(word, state).as_slice() {
             [one] if certain && one.is_certain() => one.clone(),

@@ -1,17 +1,17 @@
-//! Words and what they become.
+//! Expands words into arguments.
 
 use super::super::syntax::tree::{Form, Piece, Word};
-use super::Reader;
+use super::ShellReader;
 use super::arg::{Arg, Base};
 use super::input::Input;
-use super::state::{State, Value};
+use super::state::{ShellState, Value};
 
 /// A word whose braces stand for more pieces than this is not expanded.
 const MAX_PIECES: usize = 4_096;
 /// Longer values are not kept.
 const MAX_VALUE: usize = 64 * 1024;
 
-/// A word while it is put together.
+/// A word while it is being built.
 #[derive(Debug, Clone, Default)]
 struct Draft {
     /// What is certain from the beginning on.
@@ -51,7 +51,7 @@ impl Draft {
         }
     }
 
-    /// Nothing behind this is certain; it is one word still, unless `many`.
+    /// Nothing after this is certain; it is one word still, unless `many`.
     fn end(&mut self, many: bool) {
         self.ended = true;
         self.many |= many;
@@ -87,9 +87,9 @@ impl Draft {
     }
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// What a word becomes: its arguments, after braces, variables and wildcards.
-    pub(super) fn expand(&mut self, word: &Word, state: &State) -> Vec<Arg> {
+    pub(super) fn expand(&mut self, word: &Word, state: &ShellState) -> Vec<Arg> {
         let mut out = Vec::new();
         for pieces in self.alternatives(word) {
             if !self.spend(pieces.len()) {
@@ -105,7 +105,7 @@ impl Reader<'_> {
     }
 
     /// What a word becomes where it stays one word and wildcards are plain: the value of an assignment, a here-document.
-    pub(super) fn expand_value(&mut self, word: &Word, state: &State) -> Value {
+    pub(super) fn expand_value(&mut self, word: &Word, state: &ShellState) -> Value {
         // Nothing is split there, so every piece counts as quoted.
         let mut draft = Draft::default();
         for piece in &word.0 {
@@ -138,8 +138,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a word is nothing but digits that are only known when it runs.
-    pub(super) fn is_digits(&self, word: &Word, state: &State) -> bool {
+    /// Whether a word is nothing but digits that are known only at run time.
+    pub(super) fn is_digits(&self, word: &Word, state: &ShellState) -> bool {
         match word.0.as_slice() {
             [Piece::Digits | Piece::Arithmetic(_)] => true,
             [Piece::Text(empty), Piece::Digits | Piece::Arithmetic(_)] => empty.is_empty(),
@@ -180,7 +180,7 @@ impl Reader<'_> {
         all
     }
 
-    fn draft(&mut self, pieces: &[std::borrow::Cow<'_, Piece>], state: &State) -> Draft {
+    fn draft(&mut self, pieces: &[std::borrow::Cow<'_, Piece>], state: &ShellState) -> Draft {
         let mut draft = Draft::default();
         for piece in pieces {
             if draft.text.len() > MAX_VALUE {
@@ -192,7 +192,7 @@ impl Reader<'_> {
         draft
     }
 
-    fn piece(&mut self, piece: &Piece, state: &State, draft: &mut Draft) {
+    fn piece(&mut self, piece: &Piece, state: &ShellState, draft: &mut Draft) {
         match piece {
             Piece::Text(text) => {
                 draft.quoted = true;
@@ -249,7 +249,7 @@ impl Reader<'_> {
     }
 
     /// Names in arithmetic are evaluated again and again until a number comes out, so they must be numbers.
-    fn arithmetic(&mut self, names: &[String], state: &State) {
+    fn arithmetic(&mut self, names: &[String], state: &ShellState) {
         for name in names {
             let is_number = match state.variable(name) {
                 Some(Value::Number) => true,
@@ -262,7 +262,7 @@ impl Reader<'_> {
         }
     }
 
-    fn variable(&mut self, name: &str, form: &Form, state: &State) -> Value {
+    fn variable(&mut self, name: &str, form: &Form, state: &ShellState) -> Value {
         let value = match (name, state.variable(name)) {
             (_, Some(value)) => value.clone(),
             ("HOME", None) => Value::Below(Base::Home, String::new()),
@@ -282,7 +282,7 @@ impl Reader<'_> {
         }
     }
 
-    fn finish(&mut self, draft: Draft, state: &State, out: &mut Vec<Arg>) {
+    fn finish(&mut self, draft: Draft, state: &ShellState, out: &mut Vec<Arg>) {
         if draft.ended {
             let start = if draft.base.is_some() { "/".to_owned() } else { draft.text };
             out.push(if draft.many || draft.has_wildcard { Arg::Many(start) } else { Arg::One(start) });
@@ -304,7 +304,7 @@ impl Reader<'_> {
     }
 }
 
-/// Text behind a base is a path below it only where it begins a new name.
+/// Text after a base is a path below it only where it begins a new name.
 fn below(base: Base, rest: String) -> Option<(Base, String)> {
     (rest.is_empty() || rest.starts_with('/')).then_some((base, rest))
 }

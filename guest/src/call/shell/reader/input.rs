@@ -1,4 +1,4 @@
-//! What a command reads from its standard input.
+//! The standard input of a command.
 
 /// What a command reads from.
 #[derive(Debug, Clone, PartialEq, Eq)]

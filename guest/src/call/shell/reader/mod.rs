@@ -1,4 +1,4 @@
-//! Follows a command along every way that it can take, and enters what it touches.
+//! Interprets a command along every path that it can take, and records the files that it touches.
 //!
 //! The reader knows a fixed list of constructs, builtins and programs exactly. Whatever is not on that list is entered as
 //! *unknown*, with the reason; nothing is guessed. Whether a command succeeds is never assumed: what follows is judged for
@@ -23,12 +23,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::arg::{Arg, display};
 use self::input::Input;
-use self::state::{Dialect, State};
+use self::state::{Dialect, ShellState};
 use super::programs;
 use super::syntax::{self, Script};
-use crate::call::effect::{Deed, Footprint, Origin, Persistence, Placement, Touch, Unconfinable};
-use crate::call::path::Location;
-use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
+use crate::effects::path::Location;
+use crate::effects::{Access, Footprint, Origin, PathAccess, Persistence, Placement, Unconfinable};
+use crate::ports::{Facts, FileKind, Listing, ListingLimits, Question, Root, Workspace};
 
 /// A command that touches more is not judged path by path.
 const MAX_TOUCHES: usize = 500;
@@ -45,11 +45,11 @@ const MAX_LISTED: usize = 20_000;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
 
-/// What has been found so far.
-pub(super) struct Reader<'w> {
+/// The reader and what it has found so far.
+pub(super) struct ShellReader<'w> {
     workspace: &'w dyn Workspace,
-    touches: Vec<Touch>,
-    seen: BTreeSet<(String, Deed)>,
+    touches: Vec<PathAccess>,
+    seen: BTreeSet<(String, Access)>,
     placements: Vec<Placement>,
     unknowns: Vec<String>,
     /// Commands that only a person may give.
@@ -72,13 +72,13 @@ pub(super) struct Reader<'w> {
     /// How many names have been listed.
     listed: Cell<usize>,
     /// States that leave the innermost loop early, until its end takes them up.
-    left: Vec<State>,
+    left: Vec<ShellState>,
     loops: usize,
     /// Whether something that the command starts may outlive it.
     persistence: Persistence,
 }
 
-impl<'w> Reader<'w> {
+impl<'w> ShellReader<'w> {
     pub(super) fn new(workspace: &'w dyn Workspace) -> Self {
         Self {
             workspace,
@@ -128,7 +128,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Follows text that a shell reads.
-    pub(super) fn script(&mut self, text: &str, state: &State, input: &Input) {
+    pub(super) fn script(&mut self, text: &str, state: &ShellState, input: &Input) {
         if self.shells >= MAX_SHELLS {
             return self.unknown(format!("`{}` is too deeply nested to be read", display(text)));
         }
@@ -151,7 +151,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Follows a program with its arguments; `argv` begins with its name.
-    pub(super) fn run_program(&mut self, argv: &[Arg], state: &State, input: &Input) {
+    pub(super) fn run_program(&mut self, argv: &[Arg], state: &ShellState, input: &Input) {
         if self.shells >= MAX_SHELLS {
             return self.unknown("the command runs too many programs through one another".to_owned());
         }
@@ -216,13 +216,13 @@ impl<'w> Reader<'w> {
 
     /// Enters that a program does something at the path of an argument. A path that is read need not be certain; any other
     /// must be.
-    pub(super) fn touch(&mut self, state: &State, program: &str, arg: &Arg, deed: Deed) {
+    pub(super) fn touch(&mut self, state: &ShellState, program: &str, arg: &Arg, access: Access) {
         if arg.is("") {
             return;
         }
         let path = match state.locate(arg) {
             Some(path) => path,
-            None if deed == Deed::Read => return,
+            None if access == Access::Read => return,
             None => {
                 return self.unknown(format!(
                     "`{}` changes `{}`, a path that is only known when it runs",
@@ -231,43 +231,43 @@ impl<'w> Reader<'w> {
                 ));
             }
         };
-        self.touch_path(path, deed);
+        self.touch_path(path, access);
     }
 
-    /// Enters that something is done at a path, spelled as in a [`Touch`].
-    pub(super) fn touch_path(&mut self, path: String, deed: Deed) {
+    /// Enters that something is done at a path, spelled as in a [`PathAccess`].
+    pub(super) fn touch_path(&mut self, path: String, access: Access) {
         if path.starts_with("/dev/") || path.starts_with("/proc/") || path.contains("/../dev/") || path.contains("/../proc/") {
-            if !(is_sink(&path) || deed == Deed::Read) {
+            if !(is_sink(&path) || access == Access::Read) {
                 self.unknown(format!("`{}` may lead anywhere", display(&path)));
             }
             return;
         }
         if path.chars().any(char::is_control) {
-            if deed != Deed::Read {
-                self.unknown(format!("the path `{}` holds a control character", display(&path)));
+            if access != Access::Read {
+                self.unknown(format!("the path `{}` contains a control character", display(&path)));
             }
             return;
         }
-        if deed.mutates() && deed != Deed::Execute && self.leads_through_moved(&path) {
+        if access.mutates() && access != Access::Execute && self.leads_through_moved(&path) {
             self.unknown(format!("`{}` leads through something that the command itself has moved or linked", display(&path)));
         }
-        self.unnamed += usize::from(deed == Deed::Execute);
+        self.unnamed += usize::from(access == Access::Execute);
         if self.touches.len() >= MAX_TOUCHES {
             return self.unknown(format!("the command touches more than {MAX_TOUCHES} paths, `{}` among them", display(&path)));
         }
-        if self.seen.insert((path.clone(), deed)) {
-            self.touches.push(Touch { path, deed });
+        if self.seen.insert((path.clone(), access)) {
+            self.touches.push(PathAccess { path, access });
         }
     }
 
     /// Enters that a program runs in the working directory, whose effects cannot be seen beforehand.
-    pub(super) fn execute(&mut self, state: &State) {
-        self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Deed::Execute);
+    pub(super) fn execute(&mut self, state: &ShellState) {
+        self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Access::Execute);
     }
 
     /// Enters that something is put at a path as it is: moved, linked, or copied with its links. Where a path is not certain,
     /// the touches have said so.
-    pub(super) fn place(&mut self, state: &State, at: &Arg, origin: Origin) {
+    pub(super) fn place(&mut self, state: &ShellState, at: &Arg, origin: Origin) {
         let Some(at) = state.locate(at) else { return };
         if self.placements.len() >= MAX_TOUCHES {
             return self
@@ -276,8 +276,8 @@ impl<'w> Reader<'w> {
         self.placements.push(Placement { at, origin });
     }
 
-    /// Remembers that a link may stand at a path from now on, or that what stood there is elsewhere.
-    pub(super) fn move_or_link(&mut self, state: &State, arg: &Arg) {
+    /// Remembers that a link may be at a path from now on, or that what was there is elsewhere.
+    pub(super) fn move_or_link(&mut self, state: &ShellState, arg: &Arg) {
         self.moved.insert(state.locate(arg).map_or_else(|| ".".to_owned(), |path| lexical(&path)));
     }
 
@@ -301,18 +301,18 @@ impl<'w> Reader<'w> {
         self.touches.iter().any(|touch| {
             let at = lexical(&touch.path);
             let parent = at.rsplit_once('/').map_or(if at.starts_with('/') { "/" } else { "." }, |(parent, _)| parent);
-            match touch.deed {
-                Deed::Read | Deed::Touch | Deed::Alias => false,
-                Deed::Execute => true,
-                Deed::MakeFolder | Deed::WriteTree if is_below(&at, &folder) => true,
+            match touch.access {
+                Access::Read | Access::Attributes | Access::Alias => false,
+                Access::Execute => true,
+                Access::MakeFolder | Access::WriteTree if is_below(&at, &folder) => true,
                 _ => at == folder || parent == folder || is_below(&folder, &at),
             }
         })
     }
 
-    /// Whether the command itself may have changed what stands at a path, programs that it ran included.
+    /// Whether the command itself may have changed what is at a path, programs that it ran included.
     pub(super) fn is_touched(&self, path: &str) -> bool {
-        self.touches.iter().any(|touch| touch.deed == Deed::Execute) || self.may_have_written(path)
+        self.touches.iter().any(|touch| touch.access == Access::Execute) || self.may_have_written(path)
     }
 
     /// Whether the command itself may have put something at a path, not counting programs that it merely ran.
@@ -320,9 +320,9 @@ impl<'w> Reader<'w> {
         let path = lexical(path);
         self.touches.iter().any(|touch| {
             let at = lexical(&touch.path);
-            match touch.deed {
-                Deed::Read | Deed::Execute => false,
-                Deed::MakeFolder | Deed::Touch => at == path || is_below(&at, &path),
+            match touch.access {
+                Access::Read | Access::Execute => false,
+                Access::MakeFolder | Access::Attributes => at == path || is_below(&at, &path),
                 _ => at == path || is_below(&at, &path) || is_below(&path, &at),
             }
         }) || self.leads_through_moved(&path)
@@ -330,7 +330,7 @@ impl<'w> Reader<'w> {
 
     /// The working directory and the folders above it up to the workspace's own, links followed; none where it is outside
     /// the workspace or not certain.
-    pub(super) fn folders_upwards(&self, state: &State) -> Option<Vec<String>> {
+    pub(super) fn folders_upwards(&self, state: &ShellState) -> Option<Vec<String>> {
         let here = self.facts(state, &Arg::known("."))?.real_path?;
         let Location::Inside(here) = Location::reported(&here) else { return None };
         let mut folder = here.as_str();
@@ -342,13 +342,13 @@ impl<'w> Reader<'w> {
         Some(folders)
     }
 
-    /// What stands at a path that is spelled as in a [`Touch`].
-    pub(super) fn kind_at(&self, path: &str) -> Option<Kind> {
-        self.kind(&State::new(""), &Arg::known(path))
+    /// What is at a path that is spelled as in a [`PathAccess`].
+    pub(super) fn kind_at(&self, path: &str) -> Option<FileKind> {
+        self.kind(&ShellState::new(""), &Arg::known(path))
     }
 
     /// What the host sees at a path; none where that is not certain.
-    pub(super) fn facts(&self, state: &State, arg: &Arg) -> Option<Facts> {
+    pub(super) fn facts(&self, state: &ShellState, arg: &Arg) -> Option<Facts> {
         let path = state.locate(arg)?;
         if path.starts_with('~') || path.chars().any(char::is_control) {
             return None;
@@ -368,15 +368,15 @@ impl<'w> Reader<'w> {
     /// The names below a folder of the workspace; none where not all of them can be had.
     pub(super) fn list_names(&self, folder: &str, depth: u32) -> Option<Listing> {
         let left = MAX_LISTED.checked_sub(self.listed.get()).filter(|left| *left > 0)?;
-        let reach = Reach { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
+        let reach = ListingLimits { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
         let listing = self.workspace.list(Root::Project, folder, &reach).ok()?;
         // Even an empty folder costs something.
         self.listed.set(self.listed.get() + listing.entries.len().max(64));
         (!listing.truncated).then_some(listing)
     }
 
-    /// What stands at a path; none where that cannot be told.
-    pub(super) fn kind(&self, state: &State, arg: &Arg) -> Option<Kind> {
+    /// What is at a path; none where that cannot be told.
+    pub(super) fn kind(&self, state: &ShellState, arg: &Arg) -> Option<FileKind> {
         self.facts(state, arg).map(|facts| facts.kind)
     }
 }

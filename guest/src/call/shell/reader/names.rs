@@ -1,20 +1,20 @@
-//! Wildcards in file names, matched against what stands in the workspace.
+//! Matches wildcards in file names against the files of the workspace.
 
-use super::Reader;
+use super::ShellReader;
 use super::arg::Arg;
 use super::expand::PatternPiece;
-use super::state::State;
-use crate::ports::Kind;
+use super::state::ShellState;
+use crate::ports::FileKind;
 
 /// A pattern that matches more names is not expanded.
 const MAX_NAMES: usize = 512;
 /// Steps that matching one pattern may take.
 const MAX_MATCHING: usize = 200_000;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// The names that a pattern stands for, or the pattern itself where there are none. None where that is not certain:
     /// hidden names are asked for, the command itself may have changed what is there, a name would be taken for an option.
-    pub(super) fn names(&mut self, pattern: &[PatternPiece], text: &str, state: &State) -> Option<Vec<String>> {
+    pub(super) fn names(&mut self, pattern: &[PatternPiece], text: &str, state: &ShellState) -> Option<Vec<String>> {
         let parts = components(pattern);
         let mut budget = MAX_MATCHING;
         let mut found: Vec<String> = vec![if text.starts_with('/') { "/".to_owned() } else { String::new() }];
@@ -44,14 +44,14 @@ impl Reader<'_> {
                 }
                 let at = if at.is_empty() { "." } else { at.trim_end_matches('/') };
                 let Some(listing) = self.list_names(at, 1) else {
-                    // Behind a link the host does not list, but the shell does.
-                    if self.kind_at(at) == Some(Kind::Missing) {
+                    // After a link the host does not list, but the shell does.
+                    if self.kind_at(at) == Some(FileKind::Missing) {
                         continue;
                     }
                     return None;
                 };
                 for entry in &listing.entries {
-                    let may_lead_on = entry.kind != Kind::File || parts.len() == 1;
+                    let may_lead_on = entry.kind != FileKind::File || parts.len() == 1;
                     if entry.path.starts_with('.') || !(may_lead_on || std::ptr::eq(part, parts.last()?)) {
                         continue;
                     }
@@ -65,7 +65,7 @@ impl Reader<'_> {
             }
             found = next;
         }
-        // A fixed name behind a wildcard has to stand there to be matched.
+        // A fixed name after a wildcard has to be there to be matched.
         let mut names = Vec::new();
         for name in found {
             let name = name.trim_end_matches('/').to_owned();
@@ -74,7 +74,7 @@ impl Reader<'_> {
                 return None;
             }
             match self.kind(state, &arg) {
-                Some(Kind::Missing) => {}
+                Some(FileKind::Missing) => {}
                 Some(_) => names.push(if text.ends_with('/') { format!("{name}/") } else { name }),
                 None => return None,
             }

@@ -1,12 +1,12 @@
-//! Scripts of the workspace that a command runs. What they do is seen afterwards, but a command in one that only a person may
-//! give is found beforehand, as far as the script can be read.
+//! Scripts of the workspace that a command runs. Their effects are detected afterwards, but a command in a script that only a
+//! person may run is found beforehand, as far as the script can be read.
 
 use super::super::programs;
-use super::Reader;
+use super::ShellReader;
 use super::arg::Arg;
 use super::input::Input;
-use super::state::{Dialect, State};
-use crate::ports::{Facts, Kind, Root};
+use super::state::{Dialect, ShellState};
+use crate::ports::{Facts, FileKind, Root};
 
 /// Scripts that are read for one command, those that they run included.
 const MAX_SCRIPTS: usize = 16;
@@ -28,9 +28,9 @@ pub(in crate::call::shell) enum Language {
     FirstLine,
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Looks through a script that is run from a file.
-    pub(in crate::call::shell) fn search_script(&mut self, state: &State, file: &Arg, language: Language) {
+    pub(in crate::call::shell) fn search_script(&mut self, state: &ShellState, file: &Arg, language: Language) {
         let Some(text) = self.text_of(state, file) else { return };
         let language = match language {
             Language::FirstLine => language_by_first_line(&text),
@@ -47,7 +47,7 @@ impl Reader<'_> {
     }
 
     /// Looks through text that a shell runs.
-    pub(in crate::call::shell) fn search_shell(&mut self, text: &str, state: &State) {
+    pub(in crate::call::shell) fn search_shell(&mut self, text: &str, state: &ShellState) {
         self.look_for_controls(|trial| {
             trial.script(text, state, &Input::Unknown);
             if trial.is_uncertain()
@@ -59,22 +59,22 @@ impl Reader<'_> {
     }
 
     /// Whether a file of the workspace has a word in it.
-    pub(in crate::call::shell) fn mentions(&self, state: &State, file: &Arg, word: &str) -> bool {
-        let facts = self.facts(state, file).filter(|facts| facts.kind == Kind::File);
+    pub(in crate::call::shell) fn mentions(&self, state: &ShellState, file: &Arg, word: &str) -> bool {
+        let facts = self.facts(state, file).filter(|facts| facts.kind == FileKind::File);
         let Some(real) = facts.and_then(|facts| facts.real_path).filter(|real| !real.starts_with('/')) else { return false };
         let bytes = self.workspace.read_range(Root::Project, &real, 0, MAX_SEARCHED).unwrap_or_default();
         bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
     }
 
     /// The text of a file, where it is short, a file of the workspace, and not changed by the command itself.
-    pub(in crate::call::shell) fn text_of(&mut self, state: &State, file: &Arg) -> Option<String> {
+    pub(in crate::call::shell) fn text_of(&mut self, state: &ShellState, file: &Arg) -> Option<String> {
         let path = state.locate(file)?;
         if self.may_have_written(&path) {
             self.runs_own_text = true;
             return None;
         }
         let facts: Facts = self.facts(state, file)?;
-        if facts.kind != Kind::File || facts.size > MAX_BYTES || self.scripts >= MAX_SCRIPTS {
+        if facts.kind != FileKind::File || facts.size > MAX_BYTES || self.scripts >= MAX_SCRIPTS {
             return None;
         }
         self.scripts += 1;

@@ -1,4 +1,4 @@
-//! What a shell knows at one point of one way through a command.
+//! The state of the shell at one point on one path through a command.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,9 +28,9 @@ pub(in crate::call::shell) enum Value {
     Unknown,
 }
 
-/// One way to this point.
+/// The state of one path to this point.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::call::shell) struct State {
+pub(in crate::call::shell) struct ShellState {
     /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); none where
     /// it is not certain.
     pub(in crate::call::shell) cwd: Option<String>,
@@ -44,7 +44,7 @@ pub(in crate::call::shell) struct State {
     pub(in crate::call::shell) dialect: Dialect,
 }
 
-impl State {
+impl ShellState {
     /// Where a command begins.
     pub(in crate::call::shell) fn new(cwd: &str) -> Self {
         let cwd = Some(match cwd.trim_end_matches('/') {
@@ -129,7 +129,7 @@ impl State {
         }
     }
 
-    /// A path behind the working directory, `..` left in place for the host to walk.
+    /// A path appended to the working directory, `..` left in place for the host to walk.
     pub(in crate::call::shell) fn join(&self, path: &str) -> Option<String> {
         if path.starts_with('/') {
             return Some(path.to_owned());

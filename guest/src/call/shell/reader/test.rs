@@ -1,6 +1,6 @@
-//! `test` and `[`: which forms only look.
+//! `test` and `[`: which forms only read.
 //!
-//! `-v` evaluates what stands behind it, so every operator must be certain and in a place where it is one.
+//! `-v` evaluates what follows it, so every operator must be certain and in a place where it is one.
 
 use super::arg::Arg;
 

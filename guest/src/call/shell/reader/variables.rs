@@ -1,14 +1,14 @@
 //! Assigning and exporting variables.
 
 use super::super::programs::environment;
-use super::Reader;
+use super::ShellReader;
 use super::arg::display;
-use super::state::{State, Value};
+use super::state::{ShellState, Value};
 
 /// More variables are not followed.
 const MAX_VARIABLES: usize = 256;
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Whether a name is a plain variable; says why not.
     pub(super) fn may_assign(&mut self, name: &str) -> bool {
         let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -21,7 +21,7 @@ impl Reader<'_> {
     }
 
     /// `name=value`, by itself.
-    pub(super) fn assign(&mut self, name: &str, value: Value, state: &mut State) {
+    pub(super) fn assign(&mut self, name: &str, value: Value, state: &mut ShellState) {
         if !self.may_assign(name) {
             return;
         }
@@ -36,7 +36,7 @@ impl Reader<'_> {
     }
 
     /// A variable that programs get to see.
-    pub(super) fn export(&mut self, name: &str, value: Option<&Value>, state: &mut State) {
+    pub(super) fn export(&mut self, name: &str, value: Option<&Value>, state: &mut ShellState) {
         if self.may_assign(name) && !is_harmless(name, value) {
             influence(state, name);
         }
@@ -44,7 +44,7 @@ impl Reader<'_> {
 }
 
 /// Remembers that a variable may change what programs do. One that says what they write is not forgotten for another.
-fn influence(state: &mut State, name: &str) {
+fn influence(state: &mut ShellState, name: &str) {
     if !state.influence.as_deref().is_some_and(environment::names_an_output) {
         state.influence = Some(name.into());
     }

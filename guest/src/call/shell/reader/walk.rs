@@ -1,15 +1,15 @@
-//! Lists, pipelines and compound commands, followed along every way they can take.
+//! Interprets lists, pipelines and compound commands along every path that they can take.
 //!
 //! A command leaves two sets of states: those in which it succeeded and those in which it failed. Only `cd` has different
 //! ones; for everything else either may be the case, so both are followed.
 
 use super::super::syntax::tree::{Chain, Command, Compound, Connector, List, Pipeline, Word};
-use super::Reader;
+use super::ShellReader;
 use super::arg::Arg;
 use super::background::is_waited_for;
 use super::input::Input;
-use super::state::{State, Value};
-use crate::call::effect::Persistence;
+use super::state::{ShellState, Value};
+use crate::effects::Persistence;
 
 /// More states than this at one point are not followed.
 const MAX_STATES: usize = 8;
@@ -21,17 +21,17 @@ const MAX_WORDS: usize = 200;
 /// States in which a command succeeded, and in which it failed.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
-    pub(super) ok: Vec<State>,
-    pub(super) failed: Vec<State>,
+    pub(super) ok: Vec<ShellState>,
+    pub(super) failed: Vec<ShellState>,
 }
 
 impl Ways {
     /// Whether it succeeds or fails, the shell is the same afterwards.
-    pub(super) fn either(states: Vec<State>) -> Self {
+    pub(super) fn either(states: Vec<ShellState>) -> Self {
         Self { failed: states.clone(), ok: states }
     }
 
-    fn all(self) -> Vec<State> {
+    fn all(self) -> Vec<ShellState> {
         let mut all = self.ok;
         all.extend(self.failed);
         all
@@ -43,9 +43,9 @@ impl Ways {
     }
 }
 
-impl Reader<'_> {
+impl ShellReader<'_> {
     /// Follows commands in order.
-    pub(super) fn list(&mut self, list: &List, states: Vec<State>, input: &Input) -> Ways {
+    pub(super) fn list(&mut self, list: &List, states: Vec<ShellState>, input: &Input) -> Ways {
         let mut ways = Ways::either(states);
         for (nth, chain) in list.0.iter().enumerate() {
             let states = ways.all();
@@ -66,7 +66,7 @@ impl Reader<'_> {
         ways
     }
 
-    fn chain(&mut self, chain: &Chain, states: Vec<State>, input: &Input) -> Ways {
+    fn chain(&mut self, chain: &Chain, states: Vec<ShellState>, input: &Input) -> Ways {
         let mut ways = self.pipeline(&chain.first, states, input);
         for (connector, pipeline) in &chain.rest {
             let begin = match connector {
@@ -82,7 +82,7 @@ impl Reader<'_> {
         ways
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, states: Vec<State>, input: &Input) -> Ways {
+    fn pipeline(&mut self, pipeline: &Pipeline, states: Vec<ShellState>, input: &Input) -> Ways {
         if states.is_empty() {
             return Ways::default();
         }
@@ -107,18 +107,18 @@ impl Reader<'_> {
     }
 
     /// Follows something in a shell of its own: what it does to variables and to the working directory stays there.
-    fn apart(&mut self, states: &[State], go: impl FnOnce(&mut Self, Vec<State>)) {
+    fn apart(&mut self, states: &[ShellState], go: impl FnOnce(&mut Self, Vec<ShellState>)) {
         let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
         go(self, states.to_vec());
         (self.left, self.loops) = (left, loops);
     }
 
     /// Follows a subshell or a substitution.
-    pub(super) fn subshell(&mut self, list: &List, states: &[State], input: &Input) {
+    pub(super) fn subshell(&mut self, list: &List, states: &[ShellState], input: &Input) {
         self.apart(states, |reader, states| drop(reader.list(list, states, input)));
     }
 
-    fn command(&mut self, command: &Command, states: Vec<State>, input: &Input) -> Ways {
+    fn command(&mut self, command: &Command, states: Vec<ShellState>, input: &Input) -> Ways {
         let mut ways = Ways::default();
         match command {
             Command::Simple(simple) => {
@@ -153,7 +153,7 @@ impl Reader<'_> {
         ways
     }
 
-    fn compound(&mut self, compound: &Compound, states: Vec<State>, input: &Input) -> Ways {
+    fn compound(&mut self, compound: &Compound, states: Vec<ShellState>, input: &Input) -> Ways {
         if !self.step() {
             return Ways::default();
         }
@@ -220,14 +220,14 @@ impl Reader<'_> {
     }
 
     /// Expands words for what their expansion does.
-    fn words_for_effect(&mut self, words: &[Word], state: &State) {
+    fn words_for_effect(&mut self, words: &[Word], state: &ShellState) {
         for word in words {
             self.expand(word, state);
         }
     }
 
     /// Operands of a comparison of numbers in `[[ ]]` are evaluated as arithmetic, so they must be numbers.
-    fn numbers(&mut self, words: &[Word], state: &State) {
+    fn numbers(&mut self, words: &[Word], state: &ShellState) {
         for word in words {
             let is_number = |arg: &Arg| match arg {
                 Arg::Known(text) => text.strip_prefix('-').unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit()),
@@ -242,9 +242,9 @@ impl Reader<'_> {
     /// Follows a loop until its states no longer change. `round` says which states go on and which leave the loop.
     fn repeat(
         &mut self,
-        states: Vec<State>,
-        mut round: impl FnMut(&mut Self, Vec<State>) -> (Vec<State>, Vec<State>),
-    ) -> Vec<State> {
+        states: Vec<ShellState>,
+        mut round: impl FnMut(&mut Self, Vec<ShellState>) -> (Vec<ShellState>, Vec<ShellState>),
+    ) -> Vec<ShellState> {
         let outer = std::mem::take(&mut self.left);
         self.loops += 1;
         let (mut known, mut after) = (states, Vec::new());
@@ -271,7 +271,7 @@ impl Reader<'_> {
         self.settle(after)
     }
 
-    fn iterate(&mut self, name: &str, words: &[Word], body: &List, states: Vec<State>, input: &Input) -> Ways {
+    fn iterate(&mut self, name: &str, words: &[Word], body: &List, states: Vec<ShellState>, input: &Input) -> Ways {
         if !self.may_assign(name) {
             return Ways::either(states);
         }
@@ -280,7 +280,7 @@ impl Reader<'_> {
             let args: Vec<Arg> = words.iter().flat_map(|word| self.expand(word, &state)).collect();
             let certain = args.len() <= MAX_WORDS && args.iter().all(Arg::is_certain);
             if !certain {
-                // The words are only known when it runs: any of them, and any number of rounds.
+                // The words are known only at run time: any of them, and any number of rounds.
                 let mut known: Vec<Value> = args.iter().map(Value::from).collect();
                 known.truncate(MAX_WORDS);
                 known.dedup();
@@ -321,8 +321,8 @@ impl Reader<'_> {
     }
 
     /// States with those that are the same taken together; beyond a handful they are not followed.
-    fn settle(&mut self, states: Vec<State>) -> Vec<State> {
-        let mut kept: Vec<State> = Vec::new();
+    fn settle(&mut self, states: Vec<ShellState>) -> Vec<ShellState> {
+        let mut kept: Vec<ShellState> = Vec::new();
         for state in states {
             if !kept.contains(&state) {
                 kept.push(state);

@@ -1,4 +1,4 @@
-//! Lists, pipelines and simple commands.
+//! Parses lists, pipelines and simple commands.
 
 use super::Parser;
 use super::cursor::{Reading, Unread, is_operator};
@@ -47,7 +47,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Past blanks, comments and line ends, with the here-documents behind them.
+    /// Past blanks, comments and line ends, with the here-documents after them.
     pub(super) fn skip_lines(&mut self) -> Reading<()> {
         loop {
             self.cursor.skip_blanks()?;
@@ -232,7 +232,7 @@ impl Parser<'_> {
         Ok(simple)
     }
 
-    /// Takes `name=`, if that is what stands here.
+    /// Takes `name=`, if that is what is here.
     fn assignment_name(&mut self) -> Option<String> {
         let mut length = 0;
         while self.cursor.ahead(length).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
@@ -260,7 +260,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// One redirection, if one stands here. Only descriptors 0, 1 and 2 are read.
+    /// One redirection, if one is here. Only descriptors 0, 1 and 2 are read.
     pub(super) fn redirect(&mut self) -> Reading<Option<Redirect>> {
         const OTHER: Unread = Unread::Construct("this redirection");
         let mut digits = 0;

@@ -1,4 +1,4 @@
-//! Commands made of commands.
+//! Parses compound commands.
 
 use super::Parser;
 use super::cursor::{Reading, Unread};

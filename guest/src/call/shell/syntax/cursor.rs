@@ -1,4 +1,4 @@
-//! The text of a command, character by character, and why it is not read further.
+//! A cursor over the text of a command, and the reasons to stop reading it.
 
 use std::fmt;
 
@@ -78,7 +78,7 @@ impl<'t> Cursor<'t> {
         out
     }
 
-    /// Past a line continuation, if one stands here. Only where it cannot have cut a token in two.
+    /// Past a line continuation, if one is here. Only where it cannot have cut a token in two.
     pub(super) fn continuation(&mut self) -> Reading<bool> {
         if !(self.peek() == Some('\\') && self.ahead(1) == Some('\n')) {
             return Ok(false);

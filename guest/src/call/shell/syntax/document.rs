@@ -1,4 +1,4 @@
-//! Here-documents: announced on one line, read from the next.
+//! Parses here-documents, which are announced on one line and follow on the next.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ pub(super) struct Announced {
 }
 
 impl Parser<'_> {
-    /// `<<` or `<<-`, behind the operator.
+    /// `<<` or `<<-`, after the operator.
     pub(super) fn announce(&mut self, strips_tabs: bool) -> Reading<Redirect> {
         const OTHER: Unread = Unread::Construct("this delimiter of a here-document");
         self.cursor.skip_blanks()?;
@@ -42,7 +42,7 @@ impl Parser<'_> {
         Ok(Redirect::Document(body))
     }
 
-    /// Behind the end of a line: the documents that it announced.
+    /// After the end of a line: the documents that it announced.
     pub(super) fn read_documents(&mut self) -> Reading<()> {
         if self.suspended {
             return Err(Unread::Construct("a line break in parentheses behind a here-document"));

@@ -1,7 +1,7 @@
-//! From text to a typed tree, for exactly the constructs whose meaning the reader has.
+//! Parses a command into a typed tree, for exactly the constructs that the reader understands.
 //!
-//! Text with anything else in it is never certain. A few constructs that hold commands in plain sight (functions, `select`,
-//! unusual redirections) are read all the same, with a doubt, so that a change out of scope can be refused with a good
+//! Text with anything else in it is never certain. A few constructs that contain explicit commands (functions, `select`,
+//! unusual redirections) are still read, with a doubt, so that a change out of scope can be refused with a good
 //! reason; everything else is not read at all. Where Bash, dash and zsh differ about a construct, it is not on the list.
 //!
 //! Read are: simple commands with words, plain assignments and redirections of descriptors 0 to 2; `&&`, `||`, `;`, `&`, `|`,
@@ -29,7 +29,7 @@ const MAX_DEPTH: usize = 24;
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) list: List,
-    /// Constructs in it that are not on the list. Their parts are in the tree all the same, for what stands in plain sight;
+    /// Constructs in it that are not on the list. Their parts are still in the tree, for what they name explicitly;
     /// but with a doubt the command is never certain.
     pub(super) doubts: Vec<Unread>,
 }
@@ -82,7 +82,7 @@ impl Parser<'_> {
         Ok(script.list)
     }
 
-    /// Goes on behind a construct that is not on the list, for what stands in plain sight.
+    /// Continues after a construct that is not on the list, for what follows explicitly.
     fn doubt(&mut self, construct: &'static str) {
         self.doubts.push(Unread::Construct(construct));
     }

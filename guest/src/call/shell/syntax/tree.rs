@@ -1,4 +1,4 @@
-//! The constructs that are read, as types. What has no type here cannot be in a tree.
+//! The syntax tree: only constructs that are understood have a type here.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -83,7 +83,7 @@ pub(in crate::call::shell) enum Redirect {
     Duplicate,
     /// `<<< word`
     Text(Word),
-    /// `<< delimiter`: the text stands on later lines, and is there once the whole text has been read.
+    /// `<< delimiter`: the text is on later lines, and is there once the whole text has been read.
     Document(Rc<OnceCell<Word>>),
 }
 
@@ -129,7 +129,7 @@ pub(in crate::call::shell) enum Form {
     Without { suffix: bool, text: String },
     /// `${#x}`
     Length,
-    /// Any other listed form: the value is only known when it runs.
+    /// Any other listed form: the value is known only at run time.
     Derived,
 }
 

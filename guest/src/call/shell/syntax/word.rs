@@ -1,4 +1,4 @@
-//! Words: quotes, variables, substitutions, wildcards, braces.
+//! Parses words: quotes, variables, substitutions, wildcards, braces.
 
 use super::Parser;
 use super::cursor::{Reading, Unread, is_operator};
@@ -12,7 +12,7 @@ const MAX_BRACKET: usize = 100;
 pub(super) enum For {
     /// An argument.
     Argument,
-    /// The value of an assignment: braces are plain, and a tilde counts behind a colon.
+    /// The value of an assignment: braces are plain, and a tilde counts after a colon.
     Value,
     /// The pattern of a `case`: an alternative ends at `|`.
     Pattern,
@@ -116,7 +116,7 @@ impl Parser<'_> {
 
     /// Pieces inside double quotes to the closing character, or the text of a here-document to its end.
     pub(super) fn double_quoted(&mut self, pieces: &mut Vec<Piece>, close: Option<char>) -> Reading<()> {
-        // Empty quotes are a word all the same.
+        // Empty quotes are still a word.
         pieces.push(Piece::Text(String::new()));
         while let Some(c) = self.cursor.peek() {
             match c {
@@ -235,7 +235,7 @@ impl Parser<'_> {
         self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// `${…}` behind its brace. Of a form that is not listed, only the commands in it are kept.
+    /// `${…}` after its brace. Of a form that is not listed, only the commands in it are kept.
     fn parameter(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Reading<Piece> {
         let start = self.cursor.at;
         if let Some(piece) = self.listed_parameter(quoted) {
@@ -291,7 +291,7 @@ impl Parser<'_> {
         Some(Piece::Variable { name, form, quoted })
     }
 
-    /// `$((…))` behind its parentheses: numbers, names and operators only.
+    /// `$((…))` after its parentheses: numbers, names and operators only.
     fn arithmetic(&mut self) -> Reading<Piece> {
         const OTHER: Unread = Unread::Construct("this arithmetic");
         let (mut names, mut depth) = (Vec::new(), 0usize);
@@ -357,7 +357,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the unquoted brace here may be expanded: a comma or `..` stands behind it, or something that could hide one.
+    /// Whether the unquoted brace here may be expanded: a comma or `..` follows it, or something that could hide one.
     fn has_expanding_braces(&self) -> bool {
         if self.cursor.ahead(1) == Some('}') {
             return false;

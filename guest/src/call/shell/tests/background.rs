@@ -2,7 +2,7 @@
 
 use super::super::{footprint, footprint_of_words};
 use super::{check, workspace};
-use crate::call::effect::Persistence::{self, Detached, Ends, Interactive};
+use crate::effects::Persistence::{self, Detached, Ends, Interactive};
 
 #[track_caller]
 fn check_persistence(rows: &[(&str, Persistence)]) {

@@ -1,6 +1,6 @@
 //! A row per command: what it does, or that it cannot be known.
 //!
-//! The second column lists touches as `deed:path`, in any order, reads left out: `w` write, `W` write below, `m` make a
+//! The second column lists touches as `access:path`, in any order, reads left out: `w` write, `W` write below, `m` make a
 //! folder, `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more
 //! unknowns, `!` for one or more commands that only a person may give.
 
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::{footprint, footprint_of_words};
-use crate::call::effect::{Deed, Footprint};
+use crate::effects::{Access, Footprint};
 use crate::ports::memory::Memory;
 
 /// The workspace that the rows speak of.
@@ -38,24 +38,24 @@ pub(super) fn workspace() -> Rc<Memory> {
     world
 }
 
-fn letter(deed: Deed) -> Option<char> {
-    Some(match deed {
-        Deed::Read => return None,
-        Deed::Write => 'w',
-        Deed::WriteTree => 'W',
-        Deed::MakeFolder => 'm',
-        Deed::Touch => 't',
-        Deed::Delete => 'd',
-        Deed::DeleteTree => 'D',
-        Deed::Alias => 'a',
-        Deed::Execute => 'x',
+fn letter(access: Access) -> Option<char> {
+    Some(match access {
+        Access::Read => return None,
+        Access::Write => 'w',
+        Access::WriteTree => 'W',
+        Access::MakeFolder => 'm',
+        Access::Attributes => 't',
+        Access::Delete => 'd',
+        Access::DeleteTree => 'D',
+        Access::Alias => 'a',
+        Access::Execute => 'x',
     })
 }
 
 /// A footprint as the rows write it.
 pub(super) fn spelled(footprint: &Footprint) -> BTreeSet<String> {
     let mut out: BTreeSet<String> =
-        footprint.touches.iter().filter_map(|touch| Some(format!("{}:{}", letter(touch.deed)?, touch.path))).collect();
+        footprint.touches.iter().filter_map(|touch| Some(format!("{}:{}", letter(touch.access)?, touch.path))).collect();
     if !footprint.unknowns.is_empty() {
         out.insert("?".to_owned());
     }

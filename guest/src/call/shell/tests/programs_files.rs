@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{check_words, spelled, workspace};
 use crate::call::shell::footprint_of_words;
-use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, Base};
 use crate::call::shell::reader::input::Input;
-use crate::call::shell::reader::state::State;
+use crate::call::shell::reader::state::ShellState;
 
 /// Commands that look and leave nothing behind.
 fn check_silent(commands: &[&str]) {
@@ -49,8 +49,8 @@ fn check_uncertain(rows: &[(&str, &str)]) {
             },
         };
         let argv: Vec<Arg> = command.split(' ').map(arg).collect();
-        let mut reader = Reader::new(&*world);
-        reader.run_program(&argv, &State::new(""), &Input::Unknown);
+        let mut reader = ShellReader::new(&*world);
+        reader.run_program(&argv, &ShellState::new(""), &Input::Unknown);
         let expected: BTreeSet<String> = expected.split_whitespace().map(str::to_owned).collect();
         assert_eq!(spelled(&reader.footprint()), expected, "{command}");
     }
@@ -717,10 +717,10 @@ fn arguments_that_are_not_certain() {
 fn what_the_command_moves() {
     let world = workspace();
     let run = |cwd: &str, commands: &[&str]| {
-        let mut reader = Reader::new(&*world);
+        let mut reader = ShellReader::new(&*world);
         for command in commands {
             let argv: Vec<Arg> = command.split(' ').map(Arg::known).collect();
-            reader.run_program(&argv, &State::new(cwd), &Input::Unknown);
+            reader.run_program(&argv, &ShellState::new(cwd), &Input::Unknown);
         }
         reader.footprint()
     };

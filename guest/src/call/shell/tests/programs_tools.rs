@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::super::programs::names;
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
-use super::super::reader::state::State;
+use super::super::reader::state::ShellState;
 use super::super::{control_in, footprint, footprint_of_words};
 use super::{check, check_words, spelled, workspace};
 use crate::digest::Digest;
@@ -538,8 +538,8 @@ fn texts_that_spell_out_a_persons_command() {
 #[test]
 fn no_variable_hides_what_governs_the_gate() {
     let world = workspace();
-    let mut reader = Reader::new(&*world);
-    let mut state = State::new("");
+    let mut reader = ShellReader::new(&*world);
+    let mut state = ShellState::new("");
     state.influence = Some("HOME".into());
     let argv = ["tollgate", "init", "--undo"].map(Arg::known);
     reader.run_program(&argv, &state, &Input::Inherited);
@@ -549,8 +549,8 @@ fn no_variable_hides_what_governs_the_gate() {
 #[test]
 fn an_answer_under_the_influence_of_a_variable_is_a_run() {
     let world = workspace();
-    let mut reader = Reader::new(&*world);
-    let mut state = State::new("");
+    let mut reader = ShellReader::new(&*world);
+    let mut state = ShellState::new("");
     state.influence = Some("npm_config_node_options".into());
     reader.run_program(&["npm", "ls"].map(Arg::known), &state, &Input::Inherited);
     assert_eq!(spelled(&reader.footprint()), BTreeSet::from(["x:.".to_owned()]));

@@ -1,8 +1,8 @@
-//! The commands of git that change something: the repository, or files that are named.
+//! Git commands that change the repository or the files they name.
 
 use super::super::spec::{Mode, Operands, Program, Role};
 use super::rules;
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
 pub(super) const ROWS: &[Program] = &[
     // The repository alone; its hooks may do more.
@@ -411,7 +411,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "kNnsv",
         long: &["no-numbered", "no-signature", "no-stat", "numbered", "quiet", "root", "signoff", "stdout"],
-        valued: &[("o", Role::Path(Deed::WriteTree)), ("output-directory", Role::Path(Deed::WriteTree))],
+        valued: &[("o", Role::Path(Access::WriteTree)), ("output-directory", Role::Path(Access::WriteTree))],
         attached: &[("subject-prefix", Role::Text), ("start-number", Role::Text)],
         operands: Operands::All(Role::Text),
         rule: Some(rules::format_patch),
@@ -420,7 +420,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "q",
         long: &["all", "progress", "quiet"],
-        operands: Operands::Then(&[Role::Path(Deed::Write)], Role::Text),
+        operands: Operands::Then(&[Role::Path(Access::Write)], Role::Text),
         ..Program::new(&["bundle create"])
     },
     // A patch names its targets.

@@ -1,8 +1,8 @@
-//! The commands of git that only look.
+//! Git commands that only read.
 
 use super::super::spec::{Operands, Program, Role};
 use super::rules;
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
 /// What `log`, `diff`, `show` and their relatives take: options of revisions and of diffs are read by the same code in git.
 /// Not listed: `--output`, `--ext-diff`, `--textconv`, `--show-signature`.
@@ -399,7 +399,7 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         flags: "lv",
-        valued: &[("o", Role::Path(Deed::Write)), ("output", Role::Path(Deed::Write))],
+        valued: &[("o", Role::Path(Access::Write)), ("output", Role::Path(Access::Write))],
         attached: &[("format", Role::Text), ("prefix", Role::Text)],
         long: &["list", "verbose", "worktree-attributes"],
         operands: Operands::All(Role::Text),

@@ -16,12 +16,12 @@ mod look;
 mod repository;
 mod rules;
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
-use super::super::reader::state::State;
+use super::super::reader::state::ShellState;
 use super::command_of;
-use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Unconfinable;
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use crate::effects::Unconfinable;
 
 pub(super) const ROWS: &[Program] = &[Program {
     flags: "P",
@@ -90,7 +90,7 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("user.name", &[]),
 ];
 
-fn run(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((command, args)) = parsed.operands.split_first() else { return };
     let Some(word) = command.text() else {
         return reader.unknown(format!("`git {}` is a command that is only known when it runs", command.display()));
@@ -110,7 +110,7 @@ fn run(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let mut words = vec![(*command).clone()];
     words.extend(args.iter().map(|arg| (*arg).clone()));
-    let call = Call { name: "git", args: &words, state: &state, input: call.input };
+    let call = Invocation { name: "git", args: &words, state: &state, input: call.input };
     if command_of(reader, &call, &[look::ROWS, change::ROWS]) {
         return;
     }
@@ -120,8 +120,8 @@ fn run(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     reader.unknown(format!("`git {}` is not a command whose effects are known", display(word)));
 }
 
-/// The reason for a command that changes files which are only known when it runs.
-fn change_anything(reader: &mut Reader<'_>, command: &str) {
+/// The reason for a command that changes files which are known only at run time.
+fn change_anything(reader: &mut ShellReader<'_>, command: &str) {
     reader.unknown(format!("`{command}` may change any file of the workspace"));
     reader.unconfinable(Unconfinable::HalfWay(format!(
         "`{command}` may change any file, and would stop half-way at the first one out of scope"
@@ -129,7 +129,7 @@ fn change_anything(reader: &mut Reader<'_>, command: &str) {
 }
 
 /// `git -C FOLDER`.
-fn enter_folder(state: &mut State, folder: &Arg) {
+fn enter_folder(state: &mut ShellState, folder: &Arg) {
     if !folder.is("") {
         state.cwd = state.locate(folder).map(|path| if path == "." { String::new() } else { path });
     }

@@ -3,23 +3,23 @@
 //! A repository's configuration names programs that git runs, even for `git status`. The workspace's own is a control file;
 //! any other folder could be made a repository by whoever may write there.
 
-use super::super::super::reader::Reader;
-use super::super::super::reader::state::State;
+use super::super::super::reader::ShellReader;
+use super::super::super::reader::state::ShellState;
 use super::super::below;
-use crate::ports::Kind;
+use crate::ports::FileKind;
 
 /// What makes a folder a repository without `.git`.
 const BARE: [&str; 2] = ["HEAD", "objects"];
 
 /// Why git may work in another repository: "`git status` …".
-pub(super) fn doubt(reader: &Reader<'_>, state: &State) -> Option<String> {
+pub(super) fn doubt(reader: &ShellReader<'_>, state: &ShellState) -> Option<String> {
     let Some(folders) = reader.folders_upwards(state) else {
         return Some(match &state.cwd {
             None => "runs in a folder that is only known when it runs".to_owned(),
             Some(_) => "runs outside the workspace, in a repository whose settings are not known".to_owned(),
         });
     };
-    let stands = |path: String| reader.may_have_written(&path) || reader.kind_at(&path) != Some(Kind::Missing);
+    let stands = |path: String| reader.may_have_written(&path) || reader.kind_at(&path) != Some(FileKind::Missing);
     folders.iter().find_map(|folder| {
         let nested = folder != "." && stands(below(folder, ".git"));
         let bare = BARE.iter().all(|name| stands(below(folder, name)));

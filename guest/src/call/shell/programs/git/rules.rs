@@ -1,31 +1,31 @@
-//! What a row of git's commands cannot say.
+//! Rules for git commands that a row of the table cannot express.
 
-use super::super::super::reader::Reader;
+use super::super::super::reader::ShellReader;
 use super::super::super::reader::arg::Arg;
 use super::super::super::reader::lexical;
-use super::super::super::reader::state::State;
+use super::super::super::reader::state::ShellState;
 use super::super::below;
 use super::super::patch::{enter_targets, strip};
-use super::super::spec::{Call, Parsed};
+use super::super::spec::{Invocation, Parsed};
 use super::change_anything;
-use crate::call::effect::Deed;
 use crate::call::patch::Strip;
-use crate::ports::Kind;
+use crate::effects::Access;
+use crate::ports::FileKind;
 
 /// The repository changes, and its hooks may run.
-pub(super) fn run(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+pub(super) fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     reader.execute(call.state);
 }
 
 /// As [`run`], with a remote as the first operand.
-pub(super) fn run_with_remote(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn run_with_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     reader.execute(call.state);
     named_remote(reader, call, parsed);
 }
 
 /// A remote is a name or an address on the network. A folder is a repository that another git is started in, and `ext::…` is
 /// a command.
-pub(super) fn named_remote(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn named_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_known = |remote: &&&Arg| remote.text().is_some_and(|text| is_name(text) || is_address(text));
     if let Some(remote) = parsed.operands.first().filter(|remote| !is_known(remote)) {
         reader.unknown(format!("`{}` is given `{}`, which is not the name of a remote", call.name, remote.display()));
@@ -33,7 +33,7 @@ pub(super) fn named_remote(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Pa
 }
 
 /// Commands that hand their operands on to another one lose the dashes that end the options (`stash list -- --output=x`).
-pub(super) fn no_dashes(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn no_dashes(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if let Some(operand) = parsed.operands.iter().find(|operand| operand.may_be_option()) {
         reader.unknown(format!("`{}` is given `{}`, which it may take for an option", call.name, operand.display()));
     }
@@ -53,7 +53,7 @@ fn is_address(text: &str) -> bool {
     (known || short) && text.chars().all(is_plain)
 }
 
-pub(super) fn branch_or_tag(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn branch_or_tag(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const LIST: &[&str] = &["l", "list", "contains", "merged", "no-contains", "no-merged", "points-at", "show-current"];
     const CHANGE: &[&str] = &[
         "c",
@@ -79,9 +79,9 @@ pub(super) fn branch_or_tag(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &P
     }
 }
 
-pub(super) fn reset(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn reset(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["hard", "keep", "merge"]) {
-        reader.touch_path(".".to_owned(), Deed::WriteTree);
+        reader.touch_path(".".to_owned(), Access::WriteTree);
     } else if parsed.has(&["p"]) {
         change_anything(reader, call.name);
     } else {
@@ -89,14 +89,14 @@ pub(super) fn reset(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_
     }
 }
 
-pub(super) fn symbolic_ref(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn symbolic_ref(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.operands.len() > 1 {
         reader.execute(call.state);
     }
 }
 
 /// `git config`: reading is free, and whatever else it does is done to the file that holds the settings.
-pub(super) fn config(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn config(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const READ: &[&str] = &["get", "get-all", "get-regexp", "l", "list"];
     const CHANGE: &[&str] = &["add", "e", "edit", "remove-section", "rename-section", "replace-all", "unset", "unset-all"];
     let first = parsed.operands.first().and_then(|arg| arg.text()).unwrap_or_default();
@@ -108,23 +108,23 @@ pub(super) fn config(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
         return;
     }
     for file in parsed.values(&["f", "file"]) {
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
     }
     if parsed.has(&["f", "file"]) {
         // The file has been entered.
     } else if parsed.has(&["global"]) {
-        reader.touch_path("~/.gitconfig".to_owned(), Deed::Write);
-        reader.touch_path("~/.config/git/config".to_owned(), Deed::Write);
+        reader.touch_path("~/.gitconfig".to_owned(), Access::Write);
+        reader.touch_path("~/.config/git/config".to_owned(), Access::Write);
     } else if parsed.has(&["system"]) {
-        reader.touch_path("/etc/gitconfig".to_owned(), Deed::Write);
+        reader.touch_path("/etc/gitconfig".to_owned(), Access::Write);
     } else {
         repository_settings(reader, call, parsed);
     }
 }
 
 /// The file that holds the repository's settings.
-pub(super) fn repository_settings(reader: &mut Reader<'_>, _: &Call<'_>, _: &Parsed<'_>) {
-    reader.touch_path(".git/config".to_owned(), Deed::Write);
+pub(super) fn repository_settings(reader: &mut ShellReader<'_>, _: &Invocation<'_>, _: &Parsed<'_>) {
+    reader.touch_path(".git/config".to_owned(), Access::Write);
 }
 
 /// Whether git takes an operand for exactly one path, and not for a pattern.
@@ -137,7 +137,7 @@ fn is_exact(path: &Arg) -> bool {
 }
 
 /// Enters files that git takes from the repository. What it puts there may be a link.
-fn take(reader: &mut Reader<'_>, call: &Call<'_>, paths: &[&Arg]) {
+fn take(reader: &mut ShellReader<'_>, call: &Invocation<'_>, paths: &[&Arg]) {
     for path in paths {
         if !is_exact(path) {
             reader.unknown(format!(
@@ -148,27 +148,27 @@ fn take(reader: &mut Reader<'_>, call: &Call<'_>, paths: &[&Arg]) {
             continue;
         }
         let Some(place) = call.state.locate(path).map(|place| lexical(&place)) else {
-            reader.touch(call.state, call.name, path, Deed::Write);
+            reader.touch(call.state, call.name, path, Access::Write);
             continue;
         };
         if place == "." || place.starts_with("..") {
             change_anything(reader, call.name);
             continue;
         }
-        let is_folder = reader.kind(call.state, path) == Some(Kind::Directory) || reader.may_have_written(&place);
-        reader.touch(call.state, call.name, path, if is_folder { Deed::WriteTree } else { Deed::Write });
+        let is_folder = reader.kind(call.state, path) == Some(FileKind::Directory) || reader.may_have_written(&place);
+        reader.touch(call.state, call.name, path, if is_folder { Access::WriteTree } else { Access::Write });
         reader.move_or_link(call.state, path);
     }
 }
 
-pub(super) fn restore(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn restore(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["S", "staged"]) && !parsed.has(&["W", "worktree"]) {
         return reader.execute(call.state);
     }
     take(reader, call, &parsed.operands);
 }
 
-pub(super) fn checkout(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn checkout(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let operands = parsed.operands.as_slice();
     let creates = parsed.has(&["b", "B"]);
     if creates && operands.is_empty() {
@@ -191,9 +191,9 @@ pub(super) fn checkout(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed
     }
 }
 
-fn exists(reader: &Reader<'_>, call: &Call<'_>, path: &Arg) -> bool {
+fn exists(reader: &ShellReader<'_>, call: &Invocation<'_>, path: &Arg) -> bool {
     let untouched = call.state.locate(path).is_some_and(|place| !reader.may_have_written(&place));
-    untouched && reader.kind(call.state, path).is_some_and(|kind| kind != Kind::Missing)
+    untouched && reader.kind(call.state, path).is_some_and(|kind| kind != FileKind::Missing)
 }
 
 /// Whether an operand that is not a file can only be a commit.
@@ -203,7 +203,7 @@ fn is_revision(arg: &Arg) -> bool {
     base == "HEAD" || base == "@" || (base.len() >= 7 && base.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
-pub(super) fn switch(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn switch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["c", "create"]) && parsed.operands.is_empty() {
         reader.execute(call.state);
     } else {
@@ -211,7 +211,7 @@ pub(super) fn switch(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
     }
 }
 
-pub(super) fn stash_push(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn stash_push(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.operands.is_empty() {
         change_anything(reader, call.name);
     } else {
@@ -219,21 +219,21 @@ pub(super) fn stash_push(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Pars
     }
 }
 
-pub(super) fn remove(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn remove(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["n", "dry-run"]) {
         return;
     }
     if parsed.has(&["cached"]) {
         return reader.execute(call.state);
     }
-    let deed = if parsed.has(&["r"]) { Deed::DeleteTree } else { Deed::Delete };
-    delete(reader, call, parsed, deed);
+    let access = if parsed.has(&["r"]) { Access::DeleteTree } else { Access::Delete };
+    delete(reader, call, parsed, access);
 }
 
-fn delete(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>, deed: Deed) {
+fn delete(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>, access: Access) {
     for path in &parsed.operands {
         if is_exact(path) {
-            reader.touch(call.state, call.name, path, deed);
+            reader.touch(call.state, call.name, path, access);
         } else {
             reader.unknown(format!(
                 "`{}` is given `{}`, which may be a pattern for more than one file",
@@ -244,17 +244,17 @@ fn delete(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>, deed: D
     }
 }
 
-pub(super) fn clean(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn clean(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["n", "dry-run"]) {
         return;
     }
     if parsed.operands.is_empty() {
-        reader.touch(call.state, call.name, &Arg::known("."), Deed::DeleteTree);
+        reader.touch(call.state, call.name, &Arg::known("."), Access::DeleteTree);
     }
-    delete(reader, call, parsed, Deed::DeleteTree);
+    delete(reader, call, parsed, Access::DeleteTree);
 }
 
-pub(super) fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["n", "dry-run"]) {
         return;
     }
@@ -264,12 +264,12 @@ pub(super) fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
     }
     let into = sources.len() > 1
         || target.text().is_some_and(|text| text.ends_with('/'))
-        || reader.kind(call.state, target) == Some(Kind::Directory);
+        || reader.kind(call.state, target) == Some(FileKind::Directory);
     if !into && call.state.locate(target).is_some_and(|place| reader.may_have_written(&place)) {
         reader.unknown(format!("`{}` moves to `{}`, which the command itself has made", call.name, target.display()));
     }
     for source in sources {
-        let is_folder = reader.kind(call.state, source) != Some(Kind::File);
+        let is_folder = reader.kind(call.state, source) != Some(FileKind::File);
         let place = match (into, source.text(), target.text()) {
             (true, Some(source), Some(target)) => {
                 let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -277,14 +277,14 @@ pub(super) fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
             }
             _ => (*target).clone(),
         };
-        reader.touch(call.state, call.name, source, if is_folder { Deed::DeleteTree } else { Deed::Delete });
-        reader.touch(call.state, call.name, &place, if is_folder { Deed::WriteTree } else { Deed::Write });
+        reader.touch(call.state, call.name, source, if is_folder { Access::DeleteTree } else { Access::Delete });
+        reader.touch(call.state, call.name, &place, if is_folder { Access::WriteTree } else { Access::Write });
         reader.move_or_link(call.state, source);
         reader.move_or_link(call.state, &place);
     }
 }
 
-pub(super) fn clone(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     named_remote(reader, call, parsed);
     let place = match parsed.operands.as_slice() {
         [_, folder] => Some((*folder).clone()),
@@ -297,14 +297,14 @@ pub(super) fn clone(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_
     };
     match place {
         Some(folder) if !parsed.has(&["bare", "mirror"]) => {
-            reader.touch(call.state, call.name, &folder, Deed::WriteTree);
+            reader.touch(call.state, call.name, &folder, Access::WriteTree);
             reader.move_or_link(call.state, &folder);
         }
         _ => reader.unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
     }
 }
 
-pub(super) fn format_patch(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn format_patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["stdout", "o", "output-directory"]) {
         reader
             .unknown(format!("`{}` makes files whose names are only known when it runs; give it `--stdout` or `-o`", call.name));
@@ -313,14 +313,14 @@ pub(super) fn format_patch(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Pa
 
 /// `git apply`: looking is free; what it changes is in the patch, whose names count from the folder where it runs, or from
 /// the repository's own.
-pub(super) fn patch(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["check", "numstat", "stat", "summary"]) {
         return;
     }
     if !parsed.operands.is_empty() {
         return reader.unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
     }
-    for state in [call.state.clone(), State::new("")] {
-        enter_targets(reader, &Call { state: &state, ..*call }, strip(parsed, Strip::Exactly(1)));
+    for state in [call.state.clone(), ShellState::new("")] {
+        enter_targets(reader, &Invocation { state: &state, ..*call }, strip(parsed, Strip::Exactly(1)));
     }
 }

@@ -1,0 +1,172 @@
+//! The hooks of an extension: declarations whose paths begin in its folder, for the registry of hooks.
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::fault::Fault;
+use super::manifest::{self, Hooks, Manifest};
+use super::path;
+use super::place::Found;
+use crate::hooks::claude;
+use crate::hooks::claude::settings::EXTENSION_PATH;
+use crate::hooks::declaration::{Action, Hook, Reader};
+use crate::hooks::owner::Owner;
+use crate::json;
+use crate::json::place::PathStep;
+use crate::ports::{FileKind, Ports, Question};
+
+/// A larger file of declarations is a mistake.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// Words in a command that are looked for among the extension's files.
+const MAX_WORDS: usize = 64;
+
+/// The hooks of an extension, or everything that is wrong with them. Their ids are `EXTENSION:NAME`.
+pub fn read(found: &Found, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hook>, Vec<Fault>> {
+    let file = match &manifest.hooks {
+        Hooks::Written(_) => manifest::FILE,
+        Hooks::File(file) => file,
+    };
+    let shown = found.file(file);
+    let text = || found.read(file, MAX_BYTES, ports).map_err(|why| vec![Fault::new(&shown, why)]);
+    let (list, path) = match &manifest.hooks {
+        Hooks::Written(written) => (written.clone(), vec![PathStep::Key("hooks".to_owned())]),
+        Hooks::File(_) => match serde_json::from_slice(&text()?).map_err(|why| vec![Fault::of_json(&shown, &why)])? {
+            Value::Object(mut fields) => (fields.remove("hooks").unwrap_or_default(), vec![PathStep::Key("hooks".to_owned())]),
+            list => (list, Vec::new()),
+        },
+    };
+    let mut reader = Reader::default();
+    let mut declared: Vec<(Vec<PathStep>, Value)> = Vec::new();
+    match list {
+        Value::Array(list) => {
+            declared
+                .extend(list.into_iter().enumerate().map(|(at, hook)| ([path.as_slice(), &[PathStep::At(at)]].concat(), hook)));
+        }
+        Value::Object(events) => {
+            for handler in claude::settings::handlers(&events) {
+                match handler.taken {
+                    Ok(hook) => declared.push((handler.path, hook)),
+                    Err(why) => {
+                        reader.path = handler.path;
+                        reader.fault(&why);
+                    }
+                }
+            }
+        }
+        _ => reader.fault("has no `hooks` that can be read: a list of hooks, or an object of Claude Code's"),
+    }
+    let mut hooks: Vec<Hook> = Vec::new();
+    for (path, written) in declared {
+        reader.path = path;
+        if let Some(hook) = hook(&mut reader, found, manifest, &written, ports) {
+            if hooks.iter().any(|other| other.id == hook.id) {
+                reader.fault("has a name that another hook of the extension has; give each a name of its own");
+            }
+            hooks.push(hook);
+        }
+    }
+    if reader.faults.is_empty() {
+        return Ok(hooks);
+    }
+    let text = String::from_utf8(text()?).unwrap_or_default();
+    Err(reader.faults.iter().map(|fault| Fault::at(&shown, &text, fault)).collect())
+}
+
+fn hook(reader: &mut Reader, found: &Found, manifest: &Manifest, written: &Value, ports: &Ports) -> Option<Hook> {
+    let Some(fields) = written.as_object() else {
+        reader.fault("must be an object with `name`, `event` and `command`");
+        return None;
+    };
+    let words = fields.get("command").into_iter().chain(fields.get("args")).flat_map(texts);
+    if let Some(word) = words.clone().find(|word| path::leaves(word)) {
+        reader.fault_at("command", &path::leaving(&word));
+        return None;
+    }
+    let mut placed = fields.clone();
+    for key in ["id", "name"] {
+        if let Some(Value::String(name)) = placed.get_mut(key) {
+            *name = format!("{}:{name}", manifest.name);
+        }
+    }
+    if fields.get("shell") != Some(&Value::Bool(true)) {
+        place_words(&mut placed, &found.real, &own_files(found, words, ports));
+    }
+    // The whole folder is approved together, so it is copied together unless less is named.
+    if found.is_of_workspace() && fields.contains_key("command") {
+        let named = fields.get("files").and_then(Value::as_array).cloned().unwrap_or_else(|| vec!["**".into()]);
+        let named =
+            named.iter().map(|file| file.as_str().map_or(file.clone(), |file| format!("{}/{}", found.real, bare(file)).into()));
+        placed.insert("files".to_owned(), named.collect());
+    } else {
+        placed.shift_remove("files");
+    }
+    let mut hook = reader.hook(&Value::Object(placed))?;
+    if let Action::Component(name) = &hook.action
+        && !manifest.components.iter().any(|component| component.name == *name)
+    {
+        reader.fault_at("component", "is not one of the extension's `components`");
+    }
+    let owner = Owner { extension: manifest.name.clone(), folder: found.real.clone(), approved: None, variables: Vec::new() };
+    hook.owner = Some(Rc::new(owner));
+    Some(hook)
+}
+
+fn bare(path: &str) -> &str {
+    path.strip_prefix("./").or_else(|| path.strip_prefix(EXTENSION_PATH)?.strip_prefix('/')).unwrap_or(path)
+}
+
+fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Which of the words name files of the extension.
+fn own_files(found: &Found, words: impl Iterator<Item = String>, ports: &Ports) -> Vec<String> {
+    let candidates: Vec<String> = words.take(MAX_WORDS).filter(|word| path::inside(bare(word)).is_ok()).collect();
+    let question = |word: &String| Question { root: found.root, path: format!("{}/{}", found.path, bare(word)), digest: false };
+    let looked_at = ports.workspace.inspect(&candidates.iter().map(question).collect::<Vec<_>>());
+    candidates.into_iter().zip(looked_at).filter(|(_, facts)| facts.kind == FileKind::File).map(|(word, _)| word).collect()
+}
+
+/// Puts the extension's folder in front of the words that name its files.
+fn place_words(fields: &mut Map<String, Value>, folder: &str, own: &[String]) {
+    let place = |value: &mut Value| {
+        if let Value::String(word) = value {
+            if own.contains(word) {
+                *word = format!("{folder}/{}", bare(word));
+            } else {
+                *word = word.replace(EXTENSION_PATH, folder);
+            }
+        }
+    };
+    for key in ["command", "args"] {
+        match fields.get_mut(key) {
+            Some(Value::Array(words)) => words.iter_mut().for_each(place),
+            Some(value) => place(value),
+            None => {}
+        }
+    }
+}
+
+/// What a hook runs, for people to read.
+pub fn shown(hook: &Hook, found: &Found) -> String {
+    let folder = format!("{}/", found.real);
+    match &hook.action {
+        Action::Command { words, shell: true } => format!("has a shell run `{}`", words.join(" ")),
+        Action::Command { words, .. } => format!("runs `{}`", words.join(" ").replace(&folder, "")),
+        Action::Prompt(prompt) => format!("asks a model: {}", prompt.chars().take(200).collect::<String>()),
+        Action::Component(name) => format!("calls the component `{name}`"),
+    }
+}
+
+/// When a hook runs, for people to read.
+pub fn event(hook: &Hook) -> String {
+    let pattern = json::text(&hook.written, "pattern").or_else(|| json::text(&hook.written, "matcher"));
+    let about = pattern.map_or_else(String::new, |pattern| format!(" of `{pattern}`"));
+    format!("at `{}`{about}", hook.trigger)
+}

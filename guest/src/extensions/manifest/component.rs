@@ -1,0 +1,26 @@
+//! A component that an extension brings, for hooks to call.
+
+use serde_json::{Map, Value};
+
+use crate::extensions::path;
+use crate::hooks::declaration::Reader;
+
+/// A component.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Component {
+    /// What hooks call it.
+    pub name: String,
+    /// Its file in the extension.
+    pub path: String,
+}
+
+pub(super) fn read(reader: &mut Reader, fields: &Map<String, Value>) -> Option<Component> {
+    reader.known(fields, &["name", "path", "description"]);
+    let name = reader.name_of(fields, "name");
+    let file = reader.line(fields, "path", true)?;
+    if let Err(why) = path::inside(file) {
+        reader.fault_at("path", &why);
+        return None;
+    }
+    Some(Component { name: name?.to_owned(), path: file.strip_prefix("./").unwrap_or(file).to_owned() })
+}

@@ -1,0 +1,255 @@
+//! What an extension says of itself: `manifest.json`.
+//!
+//! ```json
+//! {
+//!   "name": "house-rules",
+//!   "version": "1.0.0",
+//!   "description": "What everybody here keeps to",
+//!   "mcpServers": {"rules": {"command": "node", "args": ["server.mjs"], "env": {"TOKEN": "${settings.token}"}}},
+//!   "hooks": [{"name": "guard", "event": "before_tool", "command": ["node", "hooks/guard.mjs"]}],
+//!   "settings": [{"name": "token", "description": "For the rules' server", "sensitive": true, "envVar": "RULES_TOKEN"}],
+//!   "skills": [{"name": "review", "description": "A review", "prompt": "Review {{file}}.", "parameters": [{"name": "file"}]}],
+//!   "components": [{"name": "guard", "path": "guard.wasm"}]
+//! }
+//! ```
+//!
+//! All of it is read or nothing: a manifest with a fault brings nothing at all.
+
+mod component;
+mod server;
+mod setting;
+mod skill;
+
+use serde_json::{Map, Value};
+
+pub use component::Component;
+pub use server::Server;
+pub use setting::{Setting, Type, as_text};
+pub(crate) use skill::placeholders;
+pub use skill::{MAX_PROMPT, Parameter, Skill, filled};
+
+use super::fault::Fault;
+use super::path;
+use crate::digest::Digest;
+use crate::hooks::declaration::Reader;
+use crate::json::place::{self, PathStep};
+
+/// The file that makes a folder an extension.
+pub const FILE: &str = "manifest.json";
+
+/// A larger manifest is a mistake.
+pub const MAX_BYTES: u64 = 1 << 20;
+
+/// More of one kind is a mistake.
+const MAX_ITEMS: usize = 200;
+
+/// The only version of the format so far.
+const SCHEMA_VERSION: u64 = 1;
+
+const KEYS: &[&str] =
+    &["$schema", "schemaVersion", "name", "version", "description", "mcpServers", "hooks", "settings", "skills", "components"];
+
+/// A manifest that can be used.
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    /// What the extension is called.
+    pub name: String,
+    /// Which version it is.
+    pub version: String,
+    /// What it is for.
+    pub description: String,
+    /// The MCP servers it brings.
+    pub servers: Vec<Server>,
+    /// The hooks it brings.
+    pub hooks: Hooks,
+    /// What can be set.
+    pub settings: Vec<Setting>,
+    /// The skills it brings.
+    pub skills: Vec<Skill>,
+    /// The components it brings.
+    pub components: Vec<Component>,
+    /// Of the manifest itself.
+    pub digest: Digest,
+}
+
+/// Where the declarations of hooks stand.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Hooks {
+    /// In the manifest: a list of ours, or an object of Claude Code's.
+    Written(Value),
+    /// In a file of the extension, in either form.
+    File(String),
+}
+
+impl Manifest {
+    /// Reads a manifest; `shown` is how people call its file.
+    pub fn read(text: &[u8], shown: &str) -> Result<Self, Vec<Fault>> {
+        let document: Value = match serde_json::from_slice(text) {
+            Ok(document) => document,
+            Err(why) => return Err(vec![Fault::of_json(shown, &why)]),
+        };
+        let text_read = String::from_utf8_lossy(text);
+        let mut reader = Reader::default();
+        if let Some(twice) = place::repeated(&text_read) {
+            reader.path = twice;
+            reader.fault("is there twice; leave one out");
+            reader.path.clear();
+        }
+        let manifest = read(&document, text, &mut reader);
+        match manifest.filter(|_| reader.faults.is_empty()) {
+            Some(manifest) => Ok(manifest),
+            None => Err(reader.faults.iter().map(|fault| Fault::at(shown, &text_read, fault)).collect()),
+        }
+    }
+
+    /// The setting of a name.
+    pub fn setting(&self, name: &str) -> Option<&Setting> {
+        self.settings.iter().find(|setting| setting.name == name)
+    }
+}
+
+fn read(document: &Value, text: &[u8], reader: &mut Reader) -> Option<Manifest> {
+    let Some(fields) = document.as_object() else {
+        reader.fault("must be an object with `name`, `version` and what the extension brings");
+        return None;
+    };
+    reader.known(fields, KEYS);
+    if fields.get("schemaVersion").is_some_and(|version| version.as_u64() != Some(SCHEMA_VERSION)) {
+        reader.fault_at("schemaVersion", "must be 1; newer manifests need a newer tollgate");
+    }
+    let name = reader.name_of(fields, "name");
+    let version = reader.line(fields, "version", true);
+    let description = reader.line(fields, "description", false);
+    let settings = list(reader, fields, "settings", setting::read, |setting| &setting.name);
+    let skills = list(reader, fields, "skills", skill::read, |skill| &skill.name);
+    let components = list(reader, fields, "components", component::read, |component| &component.name);
+    let servers = servers(reader, fields, name.unwrap_or_default(), &settings);
+    let hooks = hooks(reader, fields);
+    Some(Manifest {
+        name: name?.to_owned(),
+        version: version?.to_owned(),
+        description: description.unwrap_or_default().to_owned(),
+        servers,
+        hooks,
+        settings,
+        skills,
+        components,
+        digest: Digest::of(text),
+    })
+}
+
+/// The items of a list, each under a name of its own.
+fn list<T>(
+    reader: &mut Reader,
+    fields: &Map<String, Value>,
+    key: &str,
+    read: fn(&mut Reader, &Map<String, Value>) -> Option<T>,
+    name: fn(&T) -> &str,
+) -> Vec<T> {
+    let mut items: Vec<T> = Vec::new();
+    let written = match fields.get(key) {
+        None => return items,
+        Some(Value::Array(written)) if written.len() <= MAX_ITEMS => written,
+        Some(_) => {
+            reader.fault_at(key, &format!("must be a list of at most {MAX_ITEMS} objects"));
+            return items;
+        }
+    };
+    for (at, written) in written.iter().enumerate() {
+        reader.path.extend([PathStep::Key(key.to_owned()), PathStep::At(at)]);
+        match written.as_object() {
+            None => reader.fault("must be an object"),
+            Some(written) => {
+                if let Some(item) = read(reader, written) {
+                    if items.iter().any(|other| name(other) == name(&item)) {
+                        reader.fault_at("name", &format!("`{}` is there twice; give each a name of its own", name(&item)));
+                    }
+                    items.push(item);
+                }
+            }
+        }
+        reader.path.truncate(reader.path.len().saturating_sub(2));
+    }
+    items
+}
+
+fn servers(reader: &mut Reader, fields: &Map<String, Value>, extension: &str, settings: &[Setting]) -> Vec<Server> {
+    let mut servers = Vec::new();
+    match fields.get("mcpServers") {
+        None => {}
+        Some(Value::Object(written)) if written.len() <= MAX_ITEMS => {
+            for (name, entry) in written {
+                reader.path.extend([PathStep::Key("mcpServers".to_owned()), PathStep::Key(name.clone())]);
+                servers.extend(server::read(reader, name, entry, extension, settings));
+                reader.path.truncate(reader.path.len().saturating_sub(2));
+            }
+        }
+        Some(_) => reader.fault_at("mcpServers", &format!("must be an object of at most {MAX_ITEMS} servers by name")),
+    }
+    servers
+}
+
+/// Looks that hooks have the right form; where their paths lead is known once the extension's folder is.
+fn hooks(reader: &mut Reader, fields: &Map<String, Value>) -> Hooks {
+    match fields.get("hooks") {
+        None => Hooks::Written(Value::Array(Vec::new())),
+        Some(Value::String(file)) => {
+            if let Err(why) = path::inside(file) {
+                reader.fault_at("hooks", &why);
+            }
+            Hooks::File(file.strip_prefix("./").unwrap_or(file).to_owned())
+        }
+        Some(Value::Array(list)) if list.len() > MAX_ITEMS => {
+            reader.fault_at("hooks", &format!("must be a list of at most {MAX_ITEMS} hooks"));
+            Hooks::Written(Value::Null)
+        }
+        Some(written @ Value::Array(list)) => {
+            for (at, hook) in list.iter().enumerate() {
+                reader.path.extend([PathStep::Key("hooks".to_owned()), PathStep::At(at)]);
+                reader.hook(hook);
+                reader.path.truncate(reader.path.len().saturating_sub(2));
+            }
+            Hooks::Written(written.clone())
+        }
+        Some(written @ Value::Object(_)) => Hooks::Written(written.clone()),
+        Some(_) => {
+            reader.fault_at("hooks", "must be a list of hooks, an object of Claude Code's, or the path of a file with either");
+            Hooks::Written(Value::Null)
+        }
+    }
+}
+
+impl Reader {
+    /// Names keys that nobody knows.
+    pub(super) fn known(&mut self, fields: &Map<String, Value>, known: &[&str]) {
+        for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
+            self.fault_at(key, &format!("is not known; known are: {}", known.join(", ")));
+        }
+    }
+
+    /// A required name.
+    pub(super) fn name_of<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
+        let name = self.line(fields, key, true)?;
+        if path::is_name(name) {
+            return Some(name);
+        }
+        self.fault_at(key, "must be 1 to 64 letters, digits, `_`, `-` and `.`, beginning with a letter or a digit");
+        None
+    }
+
+    /// A text of one line.
+    pub(super) fn line<'v>(&mut self, fields: &'v Map<String, Value>, key: &str, is_required: bool) -> Option<&'v str> {
+        let Some(value) = fields.get(key) else {
+            if is_required {
+                self.fault(&format!("has no `{key}`"));
+            }
+            return None;
+        };
+        let fits = |text: &&str| !text.trim().is_empty() && text.len() <= 1_000 && !text.contains(char::is_control);
+        let text = value.as_str().filter(fits);
+        if text.is_none() {
+            self.fault_at(key, "must be a text of one line, of 1 to 1,000 characters and without control characters");
+        }
+        text
+    }
+}

@@ -1,0 +1,56 @@
+//! An MCP server that an extension brings.
+
+use serde_json::Value;
+
+use super::Setting;
+use crate::extensions::path;
+use crate::hooks::declaration::Reader;
+use crate::servers::{ServerSpec, Source};
+
+/// A server, as it is declared: paths in it begin in the extension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// The entry of `mcpServers`.
+    pub entry: Value,
+    /// How it is reached.
+    pub spec: ServerSpec,
+}
+
+/// The name that stands in for the extension's in a manifest whose own cannot be used.
+const UNNAMED: &str = "extension";
+
+pub(super) fn read(reader: &mut Reader, name: &str, entry: &Value, extension: &str, settings: &[Setting]) -> Option<Server> {
+    let source = Source::Extension(if extension.is_empty() { UNNAMED } else { extension }.to_owned());
+    let spec = match ServerSpec::parse(name, &path::placed(entry, "/", "/"), source) {
+        Ok(spec) => spec,
+        Err(why) => {
+            reader.fault(&format!("cannot be used: {why}"));
+            return None;
+        }
+    };
+    if spec.kind() == "stdio" && !entry.get("args").is_some_and(Value::is_array) {
+        reader.fault("has no `args`; add a list, which may be empty");
+    }
+    for key in spec.settings() {
+        if !settings.iter().any(|setting| setting.name == key) {
+            reader.fault(&format!("refers to the setting `{key}`, which `settings` does not have"));
+        }
+    }
+    for key in ["command", "cwd"] {
+        let written = entry.get(key).and_then(Value::as_str);
+        if let Some(why) = written.and_then(|written| path::leaves(written).then(|| path::leaving(written))) {
+            reader.fault_at(key, &why);
+        }
+    }
+    for word in entry.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
+        if path::leaves(word) {
+            reader.fault_at("args", &path::leaving(word));
+        }
+        if word.contains("${settings.") {
+            reader.fault_at("args", "cannot have settings in it, because everybody on the machine sees arguments; use `env`");
+        }
+    }
+    Some(Server { name: name.to_owned(), entry: entry.clone(), spec })
+}

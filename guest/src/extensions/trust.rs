@@ -1,0 +1,170 @@
+//! What a person approves of a workspace's extension: everything it brings, in words, and the bytes of all its files.
+//!
+//! The approval is kept with those of hooks, in the user's home folder. It holds for exactly the files that were there: when
+//! one of them changes, or a value that the workspace sets for the extension, the extension brings nothing until it is approved
+//! again.
+
+use serde_json::Value;
+
+use super::hooks;
+use super::manifest::{Manifest, Setting, Skill, placeholders};
+use super::place::Found;
+use super::skills::Skills;
+use crate::config::extensions::Choices;
+use crate::digest::Digest;
+use crate::hooks::bundle::{self, Checked};
+use crate::hooks::declaration::Hook;
+use crate::hooks::machine::Machine;
+use crate::json::{self, object};
+use crate::ports::Ports;
+use crate::servers::Transport;
+
+/// What an approval covers; it goes up when that becomes more, so that older ones are asked for again.
+const FORMAT: u64 = 1;
+
+/// What there is to approve.
+#[derive(Debug)]
+pub struct Subject {
+    /// Of everything that is approved.
+    pub digest: Digest,
+    /// Of the files.
+    pub bytes: Digest,
+    /// The files.
+    pub files: Vec<Checked>,
+}
+
+/// How an approval that was kept stands to what there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    /// It is the same, as far as the manifest and the settings tell. The digest of the files it holds for.
+    Given(Digest),
+    /// It is another one.
+    Changed,
+    /// There is none.
+    None,
+}
+
+/// Looks at all files of an extension.
+pub fn subject(
+    found: &Found,
+    manifest: &Manifest,
+    workspace: &Choices,
+    machine: &Machine,
+    ports: &Ports,
+) -> Result<Subject, String> {
+    let files = bundle::tree(&found.real, &machine.digests, ports)?;
+    let bytes = bundle::digest(&files);
+    let covered = covered(manifest, bytes, workspace);
+    Ok(Subject { digest: Digest::of(covered.to_string().as_bytes()), bytes, files })
+}
+
+fn covered(manifest: &Manifest, bytes: Digest, workspace: &Choices) -> Value {
+    let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
+    object(&mut [
+        ("format", FORMAT.into()),
+        ("name", manifest.name.as_str().into()),
+        ("bytes", bytes.to_string().into()),
+        ("settings", settings),
+    ])
+}
+
+/// What is kept when a person has approved it.
+pub fn kept(subject: &Subject, manifest: &Manifest, workspace: &Choices, shows: Value) -> Vec<(&'static str, Value)> {
+    let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
+    vec![
+        ("digest", subject.digest.to_string().into()),
+        ("manifest", manifest.digest.to_string().into()),
+        ("bytes", subject.bytes.to_string().into()),
+        ("settings", settings),
+        ("shows", shows),
+    ]
+}
+
+/// How what was kept stands to an extension, by its manifest and what the workspace sets: the files are looked at when they are
+/// used.
+pub fn approval(kept: Option<&Value>, manifest: &Manifest, workspace: &Choices) -> Approval {
+    let Some(kept) = kept else { return Approval::None };
+    let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
+    let is_same = json::text(kept, "manifest") == Some(&manifest.digest.to_string())
+        && kept.get("settings").unwrap_or(&Value::Null) == &settings;
+    match json::text(kept, "bytes").and_then(|bytes| bytes.parse().ok()) {
+        Some(bytes) if is_same => Approval::Given(bytes),
+        _ => Approval::Changed,
+    }
+}
+
+/// What a person sees before approving: what the extension brings in words, and the files.
+pub fn shows(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, files: &[Checked], ports: &Ports) -> Value {
+    let short = |path: &str| path.strip_prefix(&format!("{}/", found.real)).unwrap_or(path).to_owned();
+    let listed: Vec<Value> = files.iter().map(|(path, digest)| Value::from(vec![short(path), digest.to_string()])).collect();
+    let first = format!("{}/manifest.json", found.real);
+    let read = bundle::texts(&first, files, ports);
+    let texts: Vec<Value> = read.texts.iter().map(|(path, text)| Value::from(vec![short(path), text.clone()])).collect();
+    let hidden: Vec<String> = read.missing.iter().map(|path| short(path)).collect();
+    object(&mut [
+        ("brings", words(found, manifest, hooks, workspace, ports).into()),
+        ("files", listed.into()),
+        ("texts", texts.into()),
+        ("not_shown", hidden.into()),
+    ])
+}
+
+/// Everything that an extension brings, a sentence each.
+pub fn words(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, ports: &Ports) -> Vec<String> {
+    let mut words = Vec::new();
+    for hook in hooks {
+        let id = hook.id.split_once(':').map_or(hook.id.as_str(), |(_, name)| name);
+        words.push(format!("hook `{id}`: {} {}", hooks::event(hook), hooks::shown(hook, found)));
+    }
+    for server in &manifest.servers {
+        let variables = |pairs: &[(String, String)], what: &str| {
+            let names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
+            if names.is_empty() { String::new() } else { format!(", with the {what} {}", names.join(", ")) }
+        };
+        let held = if server.spec.confined { ", held to what the intent owns" } else { "" };
+        words.push(match &server.spec.transport {
+            Transport::Stdio { env, .. } => {
+                let args = server.entry.get("args").and_then(Value::as_array).into_iter().flatten();
+                let line: Vec<&str> = server.entry.get("command").into_iter().chain(args).filter_map(Value::as_str).collect();
+                format!("MCP server `{}`: starts `{}`{}{held}", server.name, line.join(" "), variables(env, "variables"))
+            }
+            Transport::Http(endpoint) | Transport::Sse(endpoint) => format!(
+                "MCP server `{}`: talks to {} ({}){}",
+                server.name,
+                server.spec.allowed_hosts.join(", "),
+                endpoint.address,
+                variables(&endpoint.headers, "headers")
+            ),
+        });
+    }
+    words.extend(manifest.settings.iter().map(|setting| setting_words(&manifest.name, setting, workspace)));
+    for skill in skills_of(found, ports) {
+        let places: Vec<&str> = placeholders(&skill.prompt).collect();
+        let places = if places.is_empty() { String::new() } else { format!(" ({})", places.join(", ")) };
+        words.push(format!("skill `{}`{places}: {}", skill.name, skill.description));
+    }
+    words.extend(manifest.components.iter().map(|component| format!("component `{}`: {}", component.name, component.path)));
+    words
+}
+
+/// The skills of an extension: those in its manifest, and those in files of their own.
+pub fn skills_of(found: &Found, ports: &Ports) -> Vec<Skill> {
+    let mut skills = Skills::default();
+    skills.add_extension(found, ports);
+    skills.all.into_iter().map(|registered| registered.skill).collect()
+}
+
+fn setting_words(extension: &str, setting: &Setting, workspace: &Choices) -> String {
+    let kind = if setting.sensitive { "secret" } else { setting.kind.as_str() };
+    let mut said = format!("setting `{}` ({kind}", setting.name);
+    if setting.required {
+        said.push_str(", required");
+    }
+    if let Some(variable) = &setting.env_var {
+        said.push_str(&format!(", reads the variable {variable} and gives it to the extension's programs"));
+    }
+    if let Some(value) = workspace.value(extension, &setting.name).filter(|_| !setting.sensitive) {
+        said.push_str(&format!(", the workspace sets it to {value}"));
+    }
+    format!("{said}): {}", setting.description)
+}

@@ -1,0 +1,177 @@
+//! Programs that Tollgate starts itself and that run confined: hooks and MCP servers that are declared with `"confine": true`.
+//!
+//! They are started by `tollgate confine --run ID -- …`, which finds in the state what they may change. A host that can restrict a process
+//! itself does so instead of starting that command.
+
+use super::Gate;
+use super::confined::Hold;
+use crate::augment::{Plan, Request};
+use crate::call::shell;
+use crate::config::confine::Capability;
+use crate::confine::evidence::{self, Key};
+use crate::confine::wrapping::Launcher;
+use crate::engine::{Command, Input, Order, RunEnding};
+use crate::intents::scope::Scope;
+use crate::ports::Expectation;
+use crate::state;
+
+/// Why a program cannot be confined, and what to do about it.
+const CANNOT: &str =
+    "nothing here can confine it; install the native `tollgate` on the search path, on a system that `docs/confinement.md` lists";
+
+/// A program to start.
+struct OwnProgram<'a> {
+    /// What it is called in messages.
+    title: String,
+    /// What its temporary folder is kept under.
+    owner: String,
+    /// What its run is known by.
+    run: String,
+    /// The session whose intent says what it may change.
+    session: Option<&'a str>,
+    argv: &'a [String],
+    /// The words of it that lead to a copy of a script, once there is one.
+    copied: Vec<usize>,
+}
+
+/// How a program is started.
+enum Start {
+    /// By these words.
+    Confined(Launcher),
+    /// As it is.
+    Plain,
+    /// Not at all.
+    Refused(String),
+}
+
+/// A confined program that is under way.
+pub(super) struct Running {
+    command: u64,
+    key: Key,
+}
+
+impl Gate {
+    /// Has programs run confined that are declared so. Returns how those ended that may not run.
+    pub(super) fn confine_runs(&mut self, commands: &mut Vec<Command>) -> Vec<Input> {
+        let mut refused = Vec::new();
+        for command in std::mem::take(commands) {
+            match self.confine_run(command) {
+                Ok(command) => commands.push(command),
+                Err(ended) => refused.push(ended),
+            }
+        }
+        refused
+    }
+
+    fn confine_run(&mut self, mut command: Command) -> Result<Command, Input> {
+        let Order::Run { argv, copy, surroundings, confine, .. } = &mut command.order else { return Ok(command) };
+        let Some(confine) = confine.take() else { return Ok(command) };
+        let program = OwnProgram {
+            title: format!("the hook `{}`", surroundings.hook),
+            owner: format!("hook {}", surroundings.hook),
+            run: surroundings.run.clone(),
+            session: confine.session.as_deref(),
+            argv,
+            copied: copy.iter().flat_map(|copy| &copy.arguments).map(|(at, _)| *at).collect(),
+        };
+        match self.start_confined(&program) {
+            Start::Confined(launcher) => {
+                self.running.push(Running { command: command.id, key: Key::of_program(&program.run) });
+                for (at, _) in copy.iter_mut().flat_map(|copy| &mut copy.arguments) {
+                    *at += launcher.words().len();
+                }
+                *argv = launcher.launch(argv);
+                Ok(command)
+            }
+            Start::Plain => Ok(command),
+            Start::Refused(why) => Err(Input::Ended { command: command.id, ending: RunEnding::Failed(why) }),
+        }
+    }
+
+    /// Forgets what programs that have ended were allowed to change.
+    pub(super) fn forget_ended(&mut self, inputs: &[Input]) {
+        let is_over = |running: &Running| {
+            inputs.iter().any(|input| matches!(input, Input::Ended { command, .. } if *command == running.command))
+        };
+        for over in self.running.extract_if(.., |running| is_over(running)) {
+            evidence::forget(&over.key, &self.ports);
+        }
+    }
+
+    /// Has MCP servers of a plan run confined that are declared so.
+    pub(super) fn confine_servers(&mut self, plan: &mut Plan, session: &str) {
+        for lookup in &mut plan.lookups {
+            let Request::Mcp { server, start, .. } = &mut lookup.request else { continue };
+            let Some(program) = start.as_mut().filter(|program| program.confine) else { continue };
+            program.confine = false;
+            let owner = format!("server {server}");
+            let own = OwnProgram {
+                title: format!("the MCP server `{server}`"),
+                run: owner.clone(),
+                owner,
+                // A server is kept for all sessions.
+                session: None,
+                argv: &program.argv,
+                copied: Vec::new(),
+            };
+            match self.start_confined(&own) {
+                Start::Confined(launcher) => program.argv = launcher.launch(&program.argv),
+                Start::Plain => {}
+                Start::Refused(why) => {
+                    if self.is_told(session, &own.owner) {
+                        self.ports.warn(&why);
+                    }
+                    *start = None;
+                }
+            }
+        }
+    }
+
+    fn start_confined(&mut self, program: &OwnProgram<'_>) -> Start {
+        let OwnProgram { title, session, argv, .. } = program;
+        let config = self.settings();
+        let Some(confiner) = self.confiner.command(&self.ports).map(str::to_owned) else {
+            if config.strict {
+                return Start::Refused(format!(
+                    "{title} does not run: it is to run confined, the settings are strict, and {CANNOT}"
+                ));
+            }
+            if self.is_told(session.unwrap_or_default(), &program.owner) {
+                self.ports.warn(&format!("{title} runs unconfined: {CANNOT}"));
+            }
+            return Start::Plain;
+        };
+        let intent = session.and_then(|session| self.current(session)).filter(|intent| intent.status.is_open());
+        self.guarded.look_up(&self.ports);
+        let footprint = shell::footprint_of_words(argv, "", &*self.ports.workspace);
+        let settings = self.confinement(&config);
+        let key = Key::of_program(&program.run);
+        let hold = Hold::new(&program.owner, &footprint, settings, Capability::Trees, key.clone());
+        // Without an intent it owns nothing; what the settings name and what tools build is open to it all the same.
+        let nothing = Scope::default();
+        let scope = intent.as_ref().map_or(&nothing, |intent| &intent.owned_scope);
+        let answer = hold.answer(intent.as_ref(), Some(scope), &self.guarded, &self.ports);
+        let word = |(at, word): (usize, &String)| (!program.copied.contains(&at)).then(|| word.clone());
+        let words = argv.iter().enumerate().map(word).collect();
+        match evidence::prepare(&key, words, &answer, self.ports.clock.now(), &self.ports) {
+            Ok(()) => Start::Confined(Launcher::new(&confiner, &self.confiner.workspace, self.state_folder(), &program.run)),
+            Err(fault) => Start::Refused(format!(
+                "{title} does not run: it is to run confined, and what it may change cannot be saved: {fault}"
+            )),
+        }
+    }
+
+    /// The folder that the state of all workspaces is in; none where it cannot be told.
+    fn state_folder(&self) -> Option<String> {
+        let own = self.look(&[state::question(".")]).pop()?.real_path?;
+        let (folder, _) = own.rsplit_once(['/', '\\'])?;
+        // A folder of the workspace is told relative to it.
+        let is_absolute = own.starts_with('/') || own.get(1..2) == Some(":");
+        Some(if is_absolute { folder.to_owned() } else { format!("{}/{folder}", self.confiner.workspace) })
+    }
+
+    /// Whether a session is to be told, for the first time, that a program runs unconfined.
+    fn is_told(&self, session: &str, owner: &str) -> bool {
+        state::replace(&state::path("unconfined", &[session, owner]), b"{}", Expectation::Absent, &self.ports).is_ok()
+    }
+}

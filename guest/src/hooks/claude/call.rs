@@ -1,0 +1,57 @@
+//! A call in Claude Code's words.
+
+use serde_json::{Map, Value};
+
+/// A call in Claude Code's words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The tool.
+    pub name: String,
+    /// What it is given.
+    pub input: Map<String, Value>,
+    /// Which argument of the program stands behind which of these; none where the call cannot be told back.
+    pub keys: Option<Vec<(String, String)>>,
+}
+
+/// Tells the calls that an event is about in Claude Code's words: one for most, one for each file of a patch. The text is the folder
+/// that relative paths begin in.
+pub type Translate = fn(&Value, &str) -> Vec<Call>;
+
+/// Takes every call as it is.
+pub fn untranslated(data: &Value, _base: &str) -> Vec<Call> {
+    let name = crate::json::text(data, "tool_name").unwrap_or_default().to_owned();
+    let input = data.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
+    let keys = input.keys().map(|key| (key.clone(), key.clone())).collect();
+    vec![Call { name, input, keys: Some(keys) }]
+}
+
+impl Call {
+    /// Puts an argument in under Claude Code's name, with the program's own.
+    pub fn put(&mut self, key: &str, own: &str, value: Value) {
+        self.input.insert(key.to_owned(), value);
+        if let Some(keys) = &mut self.keys {
+            keys.retain(|(known, _)| known != key);
+            keys.push((key.to_owned(), own.to_owned()));
+        }
+    }
+
+    /// The program's own arguments with what a hook wants in them; none where they cannot be told back.
+    pub fn updated(&self, args: &Value, wanted: &Map<String, Value>) -> Option<Value> {
+        let keys = self.keys.as_ref()?;
+        let mut updated = args.as_object()?.clone();
+        for (key, value) in wanted {
+            if self.input.get(key) == Some(value) {
+                continue;
+            }
+            let own = keys.iter().find(|(known, _)| known == key).map(|(_, own)| own)?;
+            updated.insert(own.clone(), value.clone());
+        }
+        // What the hook leaves out it does not want.
+        for key in self.input.keys().filter(|key| !wanted.contains_key(*key)) {
+            if let Some((_, own)) = keys.iter().find(|(known, _)| known == key) {
+                updated.shift_remove(own);
+            }
+        }
+        Some(Value::Object(updated))
+    }
+}

@@ -1,0 +1,94 @@
+//! Hooks in Claude Code's format: what people already have in `.claude/settings.json` and in plugins.
+//!
+//! Such a hook is declared with `"format": "claude-code"`, an event by Claude Code's name and a matcher. Whatever program the
+//! event comes from, the hook reads the payload that Claude Code would give it, with Claude Code's names for tools and arguments,
+//! and its answer is understood as Claude Code understands it.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | [`settings`] | declarations as Claude Code writes them, turned into ours |
+//! | [`matcher`] | which tools a matcher selects |
+//! | [`call`] | a call in Claude Code's words |
+//! | [`payload`] | what a hook reads |
+//! | [`answer`] | what its answer means |
+//! | [`installed`] | which of them Claude Code runs itself |
+
+pub mod answer;
+pub mod call;
+pub mod installed;
+pub mod matcher;
+pub mod payload;
+pub mod settings;
+
+use serde_json::Value;
+
+use self::call::Call;
+use self::matcher::Matcher;
+use super::event::Event;
+use crate::json;
+
+/// The value of `format` in a declaration.
+pub const FORMAT: &str = "claude-code";
+
+/// Claude Code's events that other programs tell of as well, and what they are called here.
+const EVENTS: &[(&str, &str)] = &[
+    ("PreToolUse", "before_tool"),
+    ("PostToolUse", "after_tool"),
+    ("PostToolUseFailure", "after_tool"),
+    ("UserPromptSubmit", "before_agent"),
+    ("SessionStart", "session_start"),
+    ("SessionEnd", "session_end"),
+    ("Stop", "after_agent"),
+];
+
+/// How long a hook may take that does not say, in milliseconds: Claude Code is more patient than we are with our own.
+pub const TIMEOUT_MS: u64 = 60_000;
+
+/// What makes a hook one of Claude Code's.
+#[derive(Debug, Clone)]
+pub struct Declared {
+    /// The event, by Claude Code's name.
+    pub event: &'static str,
+    /// Which tools, or which kinds of sessions, it is about.
+    pub matcher: Matcher,
+    /// The file that it was taken over from, where Claude Code itself reads it.
+    pub from: Option<String>,
+    /// Whether it stops what was to happen when it fails.
+    pub blocks_on_failure: bool,
+}
+
+/// The event of a name, and ours for it.
+pub fn event(name: &str) -> Option<(&'static str, &'static str)> {
+    EVENTS.iter().copied().find(|(known, _)| *known == name)
+}
+
+/// The names of the events that are known, for messages.
+pub fn events() -> String {
+    EVENTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+impl Declared {
+    /// Whether an event is one that it waits for, given the calls that it is about.
+    pub fn fits(&self, event: &Event, calls: &[Call]) -> bool {
+        let text = |key: &str| json::text(&event.data, key).unwrap_or_default();
+        let status = text("status");
+        match self.event {
+            "PostToolUse" if status != "done" && event.data.get("success") != Some(&Value::Bool(true)) => false,
+            "PostToolUseFailure" if status != "failed" => false,
+            "PreToolUse" | "PostToolUse" | "PostToolUseFailure" => self.parts(calls).next().is_some(),
+            "SessionStart" => self.matcher.selects(text("source")),
+            "SessionEnd" => self.matcher.selects(text("reason")),
+            _ => true,
+        }
+    }
+
+    /// Which of the calls of an event it is about, by their places.
+    pub fn parts(&self, calls: &[Call]) -> impl Iterator<Item = usize> {
+        calls.iter().enumerate().filter(|(_, call)| self.matcher.selects(&call.name)).map(|(at, _)| at)
+    }
+
+    /// Whether it is about tool calls.
+    pub fn is_about_tools(&self) -> bool {
+        matches!(self.event, "PreToolUse" | "PostToolUse" | "PostToolUseFailure")
+    }
+}

@@ -1,0 +1,360 @@
+//! The record of calls that may still be running after they ended, and of the workspace as it was last compared for them.
+//!
+//! One file in the state holds both: on its first line the calls, behind it every file of the workspace, as in a
+//! [snapshot](super::snapshot). It is there while a call may go on and empty otherwise. Calls are added and removed by whoever
+//! finds the file as they read it; the files are replaced only by whoever holds the comparison ([`claim`]).
+
+use serde::{Deserialize, Serialize};
+
+use super::pending::CallOrigin;
+use super::snapshot::Snapshot;
+use crate::digest::Digest;
+use crate::effects::Persistence;
+use crate::intents::intent::IntentId;
+use crate::json;
+use crate::ports::{Expectation, Facts, FileFault, FileKind, Ports, Question, Timestamp};
+use crate::state;
+
+/// Where it is in the state.
+const WATCH: &str = "late/watch";
+
+/// Who compares at this moment.
+const CLAIM: &str = "late/comparing";
+
+/// Why what goes on is not seen, as it was last said.
+const UNSEEN: &str = "late/unseen";
+
+/// No more calls are watched; beyond that, the oldest goes.
+pub const MAX_CALLS: usize = 16;
+
+/// No call is watched longer.
+pub const MAX_AGE_MS: u64 = 86_400_000;
+
+/// A call is watched for no more paths than this that it says it changes.
+const MAX_PATHS: usize = 64;
+
+/// Files that are remembered as entered for one call.
+pub const MAX_ENTERED: usize = 1_000;
+
+/// A larger file is damaged.
+const MAX_BYTES: u64 = 32 << 20;
+
+/// Nobody compares longer, unless they were killed.
+const CLAIM_MS: u64 = 10_000;
+
+/// How often a change to the file is tried while others change it too.
+const MAX_TRIES: usize = 8;
+
+/// A call that may go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ongoing {
+    /// Whose it is.
+    pub caller: CallOrigin,
+    /// The intent that it was ruled under.
+    pub intent: IntentId,
+    /// When, in milliseconds since 1970.
+    pub began: u64,
+    /// How long it may last.
+    pub persistence: Persistence,
+    /// The patterns that the intent owned then.
+    pub scope: Vec<String>,
+    /// The files that it says it changes.
+    pub paths: Vec<String>,
+    /// Whether it may change others too.
+    pub open_ended: bool,
+    /// Files that were entered for it since the last turn ended.
+    #[serde(default)]
+    pub entered: Vec<String>,
+    /// Whether its session has ended.
+    #[serde(default)]
+    pub is_over: bool,
+}
+
+impl Ongoing {
+    /// Whether it is this call.
+    pub fn is(&self, session: &str, call: &str) -> bool {
+        self.caller.session == session && self.caller.call == call
+    }
+
+    /// Whether it may have changed a file.
+    pub fn may_change(&self, path: &str) -> bool {
+        self.open_ended || self.declares(path)
+    }
+
+    /// Whether it says that it changes a file.
+    pub fn declares(&self, path: &str) -> bool {
+        self.paths.iter().any(|declared| declared == path)
+    }
+
+    /// Whether it has been watched for as long as calls are.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.began.saturating_add(MAX_AGE_MS) < now.0
+    }
+}
+
+/// The calls that may go on, and what they are compared with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// When the files were last looked at, in milliseconds since 1970.
+    pub since: u64,
+    /// What git ignored when the first of the calls began.
+    pub ignored: String,
+    /// The calls, oldest first.
+    pub calls: Vec<Ongoing>,
+    /// The files.
+    pub files: Snapshot,
+}
+
+/// The first line, as it is read.
+#[derive(Deserialize)]
+struct Head {
+    since: u64,
+    ignored: String,
+    calls: Vec<Ongoing>,
+}
+
+/// The first line, as it is written.
+#[derive(Serialize)]
+struct HeadOf<'w> {
+    since: u64,
+    ignored: &'w str,
+    calls: &'w [Ongoing],
+}
+
+impl Watch {
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let end = bytes.iter().position(|byte| *byte == b'\n')?;
+        let Head { since, ignored, calls } = json::parse(bytes.get(..end)?).ok()?;
+        Some(Self { since, ignored, calls, files: Snapshot::parse(bytes.get(end + 1..)?) })
+    }
+
+    /// Empty where no call goes on.
+    fn text(&self) -> String {
+        if self.calls.is_empty() {
+            return String::new();
+        }
+        let head = HeadOf { since: self.since, ignored: &self.ignored, calls: &self.calls };
+        format!("{}\n{}", json::line(&head), self.files.text())
+    }
+
+    /// Adds a call, once; of too many, the oldest goes.
+    fn add(&mut self, mut call: Ongoing) {
+        call.paths.truncate(MAX_PATHS);
+        self.calls.retain(|known| !known.is(&call.caller.session, &call.caller.call));
+        self.calls.push(call);
+        let beyond = self.calls.len().saturating_sub(MAX_CALLS);
+        self.calls.drain(..beyond);
+    }
+}
+
+/// What to ask the host, to know whether a call goes on.
+pub fn question() -> Question {
+    state::question(WATCH)
+}
+
+/// Whether one does, by what the host saw.
+pub fn is_open(facts: &Facts) -> bool {
+    facts.kind == FileKind::File && facts.size > 0
+}
+
+/// What is watched; none where no call goes on.
+pub fn read(ports: &Ports) -> Option<Watch> {
+    read_with_digest(ports).0
+}
+
+/// What is watched, and the digest of the file; none where there is no file.
+fn read_with_digest(ports: &Ports) -> (Option<Watch>, Option<Digest>) {
+    match state::read(WATCH, MAX_BYTES, ports) {
+        Ok(bytes) if bytes.is_empty() => (None, Some(Digest::of(&bytes))),
+        Ok(bytes) => {
+            let watch = Watch::parse(&bytes);
+            if watch.is_none() {
+                ports.warn(&format!(
+                    "`{WATCH}` in the state folder is damaged, so changes by calls that are still running are not detected"
+                ));
+            }
+            (watch, Some(Digest::of(&bytes)))
+        }
+        Err(FileFault::Missing) => (None, None),
+        Err(fault) => {
+            ports.warn(&format!(
+                "`{WATCH}` in the state folder cannot be read, so changes by calls that are still running are not detected: {fault}"
+            ));
+            let _ = state::remove(WATCH, ports);
+            (None, None)
+        }
+    }
+}
+
+/// Adds a call. Where it is the first, `begin` looks at the files and says what git ignores; where that fails, nothing is watched.
+pub fn open<F>(
+    call: &Ongoing,
+    now: Timestamp,
+    mut begin: impl FnMut() -> Result<(Snapshot, String), F>,
+    ports: &Ports,
+) -> Result<(), F> {
+    for _ in 0..MAX_TRIES {
+        let (watch, digest) = read_with_digest(ports);
+        let mut watch = match watch {
+            Some(watch) => watch,
+            None => {
+                let (files, ignored) = begin()?;
+                Watch { since: now.0, ignored, calls: Vec::new(), files }
+            }
+        };
+        watch.add(call.clone());
+        if replace(&watch, digest, ports) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Changes what is watched; with no calls left, nothing is.
+pub fn change(ports: &Ports, mut change: impl FnMut(&mut Watch)) {
+    for _ in 0..MAX_TRIES {
+        let (Some(mut watch), digest) = read_with_digest(ports) else { return };
+        change(&mut watch);
+        if replace(&watch, digest, ports) {
+            return;
+        }
+    }
+}
+
+/// Replaces the file unless another process did, and returns whether that is settled.
+fn replace(watch: &Watch, found: Option<Digest>, ports: &Ports) -> bool {
+    let expected = found.map_or(Expectation::Absent, Expectation::Digest);
+    match state::replace(WATCH, watch.text().as_bytes(), expected, ports) {
+        Ok(()) => true,
+        Err(FileFault::Changed | FileFault::Exists | FileFault::Missing) => false,
+        Err(fault) => {
+            ports.warn(&format!(
+                "`{WATCH}` in the state folder cannot be written, so changes by calls that are still running may not be detected: {fault}"
+            ));
+            true
+        }
+    }
+}
+
+/// Takes the comparison, and says whether nobody else has it.
+pub fn claim(now: Timestamp, ports: &Ports) -> bool {
+    let take = |expected| state::replace(CLAIM, now.0.to_string().as_bytes(), expected, ports);
+    let taken = match take(Expectation::Absent) {
+        Err(FileFault::Exists) => {
+            let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
+            let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
+            // One that was left behind belongs to a process that was killed.
+            if since.is_some_and(|since| now.0.abs_diff(since) < CLAIM_MS) {
+                return false;
+            }
+            take(Expectation::Digest(Digest::of(&found)))
+        }
+        taken => taken,
+    };
+    // Any other fault is our own, and a line too many is better than none.
+    !matches!(taken, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing))
+}
+
+/// Gives back what [`claim`] took.
+pub fn unclaim(ports: &Ports) {
+    let _ = state::remove(CLAIM, ports);
+}
+
+/// Whether the reason why nothing is seen is another one than was last said, so that it is said once.
+pub fn is_news(why: &str, ports: &Ports) -> bool {
+    if state::read(UNSEEN, state::MAX_BYTES, ports).is_ok_and(|said| said == why.as_bytes()) {
+        return false;
+    }
+    let _ = state::replace(UNSEEN, why.as_bytes(), Expectation::Anything, ports);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::{Memory, STATE};
+
+    fn call(session: &str, name: &str, began: u64) -> Ongoing {
+        Ongoing {
+            caller: CallOrigin {
+                session: session.to_owned(),
+                call: name.to_owned(),
+                tool: "bash".to_owned(),
+                ..CallOrigin::default()
+            },
+            intent: IntentId::try_from("I".to_owned()).unwrap(),
+            began,
+            persistence: Persistence::Detached,
+            scope: vec!["src/**".to_owned()],
+            paths: Vec::new(),
+            open_ended: true,
+            entered: Vec::new(),
+            is_over: false,
+        }
+    }
+
+    fn begin() -> Result<(Snapshot, String), ()> {
+        Ok((Snapshot::parse(b"7 3 - src/a b\n8 4 - src/c\n"), "dist\n".to_owned()))
+    }
+
+    #[test]
+    fn what_is_kept_is_read_again() {
+        let world = Memory::new();
+        let ports = world.ports();
+        assert_eq!(read(&ports), None);
+        open(&call("s", "1", 5), Timestamp(9), begin, &ports).unwrap();
+        let watch = read(&ports).unwrap();
+        assert_eq!((watch.since, &*watch.ignored, watch.calls.len(), watch.files.files().len()), (9, "dist\n", 1, 2));
+        open(&call("t", "1", 6), Timestamp(99), || Err(()), &ports).unwrap();
+        assert_eq!(read(&ports).unwrap().calls.len(), 2, "only the first looks at the files");
+        open(&call("s", "1", 7), Timestamp(99), || Err(()), &ports).unwrap();
+        let calls: Vec<_> = read(&ports).unwrap().calls.iter().map(|call| call.began).collect();
+        assert_eq!(calls, [6, 7], "a call is watched once");
+        change(&ports, |watch| watch.calls.clear());
+        assert_eq!((read(&ports), world.content(&format!("{STATE}/{WATCH}")).unwrap().len()), (None, 0));
+        assert!(open(&call("s", "1", 5), Timestamp(9), || Err(()), &ports).is_err());
+        assert_eq!(read(&ports), None, "without a look, nothing is watched");
+    }
+
+    #[test]
+    fn the_oldest_call_goes() {
+        let world = Memory::new();
+        let ports = world.ports();
+        for number in 0..40 {
+            open(&call("s", &number.to_string(), number), Timestamp(9), begin, &ports).unwrap();
+        }
+        let calls = read(&ports).unwrap().calls;
+        assert_eq!((calls.len(), calls[0].began), (MAX_CALLS, 24));
+    }
+
+    #[test]
+    fn a_damaged_file_is_replaced_and_spoken_of() {
+        let world = Memory::new();
+        let ports = world.ports();
+        for damaged in ["x", "{}\n", "{\"since\":1}\nx"] {
+            state::replace(WATCH, damaged.as_bytes(), Expectation::Anything, &ports).unwrap();
+            assert_eq!(read(&ports), None, "{damaged}");
+            open(&call("s", "1", 5), Timestamp(9), begin, &ports).unwrap();
+            assert_eq!(read(&ports).unwrap().calls.len(), 1, "{damaged}");
+        }
+        assert!(world.logged().iter().any(|(_, line)| line.contains("damaged")));
+    }
+
+    #[test]
+    fn one_compares_at_a_time() {
+        let world = Memory::new();
+        let ports = world.ports();
+        assert!(claim(Timestamp(1_000), &ports));
+        assert!(!claim(Timestamp(10_999), &ports));
+        assert!(claim(Timestamp(11_000), &ports), "whoever was killed at it does not hold it for ever");
+        unclaim(&ports);
+        assert!(claim(Timestamp(11_001), &ports));
+    }
+
+    #[test]
+    fn a_reason_is_said_once() {
+        let ports = Memory::new().ports();
+        let said: Vec<bool> = ["many", "many", "few", "few", "many"].iter().map(|why| is_news(why, &ports)).collect();
+        assert_eq!(said, [true, false, true, false, true]);
+    }
+}

@@ -1,0 +1,238 @@
+//! The journal of each session's latest calls and how they ended, consulted when a call is reported that has no pending record.
+//!
+//! A call that was allowed is remembered until it is settled ([`pending`](super::pending)). One that ended and is not remembered
+//! was settled before, which hosts that run each other's hooks tell of twice; or it was denied; or it was let through where
+//! nothing governs; or its record was removed. A journal per session tells these apart: the last line about a call counts.
+
+use serde::{Deserialize, Serialize};
+
+use super::pending::AllowedChange;
+use crate::digest::Digest;
+use crate::intents::intent::IntentId;
+use crate::json;
+use crate::ports::{Expectation, Ports, Root, Timestamp};
+use crate::state;
+
+/// Where the journals stand in the state.
+const FOLDER: &str = "rulings";
+
+/// So far back a call is looked for.
+const RECENT_BYTES: u64 = 256 << 10;
+
+/// A journal beyond this is cut down to what is recent.
+const LONG_BYTES: u64 = 1 << 20;
+
+/// So many sessions are looked through for long journals.
+const MAX_SESSIONS: u32 = 10_000;
+
+/// So many sessions are listed for people.
+const MAX_LISTED: u32 = 1_000;
+
+/// A name is cut here.
+const MAX_CHARS: usize = 200;
+
+/// How a call ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Past {
+    /// It ended, and what it changed was entered.
+    Settled,
+    /// It was let through without being ruled on, because the intents could not be read.
+    Passed,
+    /// It was not to run.
+    Denied(DeniedCall),
+    /// It was allowed, its turn is over, and nothing of it was seen: a person has refused it, most likely.
+    Unheard(Unheard),
+}
+
+/// A call that nothing was reported about since it was allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unheard {
+    /// The intent that it was ruled under.
+    pub intent: IntentId,
+    /// What it would have changed.
+    pub changes: Vec<AllowedChange>,
+    /// Whether it might have changed more.
+    pub open_ended: bool,
+}
+
+/// A call that was denied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeniedCall {
+    /// Why, for programs.
+    pub code: String,
+    /// The intent that it was ruled under.
+    pub intent: Option<IntentId>,
+    /// What it would have changed.
+    pub changes: Vec<AllowedChange>,
+}
+
+/// A line of a journal. What only people look at may be missing.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    call: String,
+    past: Past,
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    session: String,
+    #[serde(default)]
+    program: Option<String>,
+    #[serde(default)]
+    tool: String,
+}
+
+/// The latest call of a session that changed something, or was not to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Latest {
+    /// The session.
+    pub session: String,
+    /// The agent program, where it is known.
+    pub program: Option<String>,
+    /// The tool, as the program spells it.
+    pub tool: String,
+    /// When, RFC 3339.
+    pub at: String,
+    /// Whether it was not to run.
+    pub denied: bool,
+}
+
+/// A call, as the journal names it.
+#[derive(Debug, Clone, Copy)]
+pub struct CallKey<'c> {
+    /// Its session.
+    pub session: &'c str,
+    /// Its id.
+    pub call: &'c str,
+    /// The agent program, where it is known.
+    pub program: Option<&'c str>,
+    /// The tool.
+    pub tool: &'c str,
+}
+
+/// Notes what happened to a call.
+pub fn note(call: CallKey<'_>, past: Past, at: Timestamp, ports: &Ports) {
+    let line = Line {
+        call: name(call.call),
+        past,
+        at: at.to_string(),
+        session: cut(call.session),
+        program: call.program.map(cut),
+        tool: cut(call.tool),
+    };
+    let mut line = json::line(&line);
+    line.push('\n');
+    let path = path(call.session);
+    if let Err(fault) = state::append(&path, line.as_bytes(), ports) {
+        let call = call.call;
+        ports.warn(&format!(
+            "`{path}` in the state folder cannot be written, so how the call `{call}` ended is not known: {fault}"
+        ));
+    }
+}
+
+/// The latest call of each session, the session that was active last first.
+pub fn latest(ports: &Ports) -> Vec<Latest> {
+    let listing = state::list(FOLDER, MAX_LISTED, ports).map(|listing| listing.entries).unwrap_or_default();
+    let mut found: Vec<Latest> =
+        listing.iter().filter_map(|entry| latest_in(&format!("{FOLDER}/{}", entry.path), ports)).collect();
+    found.sort_by(|one, other| other.at.cmp(&one.at));
+    found
+}
+
+fn latest_in(path: &str, ports: &Ports) -> Option<Latest> {
+    let tail = ports.workspace.read_tail(Root::State, path, RECENT_BYTES).ok()?;
+    let line = tail.bytes.rsplit(|byte| *byte == b'\n').find_map(|line| json::parse::<Line>(line).ok())?;
+    let Line { past, at, session, program, tool, .. } = line;
+    (!session.is_empty()).then_some(Latest { session, program, tool, at, denied: matches!(past, Past::Denied(_)) })
+}
+
+/// Names come from outside and may be long.
+fn cut(text: &str) -> String {
+    text.chars().take(MAX_CHARS).collect()
+}
+
+/// What happened to a call; none where that is not known.
+pub fn last(session: &str, call: &str, ports: &Ports) -> Option<Past> {
+    let tail = ports.workspace.read_tail(Root::State, &path(session), RECENT_BYTES).ok()?;
+    let name = name(call);
+    let about = |line: &&[u8]| line.windows(name.len()).any(|part| part == name.as_bytes());
+    let lines = tail.bytes.rsplit(|byte| *byte == b'\n').filter(about);
+    lines.filter_map(|line| json::parse::<Line>(line).ok()).find(|line| line.call == name).map(|line| line.past)
+}
+
+/// Cuts down long journals.
+pub fn sweep(ports: &Ports) {
+    let Ok(listing) = state::list(FOLDER, MAX_SESSIONS, ports) else { return };
+    for entry in listing.entries.iter().filter(|entry| entry.size > LONG_BYTES) {
+        let path = format!("{FOLDER}/{}", entry.path);
+        let Ok(text) = state::read(&path, u64::MAX, ports) else { continue };
+        let recent = text.len().saturating_sub(usize::try_from(RECENT_BYTES).unwrap_or(usize::MAX));
+        // Where a call of the session ends at this moment, the long journal simply stays.
+        let _ = state::replace(&path, text.get(recent..).unwrap_or_default(), Expectation::Digest(Digest::of(&text)), ports);
+    }
+}
+
+/// A call's name comes from outside and may be long.
+fn name(call: &str) -> String {
+    Digest::of(call.as_bytes()).short_hex()
+}
+
+fn path(session: &str) -> String {
+    state::path(FOLDER, &[session])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::{Memory, STATE};
+
+    fn call<'c>(session: &'c str, call: &'c str) -> CallKey<'c> {
+        CallKey { session, call, program: Some("codex"), tool: "shell" }
+    }
+
+    #[test]
+    fn the_last_line_counts() {
+        let world = Memory::new();
+        let ports = world.ports();
+        let denied = Past::Denied(DeniedCall { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() });
+        assert_eq!(last("s", "1", &ports), None);
+        note(call("s", "1"), denied.clone(), Timestamp(1000), &ports);
+        note(call("s", "2"), Past::Passed, Timestamp(2000), &ports);
+        assert_eq!((last("s", "1", &ports), last("s", "2", &ports)), (Some(denied.clone()), Some(Past::Passed)));
+        assert_eq!((last("t", "1", &ports), last("s", "3", &ports)), (None, None));
+        note(call("s", "1"), Past::Settled, Timestamp(3000), &ports);
+        assert_eq!(last("s", "1", &ports), Some(Past::Settled));
+        note(call("s", "1"), denied.clone(), Timestamp(4000), &ports);
+        assert_eq!(last("s", "1", &ports), Some(denied));
+    }
+
+    #[test]
+    fn sessions_are_listed_by_their_latest_call() {
+        let world = Memory::new();
+        let ports = world.ports();
+        note(call("one", "1"), Past::Settled, Timestamp(5000), &ports);
+        note(call("two", "2"), Past::Settled, Timestamp(6000), &ports);
+        let denied = DeniedCall { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() };
+        note(call("one", "3"), Past::Denied(denied), Timestamp(7000), &ports);
+        state::append("rulings/old.json", b"{\"call\":\"x\",\"past\":\"settled\"}\n", &ports).unwrap();
+        let latest = latest(&ports);
+        let shown: Vec<_> = latest.iter().map(|latest| (latest.session.as_str(), latest.tool.as_str(), latest.denied)).collect();
+        assert_eq!(shown, [("one", "shell", true), ("two", "shell", false)]);
+        assert!(latest.iter().all(|latest| latest.program.as_deref() == Some("codex") && latest.at.starts_with("1970-")));
+    }
+
+    #[test]
+    fn a_long_journal_is_cut_down() {
+        let world = Memory::new();
+        let ports = world.ports();
+        note(call("s", "old"), Past::Settled, Timestamp(8000), &ports);
+        let long = "x".repeat(1 << 20);
+        state::append(&path("s"), format!("{long}\n").as_bytes(), &ports).unwrap();
+        note(call("s", "new"), Past::Settled, Timestamp(9000), &ports);
+        assert_eq!((last("s", "old", &ports), last("s", "new", &ports)), (None, Some(Past::Settled)));
+        sweep(&ports);
+        assert_eq!(last("s", "new", &ports), Some(Past::Settled));
+        assert!(world.content(&format!("{STATE}/{}", path("s"))).unwrap().len() <= 256 << 10);
+    }
+}

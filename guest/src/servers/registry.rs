@@ -1,0 +1,116 @@
+//! Every MCP server that is declared, whoever declares it.
+//!
+//! The user's own `mcpServers` come first, then those of extensions, then those of the workspace. A name that is taken is not taken
+//! over: the server of an extension is then called `EXTENSION.NAME`, another one is left out, with a warning.
+
+use serde_json::Value;
+
+use super::spec::{ServerSpec, Source};
+use crate::config;
+use crate::home;
+use crate::json::document;
+use crate::ports::{Ports, Root};
+
+/// More servers are a mistake.
+const MAX_SERVERS: usize = 256;
+
+/// The servers, in the order in which they were added, and what could not be added.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Registry {
+    servers: Vec<ServerSpec>,
+    warnings: Vec<String>,
+}
+
+impl Registry {
+    /// The servers that the user and the workspace declare. Extensions add theirs by [`add_entries`](Self::add_entries), between
+    /// the two.
+    pub fn read(ports: &Ports, add_extensions: impl FnOnce(&mut Self)) -> Self {
+        let mut registry = Self::default();
+        let read = |text: Option<Vec<u8>>| text.and_then(|text| document::read::<Value>(&text).ok()).unwrap_or_default();
+        let user = read(home::read(home::SETTINGS, ports));
+        registry.add_entries(user.get("mcpServers").unwrap_or(&Value::Null), &Source::User);
+        add_extensions(&mut registry);
+        let workspace = read(ports.workspace.read(Root::Project, config::PATH, home::MAX_BYTES).ok());
+        registry.add_entries(workspace.get("mcpServers").unwrap_or(&Value::Null), &Source::Workspace);
+        registry
+    }
+
+    /// Adds every entry of an object as it stands under `mcpServers`. What cannot be used is left out and becomes a warning.
+    pub fn add_entries(&mut self, entries: &Value, source: &Source) {
+        match entries {
+            Value::Object(entries) => {
+                for (name, entry) in entries {
+                    match ServerSpec::parse(name, entry, source.clone()) {
+                        Ok(spec) => self.add(spec),
+                        Err(why) => self.warn(source, name, &why),
+                    }
+                }
+            }
+            Value::Null => {}
+            _ => self.warnings.push(format!("`mcpServers` ({source}) must be an object of servers by name")),
+        }
+    }
+
+    /// Adds a server under its name, or an extension's under `EXTENSION.NAME` where that is taken.
+    pub fn add(&mut self, mut spec: ServerSpec) {
+        if self.servers.len() >= MAX_SERVERS {
+            return self.warn(&spec.source.clone(), &spec.name, &format!("there are more than {MAX_SERVERS} servers"));
+        }
+        if let (Some(_), Source::Extension(extension)) = (self.get(&spec.name), &spec.source) {
+            spec.name = format!("{extension}.{}", spec.name);
+        }
+        match self.get(&spec.name).map(|other| other.source.clone()) {
+            None => self.servers.push(spec),
+            // Who has the user's settings has read them: that theirs count first is no news.
+            Some(Source::User) if spec.source == Source::Workspace => {}
+            Some(other) => self.warn(&spec.source.clone(), &spec.name, &format!("another server has that name ({other})")),
+        }
+    }
+
+    fn warn(&mut self, source: &Source, name: &str, why: &str) {
+        let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+        self.warnings.push(format!("the MCP server `{name}` ({source}) is left out: {why}"));
+    }
+
+    /// The server of a name.
+    pub fn get(&self, name: &str) -> Option<&ServerSpec> {
+        self.servers.iter().find(|spec| spec.name == name)
+    }
+
+    /// All servers.
+    pub fn servers(&self) -> &[ServerSpec] {
+        &self.servers
+    }
+
+    /// What was left out, and why.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::Memory;
+    use serde_json::json;
+
+    #[test]
+    fn who_comes_first_has_the_name() {
+        let world = Memory::new();
+        let entry = |command: &str| json!({"command": command});
+        let user = json!({"mcpServers": {"a": entry("user"), "bad name": {}}});
+        world.write_home(home::SETTINGS, user.to_string());
+        world.write(config::PATH, json!({"mcpServers": {"a": entry("workspace"), "b": entry("b"), "c": entry("c")}}).to_string());
+        let registry = Registry::read(&world.ports(), |registry| {
+            for extension in ["one", "two"] {
+                let entries = json!({"a": entry(extension), "b": entry(extension)});
+                registry.add_entries(&entries, &Source::Extension(extension.to_owned()));
+            }
+            registry.add_entries(&json!(3), &Source::Extension("three".to_owned()));
+        });
+        let found: Vec<(&str, String)> = registry.servers().iter().map(|spec| (spec.name.as_str(), spec.target())).collect();
+        let expected = [("a", "user"), ("one.a", "one"), ("b", "one"), ("two.a", "two"), ("two.b", "two"), ("c", "c")];
+        assert_eq!(found, expected.map(|(name, target)| (name, target.to_owned())));
+        assert_eq!(registry.warnings().len(), 3, "{:?}", registry.warnings());
+    }
+}

@@ -1,0 +1,86 @@
+//! Values that do not stand where they are used: `${settings.KEY}`.
+
+use super::spec::Source;
+
+const OPEN: &str = "${";
+const SETTINGS: &str = "settings.";
+
+/// Gives the value of a setting to whoever declares it; none where it is not set.
+pub type Settings<'s> = dyn Fn(&Source, &str) -> Option<String> + 's;
+
+/// One piece of a value.
+enum Piece<'v> {
+    Text(&'v str),
+    Key(&'v str),
+}
+
+/// Takes a value apart. None where a reference is not one that can be read.
+fn pieces(mut value: &str) -> Option<Vec<Piece<'_>>> {
+    let mut pieces = Vec::new();
+    while let Some((before, after)) = value.split_once(OPEN) {
+        let (reference, rest) = after.split_once('}')?;
+        let key = reference.strip_prefix(SETTINGS)?;
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if key.is_empty() || !key.bytes().all(fits) {
+            return None;
+        }
+        pieces.extend([Piece::Text(before), Piece::Key(key)]);
+        value = rest;
+    }
+    pieces.push(Piece::Text(value));
+    Some(pieces)
+}
+
+/// Says what is wrong with the references in a value.
+pub(super) fn check(value: &str) -> Result<(), String> {
+    match pieces(value) {
+        Some(_) => Ok(()),
+        None => Err("has a reference that cannot be read; write `${settings.KEY}`".to_owned()),
+    }
+}
+
+/// The settings that a value refers to.
+pub(super) fn keys(value: &str) -> impl Iterator<Item = &str> {
+    let pieces = pieces(value).unwrap_or_default();
+    pieces.into_iter().filter_map(|piece| match piece {
+        Piece::Text(_) => None,
+        Piece::Key(key) => Some(key),
+    })
+}
+
+/// A value with its settings in it, or the first setting that is missing. Only for the moment in which a server is started:
+/// nothing that is shown, kept or logged holds the result.
+pub fn resolve(value: &str, source: &Source, settings: &Settings<'_>) -> Result<String, String> {
+    let mut resolved = String::new();
+    for piece in pieces(value).unwrap_or_default() {
+        match piece {
+            Piece::Text(text) => resolved.push_str(text),
+            Piece::Key(key) => resolved.push_str(&settings(source, key).ok_or_else(|| key.to_owned())?),
+        }
+    }
+    Ok(resolved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references() {
+        let settings = |_: &Source, key: &str| (key == "token").then(|| "T".to_owned());
+        for (value, expected) in [
+            ("plain $HOME", Some(Ok("plain $HOME"))),
+            ("Bearer ${settings.token}!", Some(Ok("Bearer T!"))),
+            ("${settings.token}${settings.token}", Some(Ok("TT"))),
+            ("${settings.none}", Some(Err("none"))),
+            ("${settings.}", None),
+            ("${env.X}", None),
+            ("${settings.token", None),
+        ] {
+            let found = check(value).ok().map(|()| resolve(value, &Source::User, &settings));
+            let expected = expected.map(|expected| expected.map(str::to_owned).map_err(str::to_owned));
+            assert_eq!(found, expected, "{value}");
+        }
+        assert_eq!(keys("${settings.a}${settings.b}").collect::<Vec<_>>(), ["a", "b"]);
+    }
+}

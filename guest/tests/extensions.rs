@@ -1,0 +1,642 @@
+//! Extensions under a virtual clock: what is found, what counts, what is brought, what is said.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod virtual_host;
+
+use serde_json::{Value, json};
+use virtual_host::House;
+
+/// The sample extension, file by file.
+const SAMPLE: [(&str, &str); 5] = [
+    ("manifest.json", include_str!("../../examples/house-rules/manifest.json")),
+    ("hooks/guard.mjs", include_str!("../../examples/house-rules/hooks/guard.mjs")),
+    ("hooks/protected.mjs", include_str!("../../examples/house-rules/hooks/protected.mjs")),
+    ("server.mjs", include_str!("../../examples/house-rules/server.mjs")),
+    ("skills/release-notes/SKILL.md", include_str!("../../examples/house-rules/skills/release-notes/SKILL.md")),
+];
+
+const USERS: &str = ".tollgate/extensions";
+
+fn ask(house: &mut House, fields: Value) -> Value {
+    let mut line = json!({"op": "extensions"});
+    line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    house.perform(&line)
+}
+
+/// Name and state of every extension, in order.
+fn states(house: &mut House) -> Vec<String> {
+    let listed = ask(house, json!({"do": "list"}));
+    let rows = listed["extensions"].as_array().unwrap().iter();
+    rows.map(|row| {
+        format!("{} {} {}", row["name"].as_str().unwrap(), row["source"].as_str().unwrap(), row["state"].as_str().unwrap())
+    })
+    .collect()
+}
+
+fn faults(house: &mut House) -> Vec<String> {
+    let listed = ask(house, json!({"do": "list"}));
+    let of = |fault: &Value, key: &str| fault[key].as_str().unwrap().to_owned();
+    let faults = listed["faults"].as_array().unwrap().iter();
+    faults
+        .map(|fault| {
+            format!("{}:{}:{} {} {}", of(fault, "file"), fault["line"], fault["column"], of(fault, "path"), of(fault, "message"))
+        })
+        .collect()
+}
+
+fn hooks(house: &mut House) -> Vec<String> {
+    let listed = house.perform(&json!({"op": "hooks", "do": "list"}));
+    listed["hooks"].as_array().unwrap().iter().map(|hook| hook["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn manifest(fields: Value) -> String {
+    let mut manifest = json!({"name": "x", "version": "1"});
+    manifest.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    format!("{manifest:#}")
+}
+
+fn with_node(house: &House) {
+    house.world.write("/usr/bin/node", "\u{7f}ELF");
+    house.world.write("/bin/sh", "\u{7f}ELF");
+}
+
+/// The sample, as the user's own or as the workspace's.
+fn sample(of_workspace: bool) -> House {
+    let mut house = House::new();
+    with_node(&house);
+    for (path, text) in SAMPLE {
+        let path = format!("{USERS}/house-rules/{path}");
+        if of_workspace { house.world.write(&path, text) } else { house.world.write_home(&path, text) }
+    }
+    house.hello();
+    house
+}
+
+#[test]
+fn the_users_are_found_before_the_workspaces() {
+    let mut house = House::new();
+    house.hello();
+    for (folder, name) in [(".ollm/extensions/b", "b"), (".tollgate/extensions/a", "a")] {
+        house.world.write_home(&format!("{folder}/manifest.json"), manifest(json!({"name": name})));
+        house.world.write(&format!("{folder}/manifest.json"), manifest(json!({"name": format!("{name}-ws")})));
+    }
+    house.world.mkdir(".tollgate/extensions/no-manifest");
+    house.world.write(".tollgate/extensions/file.txt", "x");
+    assert_eq!(states(&mut house), ["a user disabled", "b user disabled", "a-ws workspace disabled", "b-ws workspace disabled"]);
+    assert_eq!(faults(&mut house), Vec::<String>::new());
+}
+
+#[test]
+fn an_invalid_one_is_reported_with_every_fault_and_the_rest_load() {
+    let mut house = House::new();
+    house.hello();
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    let broken = "{\n  \"name\": \"bad\",\n  \"mcpServers\": {\n    \"s\": {\"command\": \"x\"}\n  },\n  \"hooks\": [{\"name\": \"h\", \"event\": \"before_tool\"}],\n  \"settings\": [{\"name\": \"t\"}],\n  \"skills\": [{\"name\": \"k\", \"description\": \"d\"}],\n  \"more\": 1\n}\n";
+    house.world.write_home(".tollgate/extensions/bad/manifest.json", broken);
+    house.world.write_home(".tollgate/extensions/good/manifest.json", manifest(json!({"name": "good"})));
+    house.world.write_home(".tollgate/extensions/torn/manifest.json", "{\n \"name\": ");
+    assert_eq!(states(&mut house), ["bad user invalid", "good user active", "torn user invalid"]);
+    let file = "~/.tollgate/extensions/bad/manifest.json";
+    let expected = [
+        format!("{file}:9:11 $.more is not known"),
+        format!("{file}:1:1 $ has no `version`"),
+        format!("{file}:7:16 $.settings[0] has no `description`"),
+        format!("{file}:8:14 $.skills[0] has no `prompt`"),
+        format!("{file}:4:10 $.mcpServers.s has no `args`"),
+        format!("{file}:6:13 $.hooks[0] must have one of `prompt`, `command` and `component`"),
+        "~/.tollgate/extensions/torn/manifest.json:2:9 $ is not valid JSON".to_owned(),
+    ];
+    let found = faults(&mut house);
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    assert!(found.iter().zip(&expected).all(|(found, expected)| found.starts_with(expected)), "{found:#?}");
+    assert!(house.log_text().contains("the extension `bad` is skipped: `~/.tollgate/extensions/bad/manifest.json`, line 9"));
+    // A hook that lacks something is as bad as anything else, and nothing is brought by half.
+    let hooks_of = json!({"name": "half", "hooks": [{"name": "a", "event": "e", "command": "x"}, {"name": "b", "event": "e"}]});
+    house.world.write_home(".tollgate/extensions/half/manifest.json", manifest(hooks_of));
+    assert!(states(&mut house).contains(&"half user invalid".to_owned()));
+    assert_eq!(hooks(&mut house), Vec::<String>::new());
+}
+
+#[test]
+fn a_manifest_needs_what_each_part_needs() {
+    let server = |entry: Value| json!({"mcpServers": {"s": entry}});
+    let hook = |hook: Value| json!({"hooks": [hook]});
+    let setting = |setting: Value| json!({"settings": [setting]});
+    let skill = |skill: Value| json!({"skills": [skill]});
+    let good_skill = json!({"name": "k", "description": "d", "prompt": "p"});
+    let good_setting = json!({"name": "t", "description": "d"});
+    let with = |base: &Value, more: Value| {
+        let mut all = base.clone();
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    for (fields, said) in [
+        (json!({}), ""),
+        (json!({"name": ""}), "$.name must be a text"),
+        (json!({"name": "a b"}), "$.name must be 1 to 64"),
+        (json!({"name": "a\u{1b}[2J"}), "$.name must be a text of one line"),
+        (json!({"name": "../x"}), "$.name must be 1 to 64"),
+        (json!({"name": 3}), "$.name must be a text"),
+        (json!({"version": null}), "$.version must be a text"),
+        (json!({"schemaVersion": 2}), "$.schemaVersion must be 1"),
+        (json!({"mcpServers": []}), "$.mcpServers must be an object"),
+        (server(json!({"command": "x", "args": []})), ""),
+        (server(json!({"args": []})), "$.mcpServers.s cannot be used: it has neither"),
+        (server(json!({"command": "x"})), "$.mcpServers.s has no `args`"),
+        (server(json!({"command": "x", "args": ["../y"]})), "$.mcpServers.s.args names `../y`"),
+        (server(json!({"command": "../x", "args": []})), "$.mcpServers.s.command names `../x`"),
+        (server(json!({"command": "x", "args": [], "cwd": "a/../.."})), "$.mcpServers.s.cwd names"),
+        (server(json!({"command": "x", "args": [], "env": {"A=B": "c"}})), "$.mcpServers.s cannot be used: `env` has a name"),
+        (
+            server(json!({"command": "x", "args": [], "env": {"A": "${settings.no}"}})),
+            "$.mcpServers.s refers to the setting `no`",
+        ),
+        (server(json!({"command": "x", "args": ["${settings.t}"]})), "$.mcpServers.s.args cannot have settings in it"),
+        (server(json!({"url": "https://a.example/mcp"})), "$.mcpServers.s cannot be used: `url` leads to `a.example`"),
+        (server(json!({"url": "https://a.example/mcp", "allowedHosts": ["a.example"]})), ""),
+        (hook(json!({"name": "h", "event": "before_tool", "command": ["x"]})), ""),
+        (hook(json!({"name": "h", "event": "before_tool"})), "$.hooks[0] must have one of"),
+        (hook(json!({"event": "before_tool", "command": ["x"]})), "$.hooks[0] has no `id`"),
+        (hook(json!({"name": "h", "command": ["x"]})), "$.hooks[0] has no `trigger`"),
+        (hook(json!({"name": "h", "event": "e", "command": ["sh", "../../x.sh"]})), "$.hooks[0].command names `../../x.sh`"),
+        (hook(json!(3)), "$.hooks[0] must be an object"),
+        (json!({"hooks": 3}), "$.hooks must be a list"),
+        (json!({"hooks": "../hooks.json"}), "$.hooks names `../hooks.json`"),
+        (
+            json!({"hooks": [{"name": "h", "event": "e", "prompt": "p"}, {"name": "h", "event": "e", "prompt": "p"}]}),
+            "$.hooks[1] has a name that another",
+        ),
+        (setting(good_setting.clone()), ""),
+        (setting(json!({"name": "t"})), "$.settings[0] has no `description`"),
+        (setting(json!({"description": "d"})), "$.settings[0] has no `name`"),
+        (setting(with(&good_setting, json!({"envVar": "A=B"}))), "$.settings[0].envVar must be the name of a variable"),
+        (setting(with(&good_setting, json!({"type": "list"}))), "$.settings[0].type must be"),
+        (setting(with(&good_setting, json!({"default": 3}))), "$.settings[0].default must be a text"),
+        (setting(with(&good_setting, json!({"sensitive": true, "default": "x"}))), "$.settings[0].default cannot be there"),
+        (json!({"settings": [good_setting, good_setting]}), "$.settings[1].name `t` is there twice"),
+        (skill(good_skill.clone()), ""),
+        (skill(json!({"name": "k", "prompt": "p"})), "$.skills[0] has no `description`"),
+        (skill(json!({"name": "k", "description": "d"})), "$.skills[0] has no `prompt`"),
+        (skill(with(&good_skill, json!({"prompt": "{{who}}"}))), "$.skills[0].prompt has a place for `who`"),
+        (
+            skill(with(&good_skill, json!({"parameters": [{"name": "a"}, {"name": "a"}]}))),
+            "$.skills[0].parameters[1].name `a` is there twice",
+        ),
+        (json!({"components": [{"name": "c", "path": "/etc/passwd"}]}), "$.components[0].path names"),
+        (json!({"components": [{"name": "c", "path": "c.wasm"}]}), "$.components names `c.wasm`, which is not a file"),
+    ] {
+        let mut house = House::new();
+        house.hello();
+        house.world.write(".tollgate/extensions/x/manifest.json", manifest(fields.clone()));
+        let found = faults(&mut house);
+        let expected = if said.is_empty() { found.is_empty() } else { found.iter().any(|fault| fault.contains(said)) };
+        assert!(expected, "{fields}: {found:#?}");
+    }
+}
+
+#[test]
+fn what_could_be_an_attack_is_refused_with_a_reason() {
+    let mut house = House::new();
+    house.hello();
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    house.world.write("elsewhere/manifest.json", manifest(json!({"name": "linked"})));
+    house.world.symlink("../../elsewhere", ".tollgate/extensions/linked");
+    house.world.symlink("../../../elsewhere/manifest.json", ".tollgate/extensions/file-linked/manifest.json");
+    house.world.write(".tollgate/extensions/deep/manifest.json", format!("{}{}", "[".repeat(200), "]".repeat(200)));
+    house.world.write(".tollgate/extensions/twice/manifest.json", r#"{"name": "a", "name": "b", "version": "1"}"#);
+    house.world.write(".tollgate/extensions/large/manifest.json", " ".repeat(2 << 20));
+    house.world.write_home(".tollgate/extensions/one/manifest.json", manifest(json!({"name": "same"})));
+    house.world.write(".tollgate/extensions/two/manifest.json", manifest(json!({"name": "same"})));
+    let found = faults(&mut house);
+    for said in [
+        ".tollgate/extensions/linked:1:1 $ is a link",
+        ".tollgate/extensions/file-linked/manifest.json:1:1 $ `manifest.json` is a link",
+        ".tollgate/extensions/deep/manifest.json:1:128 $ is not valid JSON: recursion limit",
+        ".tollgate/extensions/twice/manifest.json:1:10 $.name is there twice",
+        ".tollgate/extensions/large/manifest.json:1:1 $ `manifest.json` cannot be read: it is too large",
+        ".tollgate/extensions/two/manifest.json:1:1 $.name `same` is the name of `~/.tollgate/extensions/one` already",
+    ] {
+        assert!(found.iter().any(|fault| fault.starts_with(said)), "{said}: {found:#?}");
+    }
+    assert_eq!(found.len(), 6, "{found:#?}");
+    let active: Vec<String> = states(&mut house).into_iter().filter(|state| !state.ends_with(" invalid")).collect();
+    assert_eq!(active, ["same user active"]);
+}
+
+#[test]
+fn hooks_servers_and_skills_come_and_go_with_the_extension() {
+    let mut house = sample(false);
+    assert_eq!(states(&mut house), ["house-rules user disabled"]);
+    assert_eq!(hooks(&mut house), Vec::<String>::new());
+    let enabled = ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
+    assert_eq!(enabled, json!({"id": "house-rules", "file": "~/.tollgate/config.json", "state": "active"}));
+    assert_eq!(hooks(&mut house), ["house-rules:guard"]);
+    assert_eq!(skills(&mut house), ["explain-rule", "release-notes"]);
+    // The hook runs with the extension's own file and its settings.
+    let number = house.ask("before_tool", json!({"tool_name": "write", "args": {"filePath": "LICENSE"}}));
+    let run = house.only_run();
+    assert_eq!(run["argv"], json!(["node", "/home/user/.tollgate/extensions/house-rules/hooks/guard.mjs"]));
+    let set = run["set"].as_object().unwrap();
+    assert_eq!((&set["HOUSE_RULES_PROTECTED"], &set["TOLLGATE_HOOK"]), (&json!("LICENSE"), &json!("house-rules:guard")));
+    house.done(&run, json!({"exit": 0, "stdout": r#"{"continue": false, "systemMessage": "no"}"#, "stderr": ""}));
+    assert_eq!(house.answer(number)["continue"], false);
+    let disabled = ask(&mut house, json!({"do": "disable", "id": "house-rules"}));
+    assert_eq!(disabled["state"], "disabled");
+    assert_eq!((hooks(&mut house), skills(&mut house)), (Vec::new(), Vec::new()));
+    let nobody = house.perform(&json!({"op": "event", "event": "before_tool", "session": "s1", "data": {}}));
+    assert_eq!(nobody["continue"], true, "{nobody}");
+    let kept: Value = serde_json::from_slice(&house.world.content("/home/user/.tollgate/config.json").unwrap()).unwrap();
+    assert_eq!(kept, json!({"extensions": {"enabled": [], "disabled": ["house-rules"]}}));
+    ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
+    assert_eq!(hooks(&mut house), ["house-rules:guard"]);
+}
+
+#[test]
+fn new_ones_count_at_once_where_that_is_configured() {
+    let mut house = House::new();
+    house.hello();
+    house.world.write_home(".tollgate/config.json", "{\n  // mine\n  \"extensions\": {\"autoEnable\": true}\n}\n");
+    let prompt = json!({"hooks": [{"name": "h", "event": "before_tool", "prompt": "p"}]});
+    house.world.write_home(".tollgate/extensions/x/manifest.json", manifest(prompt));
+    assert_eq!((states(&mut house), hooks(&mut house)), (vec!["x user active".to_owned()], vec!["x:h".to_owned()]));
+    ask(&mut house, json!({"do": "disable", "id": "x"}));
+    let kept = String::from_utf8(house.world.content("/home/user/.tollgate/config.json").unwrap()).unwrap();
+    assert!(kept.contains("// mine") && kept.contains("\"disabled\""), "{kept}");
+    assert_eq!(states(&mut house), ["x user disabled"]);
+    // A file that cannot be used is left alone, and says so.
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": 3}"#);
+    assert_eq!(states(&mut house), ["x user disabled"]);
+    let answer = ask(&mut house, json!({"do": "enable", "id": "x"}));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("is left alone: `extensions` must be an object"), "{answer}");
+}
+
+#[test]
+fn a_workspaces_extension_counts_once_approved_and_no_longer_when_changed() {
+    let mut house = sample(true);
+    ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
+    assert_eq!(states(&mut house), ["house-rules workspace unapproved"]);
+    assert_eq!((hooks(&mut house), skills(&mut house)), (Vec::new(), Vec::new()));
+    let shown = ask(&mut house, json!({"do": "show", "id": "house-rules"}));
+    let brings: Vec<&str> = shown["shows"]["brings"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert_eq!(
+        brings,
+        [
+            "hook `guard`: at `before_tool` runs `node hooks/guard.mjs`",
+            "MCP server `rules`: starts `node server.mjs`, with the variables RULES_TOKEN",
+            "setting `protected` (string, reads the variable HOUSE_RULES_PROTECTED and gives it to the extension's programs): Files that no agent may change, separated by commas",
+            "setting `token` (secret, reads the variable HOUSE_RULES_TOKEN and gives it to the extension's programs): What the rules' server asks for before it tells the private rules",
+            "skill `explain-rule` (topic, tone): Explains one of the rules to somebody who is new here",
+            "skill `release-notes` (arguments): Writes release notes from what the ledger says",
+        ]
+    );
+    assert_eq!(shown["shows"]["files"].as_array().unwrap().len(), 5);
+    let wrong = ask(&mut house, json!({"do": "approve", "id": "house-rules", "digest": "sha256:00"}));
+    assert!(wrong["error"]["message"].as_str().unwrap().contains("has changed since it was shown"), "{wrong}");
+    let approved = ask(&mut house, json!({"do": "approve", "id": "house-rules", "digest": shown["digest"]}));
+    assert_eq!(approved["state"], "active", "{approved}");
+    assert_eq!(hooks(&mut house), ["house-rules:guard"]);
+    let guard = house.perform(&json!({"op": "hooks", "do": "show", "id": "house-rules:guard"}));
+    assert_eq!((&guard["trust"], &guard["source"]), (&json!("approved"), &json!("workspace")), "{guard}");
+    // It runs from a copy of the whole folder.
+    house.ask("before_tool", json!({"tool_name": "write", "args": {}}));
+    let run = house.only_run();
+    assert_eq!(run["argv"], json!(["/usr/bin/node", ".tollgate/extensions/house-rules/hooks/guard.mjs"]));
+    assert_eq!(run["copy"]["files"].as_array().unwrap().len(), 5, "{run}");
+    house.done(&run, json!({"exit": 0, "stdout": "", "stderr": ""}));
+    // Another file of the folder changes: the hook is skipped, servers and skills are gone.
+    house.world.write(".tollgate/extensions/house-rules/server.mjs", "evil()");
+    house.ask("before_tool", json!({"tool_name": "write", "args": {}}));
+    assert!(house.runs().is_empty());
+    assert!(house.ended().contains(&"house-rules:guard skipped".to_owned()), "{:?}", house.ended());
+    assert_eq!(skills(&mut house), Vec::<String>::new());
+    // Approved again, it counts again; revoked, it does not.
+    let again = ask(&mut house, json!({"do": "approve", "id": "house-rules"}));
+    assert_eq!(again["state"], "active");
+    assert_eq!(skills(&mut house).len(), 2);
+    ask(&mut house, json!({"do": "revoke", "id": "house-rules"}));
+    assert_eq!(states(&mut house), ["house-rules workspace unapproved"]);
+}
+
+#[test]
+fn what_the_workspace_sets_is_part_of_what_is_approved() {
+    let mut house = sample(true);
+    ask(&mut house, json!({"do": "approve", "id": "house-rules"}));
+    assert_eq!(states(&mut house), ["house-rules workspace active"]);
+    house.world.write(".tollgate/config.json", r#"{"extensions": {"settings": {"house-rules": {"protected": ""}}}}"#);
+    assert_eq!(states(&mut house), ["house-rules workspace changed"]);
+    // A repository cannot switch off what the user has.
+    let mut house = sample(false);
+    ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
+    house.world.write(".tollgate/config.json", r#"{"extensions": {"disabled": ["house-rules"], "autoEnable": false}}"#);
+    assert_eq!(states(&mut house), ["house-rules user active"]);
+}
+
+#[test]
+fn a_home_folder_in_the_workspace_is_the_workspaces() {
+    let mut house = House::new();
+    house.hello();
+    house.world.write("dotfiles/tollgate/extensions/x/manifest.json", manifest(json!({})));
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    house.world.symlink("/workspace/dotfiles/tollgate/extensions", "/home/user/.ollm/extensions");
+    let found = faults(&mut house);
+    assert!(found.len() == 1 && found[0].contains("~/.ollm/extensions:1:1 $ is a link"), "{found:?}");
+    assert_eq!(states(&mut house), Vec::<String>::new());
+}
+
+fn values(house: &mut House, id: &str) -> Vec<String> {
+    let shown = ask(house, json!({"do": "show", "id": id}));
+    let of = |set: &Value| format!("{}={} {}", set["name"].as_str().unwrap(), set["value"], set["from"].as_str().unwrap_or("-"));
+    shown["settings"].as_array().unwrap().iter().map(of).collect()
+}
+
+fn with_settings(settings: Value) -> House {
+    let mut house = House::new();
+    house.hello();
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    house.world.write_home(".tollgate/extensions/x/manifest.json", manifest(json!({"settings": settings})));
+    house
+}
+
+#[test]
+fn settings_are_merged_by_who_says_them() {
+    let settings = json!([
+        {"name": "a", "description": "d", "default": "default", "envVar": "X_A", "workspace": true},
+        {"name": "n", "description": "d", "type": "number", "default": 1},
+        {"name": "b", "description": "d", "type": "boolean", "envVar": "X_B"},
+    ]);
+    let mut house = with_settings(settings);
+    assert_eq!(values(&mut house, "x"), [r#"a="default" default"#, "n=1 default", "b=null none"]);
+    // A workspace says only what the setting lets it say of an extension of the user's.
+    house.world.write(".tollgate/config.json", r#"{"extensions": {"settings": {"x": {"a": "workspace", "n": 5}}}}"#);
+    assert_eq!(values(&mut house, "x"), [r#"a="workspace" workspace"#, "n=1 default", "b=null none"]);
+    let set = ask(&mut house, json!({"do": "set", "id": "x", "key": "n", "value": "7"}));
+    assert_eq!(set, json!({"id": "x", "key": "n", "file": "~/.tollgate/config.json", "state": "active"}));
+    ask(&mut house, json!({"do": "set", "id": "x", "key": "a", "value": "user"}));
+    assert_eq!(values(&mut house, "x"), [r#"a="user" user"#, "n=7 user", "b=null none"]);
+    ask(&mut house, json!({"do": "set", "id": "x", "key": "a"}));
+    assert_eq!(values(&mut house, "x")[0], r#"a="workspace" workspace"#);
+}
+
+#[test]
+fn a_setting_is_read_from_its_variable() {
+    let mut house = House::new();
+    house.world.set_variable("X_A", "from the environment");
+    house.world.set_variable("X_EMPTY", "");
+    house.world.set_variable("X_N", "12");
+    house.world.set_variable("OTHER", "nobody's business");
+    house.hello();
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true, "settings": {"x": {"a": "user"}}}}"#);
+    let settings = json!([
+        {"name": "a", "description": "d", "envVar": "X_A"},
+        {"name": "e", "description": "d", "envVar": "X_EMPTY", "default": "d"},
+        {"name": "n", "description": "d", "envVar": "X_N", "type": "number"},
+    ]);
+    let hook = json!([{"name": "h", "event": "before_tool", "command": ["check"]}]);
+    house.world.write_home(".tollgate/extensions/x/manifest.json", manifest(json!({"settings": settings, "hooks": hook})));
+    let expected = [r#"a="from the environment" environment"#, r#"e="d" default"#, "n=12 environment"];
+    assert_eq!(values(&mut house, "x"), expected);
+    house.ask("before_tool", json!({}));
+    let set = house.only_run()["set"].clone();
+    assert_eq!((&set["X_A"], &set["X_N"], &set["X_EMPTY"]), (&json!("from the environment"), &json!("12"), &json!("d")));
+    assert!(set.get("OTHER").is_none());
+}
+
+#[test]
+fn values_are_held_to_their_definitions() {
+    let settings = json!([
+        {"name": "n", "description": "d", "type": "number", "envVar": "X_N"},
+        {"name": "c", "description": "d", "enum": ["red", "green"]},
+    ]);
+    let mut house = with_settings(settings.clone());
+    for (key, value, said) in [
+        ("n", json!("many"), "the setting `n` of `x` must be a number"),
+        ("c", json!("blue"), "the setting `c` of `x` must be one of \"red\", \"green\""),
+        ("c", json!(3), "the setting `c` of `x` must be a text"),
+        ("z", json!("x"), "there is no setting `z`; known are: n, c"),
+    ] {
+        let answer = ask(&mut house, json!({"do": "set", "id": "x", "key": key, "value": value}));
+        assert!(answer["error"]["message"].as_str().unwrap().contains(said), "{answer}");
+    }
+    assert_eq!(states(&mut house), ["x user active"]);
+    // What stands in a file already, or in the environment, disables the extension instead.
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true, "settings": {"x": {"c": "blue"}}}}"#);
+    assert_eq!(states(&mut house), ["x user incomplete"]);
+    let mut house = with_settings(settings);
+    house.world.set_variable("X_N", "many");
+    assert_eq!(states(&mut house), ["x user incomplete"]);
+    let shown = ask(&mut house, json!({"do": "show", "id": "x"}));
+    assert_eq!(shown["why"], "the setting `n`: the variable `X_N` must be a number");
+}
+
+#[test]
+fn a_missing_setting_disables_the_extension_and_says_how_to_set_it() {
+    let mut house = House::new();
+    house.hello();
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    let fields = json!({
+        "settings": [{"name": "key", "description": "d", "required": true, "envVar": "X_KEY"}],
+        "hooks": [{"name": "h", "event": "before_tool", "prompt": "p"}],
+    });
+    house.world.write_home(".tollgate/extensions/x/manifest.json", manifest(fields));
+    assert_eq!((states(&mut house), hooks(&mut house)), (vec!["x user incomplete".to_owned()], Vec::new()));
+    let said = "the extension `x` is disabled: the setting `key`: it is required and not set; set it with `tollgate extensions set x key`, or set the variable `X_KEY`";
+    assert!(house.log_text().contains(said), "{}", house.log_text());
+    ask(&mut house, json!({"do": "set", "id": "x", "key": "key", "value": "there"}));
+    assert_eq!((states(&mut house), hooks(&mut house)), (vec!["x user active".to_owned()], vec!["x:h".to_owned()]));
+}
+
+#[test]
+fn a_secret_is_kept_apart_and_never_shown() {
+    let settings = json!([{"name": "token", "description": "d", "sensitive": true, "required": true, "envVar": "X_TOKEN"}]);
+    let mut house = with_settings(settings);
+    assert_eq!(states(&mut house), ["x user incomplete"]);
+    let short = ask(&mut house, json!({"do": "set", "id": "x", "key": "token", "value": "abc"}));
+    assert!(short["error"]["message"].as_str().unwrap().contains("at least 4 characters"), "{short}");
+    let secret = "correct horse \"battery\"";
+    let set = ask(&mut house, json!({"do": "set", "id": "x", "key": "token", "value": secret}));
+    assert_eq!(set, json!({"id": "x", "key": "token", "file": "~/.tollgate/secrets.json", "state": "active"}));
+    assert_eq!(values(&mut house, "x"), [r#"token="[REDACTED]" secrets"#]);
+    // Nothing that is said or written down gives it away, not even as JSON writes it.
+    let hooks = json!([{"name": "h", "event": "before_tool", "command": ["check"]}]);
+    let settings = json!([{"name": "token", "description": "d", "sensitive": true, "envVar": "X_TOKEN"}]);
+    house.world.write_home(".tollgate/extensions/x/manifest.json", manifest(json!({"settings": settings, "hooks": hooks})));
+    house.ask("before_tool", json!({}));
+    let run = house.only_run();
+    assert_eq!(run["set"]["X_TOKEN"], secret, "its own programs are given it");
+    let printed = json!({"said": secret}).to_string();
+    house.done(&run, json!({"exit": 1, "stdout": printed, "stderr": format!("cannot log in with {secret}")}));
+    let everything = format!("{:?}{}", house.records(), house.log_text());
+    assert!(!everything.contains("battery") && everything.contains("[REDACTED]"), "{everything}");
+    // In plain sight it does not count.
+    ask(&mut house, json!({"do": "set", "id": "x", "key": "token"}));
+    house
+        .world
+        .write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true, "settings": {"x": {"token": "abcdef"}}}}"#);
+    let shown = ask(&mut house, json!({"do": "show", "id": "x"}));
+    assert!(shown["why"].as_str().unwrap().contains("does not belong into `config.json`"), "{shown}");
+    assert!(!shown.to_string().contains("abcdef"));
+}
+
+#[test]
+fn a_secret_can_be_in_the_systems_keyring() {
+    let settings = json!([{"name": "token", "description": "d", "sensitive": true}]);
+    let mut house = with_settings(settings.clone());
+    let asked = ask(&mut house, json!({"do": "setting", "id": "x", "key": "token"}));
+    assert_eq!(asked["stored_as"], "x/token");
+    house.world.set_secret("x/token", "from the keyring");
+    ask(&mut house, json!({"do": "set", "id": "x", "key": "token", "keyring": true}));
+    let file = String::from_utf8(house.world.content("/home/user/.tollgate/secrets.json").unwrap()).unwrap();
+    assert!(!file.contains("from the keyring"), "{file}");
+    assert_eq!(values(&mut house, "x"), [r#"token="[REDACTED]" keyring"#]);
+    // A host without a keyring says so instead of going on without.
+    let mut house = with_settings(settings);
+    ask(&mut house, json!({"do": "set", "id": "x", "key": "token", "keyring": true}));
+    assert_eq!(states(&mut house), ["x user incomplete"]);
+    // A workspace's extension of the same name has none of the user's secrets.
+    let mut house = sample(true);
+    let asked = ask(&mut house, json!({"do": "setting", "id": "house-rules", "key": "token"}));
+    assert_eq!(asked["stored_as"], "house-rules@/workspace/token");
+}
+
+/// Reading is free, but not that of secrets.
+#[test]
+fn an_agent_does_not_read_the_secrets() {
+    let mut house = House::new();
+    house.world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['**']}]");
+    house.world.write_home(".tollgate/secrets.json", "{}");
+    house.world.symlink("/home/user/.tollgate/secrets.json", "notes.txt");
+    house.hello();
+    house.perform(&json!({"op": "select-intent", "session": "s", "intent": "I"}));
+    for (tool, args) in [
+        ("read", json!({"filePath": "/home/user/.tollgate/secrets.json"})),
+        ("read", json!({"filePath": "notes.txt"})),
+        ("bash", json!({"command": "cat ~/.tollgate/secrets.json"})),
+        ("bash", json!({"command": "cp notes.txt copy.txt"})),
+    ] {
+        let ruling = house.perform(&json!({"op": "pre-tool", "session": "s", "call": "c", "tool": tool, "args": args}));
+        assert_eq!((&ruling["verdict"], &ruling["code"]), (&json!("deny"), &json!("control_file")), "{args}: {ruling}");
+    }
+    let other = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "read", "args": {"filePath": "/home/user/.tollgate/config.json"}});
+    assert_eq!(house.perform(&other)["verdict"], "allow");
+}
+
+/// A variable is not read for an extension that nobody has approved.
+#[test]
+fn nothing_is_read_for_an_extension_that_does_not_count() {
+    let mut house = House::new();
+    house.world.set_variable("AWS_SECRET_ACCESS_KEY", "abcdefgh");
+    house.hello();
+    let settings = json!([{"name": "k", "description": "d", "envVar": "AWS_SECRET_ACCESS_KEY", "sensitive": true}]);
+    house.world.write(".tollgate/extensions/x/manifest.json", manifest(json!({"settings": settings})));
+    house.world.write(".tollgate/config.json", r#"{"extensions": {"enabled": ["x"]}}"#);
+    assert_eq!(states(&mut house), ["x workspace unapproved"]);
+    assert_eq!(values(&mut house, "x"), ["k=null -"]);
+}
+
+fn skills(house: &mut House) -> Vec<String> {
+    let listed = house.perform(&json!({"op": "skills", "do": "list"}));
+    listed["skills"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_skill_is_invoked_by_name_with_its_parameters() {
+    let mut house = sample(false);
+    ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
+    let invoke = |house: &mut House, id: &str, args: Value| {
+        house.perform(&json!({"op": "skills", "do": "invoke", "id": id, "args": args}))
+    };
+    let invoked = invoke(&mut house, "explain-rule", json!({"topic": "tests {{tone}}"}));
+    let prompt = "Explain the rule about tests {{tone}} to somebody who is new here, in plain words, with one example from this repository.";
+    assert_eq!(invoked["prompt"], prompt, "what is filled in is not filled again");
+    let qualified = invoke(&mut house, "house-rules:explain-rule", json!({"topic": "x", "tone": "formal"}));
+    assert!(qualified["prompt"].as_str().unwrap().contains("in formal words"), "{qualified}");
+    let notes = invoke(&mut house, "release-notes", json!({"arguments": "since May"}));
+    assert!(notes["prompt"].as_str().unwrap().ends_with("\n\nsince May"), "{notes}");
+    for (id, args, said) in [
+        ("explain-rule", json!({}), "`explain-rule` needs the parameter `topic`"),
+        ("explain-rule", json!({"topic": "x", "tone": "rude"}), "must be one of plain, formal"),
+        ("explain-rule", json!({"topic": "x", "who": "me"}), "has no parameter `who`; known are: topic, tone"),
+        ("explain-rule", json!({"topic": ["x"]}), "must be a text"),
+        ("explain-rule", json!("x"), "must be an object of parameters"),
+        ("nothing", json!({}), "there is no skill `nothing`; known are: explain-rule, release-notes"),
+    ] {
+        let answer = invoke(&mut house, id, args.clone());
+        assert!(answer["error"]["message"].as_str().unwrap().contains(said), "{args}: {answer}");
+    }
+}
+
+#[test]
+fn skills_of_one_name_are_told_apart() {
+    let mut house = House::new();
+    house.hello();
+    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    let skill =
+        json!([{"name": "review", "description": "d", "prompt": "p"}, {"name": "only-one", "description": "d", "prompt": "p"}]);
+    house.world.write_home(".tollgate/extensions/a/manifest.json", manifest(json!({"name": "a", "skills": skill})));
+    let skill = json!([{"name": "review", "description": "d", "prompt": "q"}]);
+    house.world.write_home(".tollgate/extensions/b/manifest.json", manifest(json!({"name": "b", "skills": skill})));
+    assert_eq!(skills(&mut house), ["a:review", "only-one", "b:review"]);
+    let of_b = house.perform(&json!({"op": "skills", "do": "invoke", "id": "b:review"}));
+    assert_eq!(of_b["prompt"], "q");
+    let plain = house.perform(&json!({"op": "skills", "do": "invoke", "id": "review"}));
+    assert!(plain["error"]["message"].as_str().unwrap().contains("known are: a:review"), "{plain}");
+}
+
+#[test]
+fn skills_of_agent_programs_are_read_too() {
+    let mut house = House::new();
+    house.hello();
+    let file = |name: &str| format!("---\nname: {name}\ndescription: d\n---\nDo {name}.\n");
+    house.world.write_home(".claude/skills/mine/SKILL.md", file("mine"));
+    house.world.write_home(".codex/skills/other/SKILL.md", file("other"));
+    house.world.write(".claude/skills/mine/SKILL.md", file("mine"));
+    house.world.write(".gemini/skills/g/SKILL.md", file("g"));
+    house.world.write(".agents/skills/broken/SKILL.md", "no front matter");
+    house.world.write(".agents/skills/deep/er/SKILL.md", file("deep"));
+    house.world.symlink("../../secret", ".agents/skills/linked");
+    assert_eq!(skills(&mut house), ["mine", "other", "workspace:mine", "g"]);
+    let listed = house.perform(&json!({"op": "skills", "do": "list"}));
+    let faults = listed["faults"].as_array().unwrap();
+    assert_eq!((faults.len(), &faults[0]["file"]), (1, &json!(".agents/skills/broken/SKILL.md")));
+    let invoked = house.perform(&json!({"op": "skills", "do": "invoke", "id": "mine"}));
+    assert_eq!(invoked["prompt"], "Do mine.");
+}
+
+#[test]
+fn a_new_extension_is_one_that_works() {
+    let mut house = House::new();
+    with_node(&house);
+    house.hello();
+    let made = ask(&mut house, json!({"do": "new", "id": "fresh"}));
+    assert_eq!(made, json!({"id": "fresh", "folder": ".tollgate/extensions/fresh"}));
+    assert_eq!((states(&mut house), faults(&mut house)), (vec!["fresh workspace disabled".to_owned()], Vec::new()));
+    assert_eq!(
+        ask(&mut house, json!({"do": "check", "path": ".tollgate/extensions/fresh"})),
+        json!({"checked": 1, "faults": []})
+    );
+    let approved = ask(&mut house, json!({"do": "approve", "id": "fresh"}));
+    assert_eq!(approved["state"], "active", "{approved}");
+    let again = ask(&mut house, json!({"do": "new", "id": "fresh"}));
+    assert!(again["error"]["message"].as_str().unwrap().contains("is there already"), "{again}");
+    let bad = ask(&mut house, json!({"do": "new", "id": "../x"}));
+    assert!(bad["error"]["message"].as_str().unwrap().contains("cannot be named"), "{bad}");
+}
+
+/// Nobody below an agent changes what counts.
+#[test]
+fn only_a_person_changes_extensions() {
+    let mut house = sample(false);
+    let above = json!([{"id": 9, "name": "claude", "words": ["claude"]}]);
+    house.perform(&json!({"op": "person", "step": "look", "above": above, "variables": []}));
+    for what in ["enable", "disable", "approve", "revoke", "set", "new", "anything"] {
+        let answer = ask(&mut house, json!({"do": what, "id": "house-rules", "key": "token", "value": "abcdef"}));
+        assert_eq!(answer["error"]["code"], "needs_person", "{what}: {answer}");
+    }
+    let import = house.perform(&json!({"op": "hooks", "do": "import", "take": true}));
+    assert_eq!(import["error"]["code"], "needs_person");
+    for what in ["list", "show", "check"] {
+        let answer = ask(&mut house, json!({"do": what, "id": "house-rules"}));
+        assert_eq!(answer.get("error"), None, "{what}: {answer}");
+    }
+}

@@ -1,0 +1,146 @@
+//! The account that the command runs under, from the system's account database: `$USER` and `$HOME` can be set to anything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The user settings, relative to the account's home folder.
+const SETTINGS: &str = ".tollgate/config.json";
+
+/// A larger file cannot be a settings file.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// A user account.
+pub(crate) struct Account {
+    /// The account name, or the user id if it has no name.
+    pub(crate) name: String,
+    home: Option<PathBuf>,
+}
+
+impl Account {
+    /// The account that this process runs under.
+    #[cfg(unix)]
+    pub(crate) fn own() -> Self {
+        let number = rustix::process::getuid().as_raw().to_string();
+        let listed = fs::read_to_string("/etc/passwd").ok().and_then(|text| find_account(&text, &number));
+        let found = listed.or_else(|| find_account(&query_system(&number)?, &number));
+        found.unwrap_or(Self { name: number, home: None })
+    }
+
+    /// The account that this process runs under, according to its environment.
+    #[cfg(not(unix))]
+    pub(crate) fn own() -> Self {
+        Self { name: std::env::var("USERNAME").unwrap_or_default(), home: std::env::home_dir() }
+    }
+
+    /// Whether the account's settings say that nobody is there to confirm commands. A settings file inside the workspace, or one
+    /// that others can write to, does not count.
+    pub(crate) fn is_unattended(&self, root: &Path) -> bool {
+        self.home.as_ref().is_some_and(|home| declares_unattended(&home.join(SETTINGS), root))
+    }
+}
+
+fn declares_unattended(file: &Path, root: &Path) -> bool {
+    let (Ok(file), Ok(root)) = (file.canonicalize(), root.canonicalize()) else { return false };
+    let Ok(metadata) = fs::metadata(&file) else { return false };
+    if file.starts_with(root) || !metadata.is_file() || metadata.len() > MAX_BYTES || !is_private(&metadata) {
+        return false;
+    }
+    let settings: Value = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    settings.get("unattended") == Some(&Value::Bool(true))
+}
+
+/// Whether only its owner can write to a file.
+#[cfg(unix)]
+fn is_private(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = metadata.uid();
+    (owner == 0 || owner == rustix::process::getuid().as_raw()) && metadata.mode() & 0o022 == 0
+}
+
+#[cfg(not(unix))]
+fn is_private(_: &fs::Metadata) -> bool {
+    true
+}
+
+/// Finds an account by user id, in the format of `/etc/passwd` or of `id -P`, which has three more fields.
+#[cfg(unix)]
+fn find_account(text: &str, number: &str) -> Option<Account> {
+    let line = text.lines().find(|line| line.split(':').nth(2) == Some(number))?;
+    let fields: Vec<&str> = line.split(':').collect();
+    let home = fields.len().checked_sub(2).and_then(|at| fields.get(at)).filter(|home| home.starts_with('/'));
+    Some(Account { name: (*fields.first()?).to_owned(), home: home.map(PathBuf::from) })
+}
+
+/// Asks other account sources of the system, such as a directory service.
+#[cfg(unix)]
+fn query_system(number: &str) -> Option<String> {
+    let mut command = if cfg!(target_os = "linux") {
+        let mut command = std::process::Command::new("/usr/bin/getent");
+        command.args(["passwd", number]);
+        command
+    } else {
+        let mut command = std::process::Command::new("/usr/bin/id");
+        command.arg("-P");
+        command
+    };
+    let output = command.stdin(std::process::Stdio::null()).output().ok()?;
+    String::from_utf8(output.stdout).ok()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn accounts_by_number() {
+        let passwd = "root:x:0:0:root:/root:/bin/bash\nana:x:1000:1000:Ana,,,:/home/ana:/bin/zsh\nodd:x:1001\n";
+        let macos = "ana:********:501:20::0:0:Ana Lytic:/Users/ana:/bin/zsh\n";
+        for (text, number, expected) in [
+            (passwd, "0", Some(("root", Some("/root")))),
+            (passwd, "1000", Some(("ana", Some("/home/ana")))),
+            (passwd, "1001", Some(("odd", None))),
+            (passwd, "7", None),
+            (macos, "501", Some(("ana", Some("/Users/ana")))),
+        ] {
+            let found = find_account(text, number).map(|account| (account.name, account.home));
+            let expected = expected.map(|(name, home)| (name.to_owned(), home.map(PathBuf::from)));
+            assert_eq!(found, expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn only_a_file_of_the_accounts_own_says_that_nobody_is_there() {
+        let temp = tempfile::tempdir().unwrap();
+        let (home, root) = (temp.path().join("home"), temp.path().join("workspace"));
+        fs::create_dir_all(home.join(".tollgate")).unwrap();
+        fs::create_dir_all(&root).unwrap();
+        let account = Account { name: "ana".to_owned(), home: Some(home.clone()) };
+        let file = home.join(SETTINGS);
+        for (text, mode, expected) in [
+            (r#"{"unattended": true}"#, 0o600, true),
+            (r#"{"on_fault": "ask", "unattended": true}"#, 0o644, true),
+            (r#"{"unattended": true}"#, 0o666, false),
+            (r#"{"unattended": true}"#, 0o620, false),
+            (r#"{"unattended": "true"}"#, 0o600, false),
+            (r#"{"unattended": 1}"#, 0o600, false),
+            (r#"[{"unattended": true}]"#, 0o600, false),
+            (r#"{"unattended": true"#, 0o600, false),
+            ("{}", 0o600, false),
+        ] {
+            fs::write(&file, text).unwrap();
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(account.is_unattended(&root), expected, "{text} {mode:o}");
+        }
+        fs::write(&file, r#"{"unattended": true}"#).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(account.is_unattended(&root) && !account.is_unattended(&home), "the home folder is the workspace");
+        fs::rename(&file, root.join("shipped.json")).unwrap();
+        std::os::unix::fs::symlink(root.join("shipped.json"), &file).unwrap();
+        assert!(!account.is_unattended(&root), "it leads into the workspace");
+        assert!(!Account { name: String::new(), home: None }.is_unattended(&root));
+    }
+}

@@ -1,0 +1,276 @@
+import type { Answer } from '../../generated/interfaces/tollgate-hooks-augment.js';
+import type { Outcome as ContractOutcome } from '../../generated/interfaces/tollgate-hooks-post-tool.js';
+import type { ToolCall as ContractCall } from '../../generated/interfaces/tollgate-hooks-types.js';
+import type {
+  Augmented,
+  Finding,
+  Intent,
+  LookupOptions,
+  LookupPlan,
+  Outcome,
+  ProgramAnswer,
+  Ruling,
+  Settlement,
+  ToolCall,
+} from './types.js';
+import { TollgateError } from './error.js';
+import type { Guest } from '../component/guest.js';
+import type { HooksOptions } from './hook_types.js';
+import { Hooks } from '../hooks/hooks.js';
+import { fromBytes, payloadBytes, text, textBytes, toBytes, toText, whole } from '../component/json.js';
+import type { LedgerEntry } from './ledger.js';
+import type { LogSink } from '../component/log.js';
+import { Lookups, lookupOf } from '../programs/lookups.js';
+import type { Roots } from '../files/roots.js';
+
+/** Default size of the context for prompts: 4,000 tokens of about four characters. */
+const CONTEXT_CHARS = 16_000;
+
+const MAX_U32 = 0xffff_ffff;
+
+/** @internal The parts of a gate. */
+export interface GateParts {
+  guest: Guest;
+  roots: Roots;
+  log: LogSink;
+  hooks: HooksOptions | undefined;
+  lookups: LookupOptions | undefined;
+}
+
+/**
+ * The gate of one workspace. Throws only `TollgateError`.
+ *
+ * Decisions and queries are synchronous; everything that waits for programs, functions or servers returns a promise.
+ */
+export class Tollgate {
+  readonly #parts: GateParts;
+  readonly #guest: Guest;
+  readonly #lookups: Lookups;
+  #longestLine: number | undefined;
+  #hooks: Hooks | undefined;
+
+  /** @internal Called by `createTollgate`. */
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+    this.#guest = parts.guest;
+    // Errors are ignored: without a list, nothing is claimed about a tool.
+    const learn = (server: string, tools: unknown[]) => void this.perform({ op: 'server-tools', server, tools });
+    this.#lookups = new Lookups(parts.roots.project.folder, parts.lookups, learn);
+  }
+
+  /** The canonical path of the governed folder. */
+  get workspace(): string {
+    return this.#parts.roots.project.folder;
+  }
+
+  /** The hooks of the workspace. They are started on first use; `createTollgate` takes their options. */
+  get hooks(): Hooks {
+    const { guest, roots, log, hooks: options = {} } = this.#parts;
+    const perform = (line: Uint8Array) => this.perform(line);
+    this.#hooks ??= new Hooks({ guest, roots, log, lookups: this.#lookups, options, perform });
+    return this.#hooks;
+  }
+
+  /**
+   * Handles a hook payload of an agent program and answers in its format: checks a call, records its result, runs hooks, and
+   * looks up concepts.
+   *
+   * If the gate fails, the answer says so. If there is no answer at all, the promise is rejected: then the tool must not run.
+   *
+   * @param program such as `claude-code` or `opencode`
+   * @param event the event, if the payload does not name it
+   * @param payload JSON, as bytes, text or a value
+   */
+  async respond(program: string, event: string | undefined, payload: Uint8Array | string | object): Promise<ProgramAnswer> {
+    const [name, named] = [text(program, 'program'), event === undefined ? undefined : text(event, 'event')];
+    const bytes = payloadBytes(payload);
+    try {
+      return await this.hooks.respond(name, named, bytes);
+    } catch (error) {
+      if (error instanceof TollgateError && error.code !== 'guest_trap') throw unanswered(error);
+      return this.#failed(name, named, bytes, error);
+    }
+  }
+
+  /** The answer of a fresh instance after a failure. */
+  #failed(program: string, event: string | undefined, payload: Uint8Array, why: unknown): ProgramAnswer {
+    const resultText = why instanceof TollgateError ? why.message : 'the gate failed';
+    try {
+      const { text: answer, refused } = this.#guest.call(({ programs }) => programs.failed(program, event, payload, resultText));
+      return { text: toText(answer), refused };
+    } catch (error) {
+      throw unanswered(error);
+    }
+  }
+
+  /** Ends everything that runs for the gate: waits for hooks, or ends them with `drain: false`, and ends MCP servers. */
+  async close({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
+    await this.#hooks?.shutdown({ drain });
+    if (drain && this.#guest.isRunning) await this.hooks.settle();
+    await this.#lookups.close();
+  }
+
+  /** Supports `await using gate = createTollgate(…)`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  /** Checks a call. Do not run the tool on `deny`; on `ask`, run it only if a person agrees. */
+  preTool(call: ToolCall): Ruling {
+    const asked = crossing(call);
+    return this.#guest.call(({ preTool }) => preTool.check(asked)) as Ruling;
+  }
+
+  /** Records the result of a call in the ledger. */
+  postTool(call: ToolCall, outcome: Outcome): Settlement {
+    const asked = crossing(call);
+    const ended = ending(outcome);
+    const { entries, notice } = this.#guest.call(({ postTool }) => postTool.settle(asked, ended));
+    return { entries: entries.map((line) => JSON.parse(line) as LedgerEntry), notice };
+  }
+
+  /** Returns what to look up before calling `augment`. */
+  planLookups(call: ToolCall): LookupPlan {
+    const asked = crossing(call);
+    // How servers are started depends on what this machine can do.
+    this.hooks.greet();
+    const { concepts, lookups, totalMs, skipped } = this.#guest.call(({ augment }) => augment.planLookups(asked));
+    return { concepts, lookups: lookups.map(lookupOf), totalMs, skipped };
+  }
+
+  /** Adds what is known about a call's concepts without changing what the tool does. */
+  augment(call: ToolCall, findings: readonly Finding[] = []): Augmented {
+    const asked = crossing(call);
+    const found = findings.map(({ concept, source, answer }) => ({
+      concept: text(concept, 'findings[].concept'),
+      source: text(source, 'findings[].source'),
+      answer: answered(answer),
+    }));
+    const { args, ...rest } = this.#guest.call(({ augment }) => augment.apply(asked, found));
+    return { ...rest, args: fromBytes(args) as Record<string, unknown> };
+  }
+
+  /** Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's. */
+  lookUp(plan: LookupPlan): Promise<Finding[]> {
+    return this.#lookups.run(plan);
+  }
+
+  /** Plans, looks up and augments in one step, in at most five seconds. */
+  async augmentWith(call: ToolCall): Promise<Augmented> {
+    return this.augment(call, await this.lookUp(this.planLookups(call)));
+  }
+
+  /** Makes an intent the only active one of a session. */
+  selectIntent(session: string, intent: string): Intent {
+    const [of, wanted] = [text(session, 'session'), text(intent, 'intent')];
+    return this.#guest.call(({ sessions }) => sessions.select(of, wanted)) as Intent;
+  }
+
+  /** Removes the intent of a session. */
+  clearIntent(session: string): void {
+    const of = text(session, 'session');
+    this.#guest.call(({ sessions }) => sessions.clear(of));
+  }
+
+  /** The intent of a session: its own or its parent's. */
+  currentIntent(session: string): Intent | undefined {
+    const of = text(session, 'session');
+    return this.#guest.call(({ sessions }) => sessions.current(of)) as Intent | undefined;
+  }
+
+  /** Lets a sub-agent's session use its parent's intent until it selects its own. */
+  inheritIntent(session: string, parent: string): void {
+    const [of, from] = [text(session, 'session'), text(parent, 'parent')];
+    this.#guest.call(({ sessions }) => sessions.inherit(of, from));
+  }
+
+  /** What the model should know about the session's intent; empty if there is none. */
+  context(session: string, limitChars: number = CONTEXT_CHARS): string {
+    const [of, limit] = [text(session, 'session'), whole(limitChars, MAX_U32, 'limitChars')];
+    return this.#guest.call(({ sessions }) => sessions.context(of, limit));
+  }
+
+  /**
+   * Answers one JSON request, such as `{"op":"context","session":"s1"}`: text with text, an object with an object. Invalid
+   * requests are answered with `{"error":{"code","message"}}`, and those that take time with `{"waiting":N}`; use `hooks.perform`
+   * to wait for them.
+   */
+  perform(line: string | Uint8Array): string;
+  perform(line: object): Record<string, unknown>;
+  perform(line: string | Uint8Array | object): string | Record<string, unknown> {
+    const isBytes = line instanceof Uint8Array;
+    const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
+    const hooks = this.#hooks !== undefined && isAboutHooks(line, bytes) ? this.#hooks : undefined;
+    hooks?.greet();
+    const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
+    hooks?.reload();
+    return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
+  }
+
+  /** The length limit of a line for `perform`, in bytes. Of a longer line, one byte beyond the limit is enough. */
+  get longestLine(): number {
+    this.#longestLine ??= Number(this.#guest.call(({ operations }) => operations.longestLine()));
+    return this.#longestLine;
+  }
+}
+
+/** Whether a line needs the hooks of the host. Most lines can be ruled out without parsing. */
+function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): boolean {
+  let asked: unknown = line;
+  if (typeof line === 'string' || line instanceof Uint8Array) {
+    const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!['event', 'hooks', 'wiring', 'extensions', 'skills', '\\u'].some((word) => glance.includes(word))) return false;
+    try {
+      asked = fromBytes(bytes);
+    } catch {
+      return false;
+    }
+  }
+  const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
+  return typeof op === 'string' && ['event', 'hooks', 'wiring', 'extensions', 'skills'].includes(op);
+}
+
+function unanswered(error: unknown): TollgateError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new TollgateError('no_answer', `the gate does not answer (${why}), so a tool must not run`, error);
+}
+
+function crossing(call: ToolCall): ContractCall {
+  if (typeof call !== 'object' || call === null) {
+    throw new TollgateError('invalid_input', 'the call is not an object; pass { session, call, tool, args }');
+  }
+  const crossed: ContractCall = {
+    session: text(call.session, 'session'),
+    call: text(call.call, 'call'),
+    tool: text(call.tool, 'tool'),
+    args: toBytes(call.args, 'args'),
+  };
+  const { agent, host, cwd } = call;
+  if (agent != null) crossed.agent = text(agent, 'agent');
+  if (host != null) crossed.host = text(host, 'host');
+  if (cwd != null) crossed.cwd = text(cwd, 'cwd');
+  return crossed;
+}
+
+function ending(outcome: Outcome): ContractOutcome {
+  switch (outcome?.status) {
+    case 'done':
+      return { tag: 'done', val: outcome.result === undefined ? undefined : toBytes(outcome.result, 'result') };
+    case 'failed':
+      return { tag: 'failed', val: text(outcome.error, 'error') };
+    case 'refused':
+      return { tag: 'refused', val: text(outcome.reason, 'reason') };
+    default:
+      throw new TollgateError('invalid_input', 'the outcome has no known `status`; pass `done`, `failed` or `refused`');
+  }
+}
+
+function answered(answer: Finding['answer']): Answer {
+  if (answer === 'unknown' || answer === 'unavailable' || answer === 'late') return { tag: answer };
+  if (typeof answer === 'object' && answer !== null) {
+    if ('text' in answer) return { tag: 'text', val: text(answer.text, 'answer.text') };
+    if ('failed' in answer) return { tag: 'failed', val: text(answer.failed, 'answer.failed') };
+  }
+  const remedy = 'pass { text }, { failed }, `unknown`, `unavailable` or `late`';
+  throw new TollgateError('invalid_input', `a finding has no known \`answer\`; ${remedy}`);
+}

@@ -1,0 +1,87 @@
+import * as fs from 'node:fs';
+import type { Listing, Reach } from '../../generated/interfaces/tollgate-hooks-workspace.js';
+import { lookOf } from './stats.js';
+import { type Found, linkTarget, look } from './walk.js';
+
+/** One step while listing a folder: report an entry, or list a subfolder. */
+interface Step {
+  key: Buffer;
+  name: string;
+  /** What to report; missing for the step that lists the subfolder. */
+  found?: Found;
+}
+
+const SLASH = Buffer.from('/');
+const nameText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Lists the entries below a folder, sorted bytewise by path. */
+export function listingOf(folder: string, reach: Reach): Listing {
+  const skip = new Set(reach.skip);
+  const listing: Listing = { entries: [], truncated: false };
+  const top = folder.endsWith('/') ? folder : `${folder}/`;
+  if (reach.depth > 0) visit('', reach.depth, stepsIn('', reach.depth > 1));
+  return listing;
+
+  function visit(prefix: string, depth: number, steps: Step[]): void {
+    for (const { name, found } of steps) {
+      if (listing.truncated) return;
+      const path = prefix + name;
+      if (found === undefined) {
+        visit(`${path}/`, depth - 1, readable(`${path}/`, depth > 2));
+      } else if (listing.entries.length >= reach.limit) {
+        listing.truncated = true;
+      } else {
+        const { kind, hardLinks, marks, size } = lookOf(found);
+        const isLink = found !== 'missing' && found !== 'unreadable' && found.isSymbolicLink();
+        const link = isLink ? linkTarget(top + path) : undefined;
+        listing.entries.push({ path, kind, hardLinks, marks, size, ...(link !== undefined && { link }) });
+      }
+    }
+  }
+
+  /** A folder that cannot be read is reported but not listed. */
+  function readable(prefix: string, deeper: boolean): Step[] {
+    try {
+      return stepsIn(prefix, deeper);
+    } catch {
+      listing.unseen ??= prefix;
+      return [];
+    }
+  }
+
+  /**
+   * The steps for a folder, in order.
+   *
+   * A folder `a` is reported as `a` and listed as `a/`. So `a-b`, whose `-` sorts before `/`, comes between the two, as it does
+   * when full paths are sorted.
+   */
+  function stepsIn(prefix: string, deeper: boolean): Step[] {
+    const folder = top + prefix;
+    const steps: Step[] = [];
+    // Without file types, because Bun does not return names as bytes together with types.
+    for (const key of fs.readdirSync(folder, { encoding: 'buffer' })) {
+      const name = decoded(key);
+      if (name === undefined) {
+        listing.unseen ??= prefix + key.toString();
+        continue;
+      }
+      const found = look(folder + name);
+      // The entry was removed in the meantime.
+      if (found === 'missing') continue;
+      if (found === 'unreadable') listing.unseen ??= prefix + name;
+      steps.push({ key, name, found });
+      const isFolder = found !== 'unreadable' && found.isDirectory();
+      if (deeper && isFolder && !skip.has(name)) steps.push({ key: Buffer.concat([key, SLASH]), name });
+    }
+    return steps.sort((one, other) => Buffer.compare(one.key, other.key));
+  }
+}
+
+/** Names that are not UTF-8 cannot be represented in the contract's strings. */
+function decoded(name: Buffer): string | undefined {
+  try {
+    return nameText.decode(name);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,385 @@
+import * as os from 'node:os';
+import * as path from 'node:path';
+import type { Command, Ending, Input, Order } from '../../generated/interfaces/tollgate-hooks-engine.js';
+import type { ProgramAnswer } from '../api/types.js';
+import { findConfiner } from '../programs/confining.js';
+import { type ErrorCode, TollgateError } from '../api/error.js';
+import type { Guest } from '../component/guest.js';
+import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from '../api/hook_types.js';
+import { fromBytes, text, textBytes, toText, wellFormed } from '../component/json.js';
+import type { LogSink } from '../component/log.js';
+import type { Lookups } from '../programs/lookups.js';
+import { answerPrompt, recordOf, runProgram } from './hook_commands.js';
+import { slashed } from '../files/path.js';
+import type { Roots } from '../files/roots.js';
+
+/** The longest possible timer; a later deadline is checked again when it fires. */
+const MAX_TIMER_MS = 0x7fff_ffff;
+
+/** At most this many inputs per step, so that a burst of events does not block. */
+const MAX_INPUTS = 200;
+
+const WAITING = /^\{"waiting":(\d+)\}$/;
+
+/** Error codes of requests that are also error codes of this package. */
+const CODES: ReadonlySet<string> = new Set<ErrorCode>(['unknown_hook', 'not_done', 'workspace_fault']);
+
+/** A caller that waits for an answer. */
+interface Waiting {
+  resolve: (answer: ProgramAnswer) => void;
+  reject: (error: TollgateError) => void;
+}
+
+/** A caller that waits for a shutdown. */
+interface Stop {
+  done: Promise<void>;
+  resolve: () => void;
+}
+
+/** @internal The parts of hooks. */
+export interface HooksParts {
+  guest: Guest;
+  roots: Roots;
+  log: LogSink;
+  lookups: Lookups;
+  options: HooksOptions;
+  /** The gate's own `perform`. */
+  perform: (line: Uint8Array) => string;
+}
+
+/** Monotonic milliseconds. */
+function now(): number {
+  return Math.floor(performance.now());
+}
+
+/**
+ * The hooks of one workspace: executes the commands of the gate and reports the results.
+ *
+ * The gate decides which hooks run, when, and what their answers mean. Nothing here blocks: programs run in the background, and a
+ * timer keeps the process alive only while a caller waits for an answer.
+ */
+export class Hooks {
+  readonly #guest: Guest;
+  readonly #roots: Roots;
+  readonly #log: LogSink;
+  readonly #lookups: Lookups;
+  readonly #options: HooksOptions;
+  readonly #perform: (line: Uint8Array) => string;
+  #greeted = false;
+  /** Increases with every failed instance of the component. */
+  #epoch = 0;
+  #inputs: Input[] = [];
+  #driving = false;
+  #again = false;
+  #scheduled = false;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #waiting = new Map<bigint, Waiting>();
+  readonly #runs = new Map<bigint, AbortController>();
+  readonly #listening = new Set<string>();
+  #stop: Stop | undefined;
+
+  /** @internal Created by the gate. */
+  constructor({ guest, roots, log, lookups, options, perform }: HooksParts) {
+    this.#guest = guest;
+    this.#roots = roots;
+    this.#log = log;
+    this.#lookups = lookups;
+    this.#options = options;
+    this.#perform = perform;
+    guest.onLost = (error) => this.#lose(error);
+  }
+
+  /** Reports an event whose answer matters, such as `before_tool`, and waits for all of its hooks. */
+  async event(event: string, session: string, data: object = {}): Promise<HookAnswer> {
+    const asked = { op: 'event', event: text(event, 'event'), session: text(session, 'session'), data };
+    const answer = await this.#ask(asked);
+    return {
+      proceed: answer.continue !== false,
+      systemMessage: typeof answer.system_message === 'string' ? answer.system_message : null,
+      data: (answer.data ?? {}) as Record<string, unknown>,
+    };
+  }
+
+  /** Reports an event without waiting. If it is about a file, `data.file` is the path in the workspace. */
+  notify(event: string, data: object = {}, session?: string): void {
+    const val = { name: text(event, 'event'), data: wellFormed(data, 'data') };
+    this.#inputs.push({ tag: 'event', val: session === undefined ? val : { ...val, session: text(session, 'session') } });
+    this.#soon();
+  }
+
+  /** Runs a hook now, whatever its trigger, and waits for its end. */
+  async run(id: string, data: object = {}): Promise<HookRecord> {
+    const { record } = await this.#ask({ op: 'hooks', do: 'run', id: text(id, 'id'), data });
+    return recordOf(record as Record<string, unknown>);
+  }
+
+  /** Reads the hook declarations again, and updates which events are observed. Every event does this as well. */
+  reload(): void {
+    this.#inputs.push({ tag: 'reload' });
+    this.#soon();
+  }
+
+  /** Cancels a run by the id of its record. */
+  cancel(run: string): void {
+    this.#tell({ tag: 'cancel', val: text(run, 'run') });
+  }
+
+  /** Waits for running hooks, or ends them with `drain: false`. No new ones are started. */
+  shutdown({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
+    if (!this.#greeted && this.#inputs.length === 0) return Promise.resolve();
+    this.#stop ??= newStop();
+    const { done } = this.#stop;
+    this.#tell({ tag: 'shutdown', val: drain });
+    return done;
+  }
+
+  /** Like `perform` of the gate, but waits for answers that take time. */
+  async perform(line: string | Uint8Array): Promise<string> {
+    const answer = this.#perform(typeof line === 'string' ? textBytes(line) : line);
+    const number = WAITING.exec(answer)?.[1];
+    return number === undefined ? answer : (await this.#answer(BigInt(number))).text;
+  }
+
+  /** @internal The gate's answer to a payload of an agent program. */
+  async respond(program: string, event: string | undefined, payload: Uint8Array): Promise<ProgramAnswer> {
+    this.greet();
+    const progress = this.#guest.call(({ programs }) => programs.respond(program, event, payload));
+    if (progress.tag === 'waiting') return this.#answer(progress.val);
+    const { text: answer, refused } = progress.val;
+    return { text: toText(answer), refused };
+  }
+
+  /** @internal Runs the gate until it has nothing left to retry, such as writing to the ledger. */
+  async settle(): Promise<void> {
+    const due = () => this.#guest.call(({ engine }) => engine.step(BigInt(now()), [])).nextDeadlineMs;
+    for (let at = due(); at !== undefined; at = due()) {
+      const left = Math.max(0, Number(at) - now());
+      await new Promise((resolve) => setTimeout(resolve, left));
+    }
+  }
+
+  /** @internal Describes this host before the first request that needs it. */
+  greet(): void {
+    if (this.#greeted) return;
+    this.#greeted = true;
+    // Relative folders depend on the current folder of the process and are left out.
+    const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
+    const machine = {
+      workspace: this.#roots.project.folder,
+      searchPath: folders.map(slashed),
+      temporary: slashed(os.tmpdir()),
+      runsPrompts: this.#options.runPrompt !== undefined,
+      confines: findConfiner(folders, this.#roots.project.folder).program !== undefined,
+    };
+    this.#inputs.unshift({ tag: 'machine', val: machine });
+    this.#drive();
+  }
+
+  async #ask(line: object): Promise<Record<string, unknown>> {
+    const answer = JSON.parse(await this.perform(wellFormed(line, 'data'))) as Record<string, unknown>;
+    const { error } = answer;
+    if (error === undefined) return answer;
+    const { code, message } = error as { code: string; message: string };
+    throw new TollgateError(CODES.has(code) ? (code as ErrorCode) : 'invalid_input', message);
+  }
+
+  /** Waits for the answer with this number, and drives the gate until then. */
+  #answer(number: bigint): Promise<ProgramAnswer> {
+    const answer = new Promise<ProgramAnswer>((resolve, reject) => this.#waiting.set(number, { resolve, reject }));
+    this.greet();
+    this.#drive();
+    return answer;
+  }
+
+  #tell(input: Input): void {
+    this.#inputs.push(input);
+    this.greet();
+    this.#drive();
+  }
+
+  /** Drives the gate after the caller has returned, because starting a program takes milliseconds. */
+  #soon(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.greet();
+      this.#drive();
+    });
+  }
+
+  /** Passes inputs to the gate and executes its commands until there is nothing left to do. Never throws. */
+  #drive(): void {
+    this.#again = true;
+    if (this.#driving) return;
+    this.#driving = true;
+    let deadline: bigint | undefined;
+    while (this.#again) {
+      this.#again = false;
+      deadline = this.#step();
+    }
+    this.#driving = false;
+    this.#arm(deadline);
+  }
+
+  #step(): bigint | undefined {
+    const epoch = this.#epoch;
+    const inputs = this.#inputs.splice(0, MAX_INPUTS);
+    if (this.#inputs.length > 0) this.#soon();
+    try {
+      const { commands, nextDeadlineMs } = this.#guest.call(({ engine }) => engine.step(BigInt(now()), inputs));
+      for (const command of commands) {
+        // A callback may have made the instance fail that these commands belong to.
+        if (epoch === this.#epoch) this.#carryOut(command);
+      }
+      return epoch === this.#epoch ? nextDeadlineMs : undefined;
+    } catch (error) {
+      const fault = error instanceof TollgateError ? error : new TollgateError('guest_trap', String(error), error);
+      if (fault.code === 'reentrant') {
+        this.#inputs.unshift(...inputs);
+        this.#soon();
+      } else if (epoch === this.#epoch) {
+        this.#say(fault.message);
+        this.#abandon(fault);
+      }
+      return undefined;
+    }
+  }
+
+  #carryOut({ id, order }: Command): void {
+    const { runPrompt, onRecord, onApproval } = this.#options;
+    switch (order.tag) {
+      case 'run':
+        this.#start(id, async (signal) => ended(id, await caught(runProgram(order.val, this.#roots, signal))));
+        break;
+      case 'prompt':
+        this.#start(id, async (signal) => ended(id, await caught(answerPrompt(order.val, this.#roots, runPrompt, signal))));
+        break;
+      case 'look-up':
+        this.#start(id, async () => ({ tag: 'found', val: { command: id, answer: await this.#lookups.find(order.val) } }));
+        break;
+      case 'cancel':
+        this.#runs.get(order.val)?.abort();
+        break;
+      case 'reply': {
+        const { number, answer, refused } = order.val;
+        this.#waiting.get(number)?.resolve({ text: toText(answer), refused });
+        this.#waiting.delete(number);
+        break;
+      }
+      case 'record':
+        this.#guarded('onRecord', () => onRecord?.(recordOf(order.val)));
+        break;
+      case 'listen':
+      case 'unlisten':
+        this.#listen(order.val, order.tag === 'listen');
+        break;
+      case 'approval':
+        this.#guarded('onApproval', () => onApproval?.(approvalOf(order.val)));
+        break;
+      case 'stopped':
+        this.#stopped();
+        break;
+    }
+  }
+
+  /** Starts something that ends by itself or is canceled, and reports its end exactly once. */
+  #start(id: bigint, work: (signal: AbortSignal) => Promise<Input>): void {
+    const end = new AbortController();
+    this.#runs.set(id, end);
+    void work(end.signal).then((input) => {
+      // The instance that requested it may be gone.
+      if (this.#runs.get(id) !== end) return;
+      this.#runs.delete(id);
+      this.#inputs.push(input);
+      this.#drive();
+    });
+  }
+
+  #listen(trigger: string, on: boolean): void {
+    let failed: string | undefined;
+    if (on !== this.#listening.has(trigger)) {
+      const resultText = this.#guarded('onListen', () => this.#options.onListen?.(trigger, on));
+      failed = resultText instanceof Error ? resultText.message : resultText;
+      if (on && failed === undefined) this.#listening.add(trigger);
+      else this.#listening.delete(trigger);
+    }
+    if (!on) return;
+    this.#inputs.push({ tag: 'listening', val: failed === undefined ? { trigger } : { trigger, failed } });
+    this.#again = true;
+  }
+
+  /** Calls a function of the embedder, whose errors must not affect anything else. */
+  #guarded<T>(what: string, work: () => T): T | Error {
+    try {
+      return work();
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      this.#say(`\`${what}\` threw: ${error.message}`);
+      return error;
+    }
+  }
+
+  #say(message: string): void {
+    try {
+      this.#log('warn', message);
+    } catch {
+      // The log function fails as well.
+    }
+  }
+
+  #arm(deadline: bigint | undefined): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (deadline === undefined) return;
+    const left = Math.max(0, Number(deadline) - now());
+    this.#timer = setTimeout(() => this.#drive(), Math.min(left, MAX_TIMER_MS));
+    if (this.#waiting.size === 0 && this.#stop === undefined) this.#timer.unref();
+  }
+
+  /** Rejects everything that waits for an answer. */
+  #abandon(error: TollgateError): void {
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(error);
+    this.#stopped();
+  }
+
+  #stopped(): void {
+    this.#stop?.resolve();
+    this.#stop = undefined;
+  }
+
+  /** Handles a failed instance, which loses its knowledge of runs. The next use sets up a new one. */
+  #lose(error: TollgateError): void {
+    this.#epoch += 1;
+    this.#greeted = false;
+    this.#inputs = [];
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    for (const end of runs) end.abort();
+    this.#arm(undefined);
+    this.#abandon(error);
+  }
+}
+
+function ended(command: bigint, ending: Ending): Input {
+  return { tag: 'ended', val: { command, ending } };
+}
+
+/** Turns a rejection into a failed ending. */
+function caught(ending: Promise<Ending>): Promise<Ending> {
+  return ending.catch((error: unknown) => ({ tag: 'failed', val: error instanceof Error ? error.message : String(error) }));
+}
+
+function approvalOf({ shows, ...approval }: Extract<Order, { tag: 'approval' }>['val']): HookApproval {
+  return { ...approval, shows: fromBytes(shows) as HookApproval['shows'] };
+}
+
+function newStop(): Stop {
+  let resolve = () => {};
+  const done = new Promise<void>((end) => {
+    resolve = end;
+  });
+  return { done, resolve };
+}

@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { below, slashed } from '../files/path.js';
+
+/** The native program is larger than this, unlike the script of this package. */
+const MIN_BYTES = 1 << 20;
+
+/** It answers immediately. */
+const MAX_MS = 2_000;
+
+const NAME = process.platform === 'win32' ? 'tollgate.exe' : 'tollgate';
+
+/** The native program, or why there is none that can confine commands. */
+export interface Confiner {
+  program?: string;
+  why?: string;
+}
+
+/** By path, why a program cannot confine commands; `undefined` if it can. The answer does not change. */
+const known = new Map<string, string | undefined>();
+
+/**
+ * Finds the native program that confines commands, because Node itself cannot restrict a process. There is none if it is not in
+ * these folders, is in the workspace, or the system does not support it.
+ */
+export function findConfiner(folders: readonly string[], workspace: string): Confiner {
+  const program = folders
+    .filter((folder) => path.isAbsolute(folder))
+    .map((folder) => path.join(folder, NAME))
+    .find((file) => isNative(file) && !liesIn(file, workspace));
+  if (program === undefined) return {};
+  if (!known.has(program)) known.set(program, check(program));
+  const why = known.get(program);
+  return why === undefined ? { program } : { why };
+}
+
+function check(program: string): string | undefined {
+  const said = spawnSync(program, ['confine', '--check'], { encoding: 'utf8', timeout: MAX_MS, windowsHide: true });
+  if (said.status === 0) return undefined;
+  return said.stdout?.trim().replace(/^commands cannot be confined: /, '') || `\`${program} confine --check\` fails`;
+}
+
+function liesIn(file: string, workspace: string): boolean {
+  return below(workspace, slashed(fs.realpathSync.native(file))) !== undefined;
+}
+
+function isNative(file: string): boolean {
+  try {
+    const found = fs.statSync(file);
+    return found.isFile() && found.size >= MIN_BYTES;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,198 @@
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import type { Readable } from 'node:stream';
+import { bytesAt, withFile } from '../files/content.js';
+import { errnoOf, isRefusal } from '../files/fault.js';
+import { windows } from '../files/path.js';
+
+/** How long to wait for output after the program has ended: another process may hold the pipe forever. */
+const OUTPUT_MS = 100;
+
+/** Give up on a killed program after this time if the operating system cannot end it. */
+const KILL_MS = 2000;
+
+/** The message for a file that is not executable, the same in every host. */
+const NOT_EXECUTABLE = 'Exec format error (os error 8)';
+
+/** The first bytes of executable files: scripts with an interpreter line, ELF, Mach-O. */
+const PROGRAMS = ['2321', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe'];
+
+/** A program to run, without a shell. */
+export interface Program {
+  argv: readonly string[];
+  input: string;
+  /** The working directory, as an absolute path. */
+  folder: string;
+  /** The names of inherited variables. Others may contain secrets. */
+  inherit: readonly string[];
+  /** Additional variables. */
+  set: readonly (readonly [string, string])[];
+  /** At most this much of each stream is kept; the rest is discarded. */
+  outputBytes: number;
+}
+
+/** How a run ended. */
+export type Ending =
+  /** It exited or was ended by a signal. */
+  | { how: 'ended'; code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; truncated: boolean }
+  /** There is no such program. */
+  | { how: 'missing' }
+  /** It could not be run. */
+  | { how: 'failed'; why: string }
+  /** It was canceled through the abort signal. */
+  | { how: 'canceled' };
+
+/** Cleanup functions to run when this process exits. */
+const unfinished = new Set<() => void>();
+
+function undoAll(): void {
+  for (const undo of unfinished) undo();
+}
+
+/** Runs `undo` when this process exits, until the returned function is called. */
+export function untilExit(undo: () => void): () => void {
+  if (unfinished.size === 0) process.on('exit', undoAll);
+  unfinished.add(undo);
+  return () => {
+    unfinished.delete(undo);
+    if (unfinished.size === 0) process.off('exit', undoAll);
+  };
+}
+
+/** Starts a program in its own process group, with pipes. */
+export function start({ argv, folder, inherit, set }: Omit<Program, 'input' | 'outputBytes'>): ChildProcessWithoutNullStreams {
+  const [name, ...words] = argv;
+  if (name === undefined) throw new Error('no program is given');
+  const env = environment({ inherit, set });
+  // On Unix, `detached` creates a process group; on Windows it would open a console window.
+  return spawn(name, words, { cwd: folder, env, detached: !windows, windowsHide: true, stdio: 'pipe' });
+}
+
+/** Runs a program in its own process group, which is ended as a whole when the program ends or the signal is aborted. */
+export function run(program: Program, signal: AbortSignal): Promise<Ending> {
+  const [name] = program.argv;
+  if (name === undefined) return Promise.resolve({ how: 'failed', why: 'no program is given' });
+  if (signal.aborted) return Promise.resolve({ how: 'canceled' });
+  if (!windows && name.includes('/') && isNotExecutable(path.resolve(program.folder, name))) {
+    return Promise.resolve({ how: 'failed', why: NOT_EXECUTABLE });
+  }
+  return new Promise((resolve) => {
+    let child: ChildProcess;
+    try {
+      child = start(program);
+    } catch (error) {
+      resolve(startError(error, name, program.folder));
+      return;
+    }
+    const [stdout, stderr] = [keep(child.stdout, program.outputBytes), keep(child.stderr, program.outputBytes)];
+    const forget = untilExit(() => killTree(child, true));
+    const timers: NodeJS.Timeout[] = [];
+    const settle = (ending: Ending) => {
+      for (const timer of timers) clearTimeout(timer);
+      signal.removeEventListener('abort', cancel);
+      forget();
+      // A remaining child may hold the other ends forever.
+      for (const stream of child.stdio) stream?.destroy();
+      resolve(ending);
+    };
+    const cancel = () => {
+      killTree(child);
+      timers.push(setTimeout(() => settle({ how: 'canceled' }), KILL_MS));
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    child.on('error', (error) => {
+      if (child.pid === undefined) settle(startError(error, name, program.folder));
+    });
+    child.on('exit', (code, by) => {
+      killTree(child);
+      if (signal.aborted) {
+        settle({ how: 'canceled' });
+        return;
+      }
+      signal.removeEventListener('abort', cancel);
+      const end = () =>
+        settle({
+          how: 'ended',
+          code,
+          signal: by,
+          stdout: stdout.text(),
+          stderr: stderr.text(),
+          truncated: stdout.truncated() || stderr.truncated(),
+        });
+      child.on('close', end);
+      // The timer may fire before buffered output has been read, so read once more first.
+      timers.push(setTimeout(() => setImmediate(end), OUTPUT_MS));
+    });
+    // Writing to a program that does not read its input fails, which is not an error.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(program.input);
+  });
+}
+
+/** Whether a file cannot be executed. Node would pass it to a shell instead. */
+function isNotExecutable(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return withFile(file, (descriptor) => {
+      const head = Buffer.from(bytesAt(descriptor, 0n, 4n)).toString('hex');
+      return !PROGRAMS.some((magic) => head.startsWith(magic));
+    });
+  } catch {
+    // A link, or not accessible; the operating system reports the error.
+    return false;
+  }
+}
+
+function environment({ inherit, set }: Pick<Program, 'inherit' | 'set'>): NodeJS.ProcessEnv {
+  const inherited = inherit.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  return Object.fromEntries([...inherited, ...set]) as NodeJS.ProcessEnv;
+}
+
+/** Why a program could not be started. The system reports the same error for a missing program, folder and interpreter. */
+function startError(error: unknown, name: string, folder: string): Ending {
+  const failed = (why: string): Ending => ({ how: 'failed', why });
+  if (isRefusal(error)) return failed('Permission denied (os error 13)');
+  if (errnoOf(error) === 'ENOEXEC') return failed(NOT_EXECUTABLE);
+  if (errnoOf(error) !== 'ENOENT') return failed(error instanceof Error ? error.message : String(error));
+  if (!fs.existsSync(folder)) return failed(`there is no folder \`${folder}\` to run it in`);
+  if (!path.isAbsolute(name) || !fs.existsSync(name)) return { how: 'missing' };
+  return failed(`the interpreter that \`${name}\` names in its first line does not exist`);
+}
+
+/** Ends a program and all of its children. */
+export function killTree({ pid }: ChildProcess, atOnce = false): void {
+  if (pid === undefined) return;
+  if (windows) {
+    const words = ['/T', '/F', '/PID', String(pid)];
+    if (atOnce) spawnSync('taskkill', words, { windowsHide: true });
+    else spawn('taskkill', words, { windowsHide: true, stdio: 'ignore' }).on('error', () => {});
+    return;
+  }
+  try {
+    // A negative id means the process group.
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // The group no longer exists.
+  }
+}
+
+/** Keeps the beginning of a stream and discards the rest, so that the writer never blocks. */
+export function keep(stream: Readable | null, most: number) {
+  const pieces: Buffer[] = [];
+  let [length, truncated] = [0, false];
+  stream?.on('data', (piece: Buffer) => {
+    const kept = piece.subarray(0, most - length);
+    length += kept.byteLength;
+    truncated ||= kept.byteLength < piece.byteLength;
+    if (kept.byteLength > 0) pieces.push(kept);
+  });
+  stream?.on('error', () => {});
+  return { text: () => Buffer.concat(pieces, length).toString('utf8'), truncated: () => truncated };
+}
+
+/** The exit code as a shell reports it: 128 plus the signal number for a program that was ended by a signal. */
+export function exitCode({ code, signal }: { code: number | null; signal: NodeJS.Signals | null }): number {
+  return code ?? 128 + (signal === null ? 0 : os.constants.signals[signal]);
+}
