@@ -21,6 +21,7 @@ const { version } = JSON.parse(fs.readFileSync(at('package.json'), 'utf8'));
 const modules = await writeGlue(component);
 fs.rmSync(at('dist'), { recursive: true, force: true });
 await bundle();
+await bundleSandbox();
 await bundleExtension();
 for (const name of modules)
   for (const folder of [at('dist'), at('vscode', 'dist')]) fs.copyFileSync(at('generated', name), path.join(folder, name));
@@ -201,12 +202,39 @@ async function bundleMcp() {
   fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js contains these packages.\n\n${notices.join('\n---\n\n')}`);
 }
 
+/** The program that runs hooks of third parties where the native command is not installed, with the transpiler that it needs. */
+async function bundleSandbox() {
+  const transpiler = at('node_modules', '@bytecodealliance', 'jco-transpile');
+  await esbuild.build({
+    ...common(),
+    plugins: [],
+    entryPoints: { main: 'src/hooks/sandbox/main.ts' },
+    format: 'esm',
+    outdir: 'dist/hook-sandbox',
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    chunkNames: '[name]-[hash]',
+    minifyWhitespace: true,
+    // The transpiler is a component itself, whose imports do nothing here.
+    alias: Object.fromEntries(
+      ['cli', 'clocks', 'filesystem', 'io', 'random'].map((name) => [
+        `@bytecodealliance/preview2-shim/${name}`,
+        './src/hooks/sandbox/transpiler_wasi.ts',
+      ]),
+    ),
+  });
+  for (const name of ['js-component-bindgen-component.core.wasm', 'js-component-bindgen-component.core2.wasm'])
+    fs.copyFileSync(path.join(transpiler, 'vendor', name), at('dist', 'hook-sandbox', name));
+  fs.copyFileSync(path.join(transpiler, 'LICENSE'), at('dist', 'hook-sandbox', 'jco-transpile.LICENSE.txt'));
+}
+
 /** The extension's own code, in vscode/dist/. */
 async function bundleExtension() {
   fs.rmSync(at('vscode', 'dist'), { recursive: true, force: true });
   await esbuild.build({ ...commonJs('vscode/src/extension.mts', 'vscode/dist/extension.cjs'), minifySyntax: true });
   for (const name of ['gate-worker.cjs', 'mcp.js', 'mcp.LICENSES.txt'])
     fs.copyFileSync(at('dist', name), at('vscode', 'dist', name));
+  fs.cpSync(at('dist', 'hook-sandbox'), at('vscode', 'dist', 'hook-sandbox'), { recursive: true });
   // The manifest of the extension does not set a module type, so this file would be treated as CommonJS.
   fs.writeFileSync(at('vscode', 'dist', 'package.json'), '{ "type": "module" }\n');
 }

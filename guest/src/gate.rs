@@ -16,7 +16,9 @@ mod prompt;
 mod reconcile;
 mod recorder;
 mod scratch;
+mod servers;
 mod settle;
+mod third_party;
 mod unrecorded;
 
 use std::rc::Rc;
@@ -30,6 +32,7 @@ use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
 use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
+use crate::hooks::components::said::Said;
 use crate::hooks::event::Event;
 use crate::inflight::late as watch;
 use crate::inflight::lease;
@@ -46,6 +49,7 @@ use crate::ledger::entry::Entry;
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint};
 use crate::ports::{Facts, FileFault, Ports, Question};
+use crate::servers::hub::Hub;
 use crate::state;
 pub use confined::HostCommand;
 use late::ComparisonTime;
@@ -76,6 +80,9 @@ pub struct Gate {
     /// Programs of hooks under way that run confined.
     running: Vec<own_programs::Running>,
     notices: Notices,
+    /// Operations that wait for third-party hooks, and what those said to others.
+    waiting_for_hooks: Vec<third_party::Waiting>,
+    said: Vec<(u64, Said)>,
     /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
@@ -83,6 +90,8 @@ pub struct Gate {
     knowledge: Knowledge,
     hooks: Hooks,
     extensions: Extensions,
+    /// Connections to MCP servers.
+    servers: Hub,
 }
 
 /// Why an intent could not be selected.
@@ -143,11 +152,14 @@ impl Gate {
             confiner: Confiner::default(),
             running: Vec::new(),
             notices: Notices::default(),
+            waiting_for_hooks: Vec::new(),
+            said: Vec::new(),
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
             hooks,
             extensions: Extensions::default(),
+            servers: Hub::default(),
         }
     }
 
@@ -244,7 +256,8 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                let mut plan = self.knowledge.plan(call, named, &config.augment, &self.ports);
+                let start = |server: &str| crate::servers::start(server, &self.ports);
+                let mut plan = self.knowledge.plan(call, named, &config.augment, &start, &self.ports);
                 self.confine_servers(&mut plan, &call.session);
                 plan
             }
@@ -309,6 +322,11 @@ impl Gate {
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.
     pub(crate) fn tell_hooks(&mut self, event: Event, number: u64) -> bool {
         self.hooks().0.put_for_gate(event, number)
+    }
+
+    /// The same where declarations were looked at just now.
+    pub(crate) fn tell_hooks_again(&mut self, event: Event, number: u64) -> bool {
+        self.hooks.put_for_gate(event, number)
     }
 
     /// What hooks have said to what [`tell_hooks`](Self::tell_hooks) told them.

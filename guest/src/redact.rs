@@ -23,7 +23,7 @@ pub use pattern::{Pattern, PatternFault};
 use search::Budget;
 
 /// What a secret is replaced by.
-const MARK: &str = "[REDACTED]";
+pub(crate) const MARK: &str = "[REDACTED]";
 
 /// What a text is replaced by that could not be searched within the budget: it is never shown unsearched.
 const WITHHELD: &str = "[REDACTED: too long to search]";

@@ -71,9 +71,14 @@ pub fn remove(path: &str, ports: &Ports) -> Result<(), FileFault> {
     ports.records.remove(Root::State, path)
 }
 
-/// The files of one folder.
+/// How the names of files end that a host is still writing and has not yet put in place, in every host.
+const TEMPORARY: &str = ".tmp";
+
+/// The files of one folder. Those that another process is writing at this moment are not part of it.
 pub fn list(folder: &str, limit: u32, ports: &Ports) -> Result<Listing, FileFault> {
-    ports.workspace.list(Root::State, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })
+    let mut listing = ports.workspace.list(Root::State, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })?;
+    listing.entries.retain(|entry| !entry.path.ends_with(TEMPORARY));
+    Ok(listing)
 }
 
 /// The state folder as a path of the workspace; none where it lies elsewhere, as it should. A home folder may lie in the
@@ -136,6 +141,17 @@ pub fn sweep(folder: &str, is_over: impl Fn(&[u8]) -> bool, ports: &Ports) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_are_being_written_are_not_listed() {
+        let world = crate::ports::memory::Memory::new();
+        let ports = world.ports();
+        for name in ["calls/a.json", "calls/.tollgate-7-0.tmp", "calls/.b.json.7-1.tmp", "calls/c.json.5f-2.tmp"] {
+            replace(name, b"{", Expectation::Anything, &ports).unwrap();
+        }
+        let names: Vec<String> = list("calls", 10, &ports).unwrap().entries.into_iter().map(|entry| entry.path).collect();
+        assert_eq!(names, ["a.json"]);
+    }
 
     #[test]
     fn words_do_not_run_together() {

@@ -199,5 +199,20 @@ fn servers_are_held_to_no_scope() {
             }
         }
         assert_eq!(place.told("the MCP server `graph`"), usize::from(!confines));
+        // The same for a connection.
+        let request = json!({"type": "request", "number": 1, "method": "status"});
+        let turn = place.ask(&json!({"op": "mcp", "do": "step", "now_ms": 1, "inputs": [request]}));
+        let command = &turn["commands"][0];
+        let argv: Vec<String> = serde_json::from_value(command["transport"]["argv"].clone()).unwrap_or_default();
+        match (confines, strict) {
+            (true, _) => assert_eq!(launched(&argv).unwrap_or_else(|| panic!("{turn}")).program, ["node", "/opt/graph.js"]),
+            (false, false) => assert_eq!(argv, ["node", "/opt/graph.js"]),
+            (false, true) => {
+                let server = &command["result"]["servers"][0];
+                assert_eq!((&command["type"], &server["state"]), (&json!("reply"), &json!("unavailable")), "{turn}");
+                assert!(server["why"].as_str().unwrap().contains("it is to run confined"), "{turn}");
+            }
+        }
+        assert_eq!(command["transport"].get("confine"), None);
     }
 }

@@ -95,7 +95,7 @@ fn rulings() {
         ("cmd.exe /c del x", "ask unknown_effects", "ask unknown_effects"),
         ("robocopy.exe a b", "allow in_scope", "ask unknown_effects"),
         ("sccache cc -o src/auth/x x.c", "allow in_scope", "ask unknown_effects"),
-        ("nvim --server /tmp/s --remote-send x", "allow in_scope", "ask unknown_effects"),
+        ("nvim --server src/auth/s --remote src/auth/x", "ask unknown_effects", "ask unknown_effects"),
         ("./gradlew test", "allow in_scope", "ask unknown_effects"),
         ("./gradlew --no-daemon test", "allow in_scope", "allow confined confined"),
         ("curl --unix-socket /var/run/docker.sock http://x/", "ask unknown_effects", "ask unknown_effects"),

@@ -252,6 +252,55 @@ fn hooks_servers_and_skills_come_and_go_with_the_extension() {
     assert_eq!(hooks(&mut house), ["house-rules:guard"]);
 }
 
+/// What is ordered where all MCP servers are wanted, and every server's name and state after that.
+fn servers(house: &mut House) -> (Vec<Value>, Vec<String>) {
+    let inputs = json!([{"type": "want"}, {"type": "request", "number": 1, "method": "declared"}]);
+    let turn = house.perform(&json!({"op": "mcp", "do": "step", "now_ms": 1, "inputs": inputs}));
+    let (replies, orders): (Vec<Value>, Vec<Value>) =
+        turn["commands"].as_array().unwrap().iter().cloned().partition(|command| command["type"] == "reply");
+    let shown = |server: &Value| format!("{} {}", server["name"].as_str().unwrap(), server["state"].as_str().unwrap());
+    (orders, replies[0]["result"]["servers"].as_array().unwrap().iter().map(shown).collect())
+}
+
+#[test]
+fn servers_of_an_extension_are_connected_while_it_is_active() {
+    let mut house = sample(false);
+    house.world.set_variable("HOUSE_RULES_TOKEN", "s3cret-value");
+    assert_eq!(servers(&mut house), (Vec::new(), Vec::new()));
+    ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
+    let (orders, states) = servers(&mut house);
+    assert_eq!(states, ["rules connecting"]);
+    let transport = &orders[0]["transport"];
+    let script = "/home/user/.tollgate/extensions/house-rules/server.mjs";
+    assert_eq!((&orders[0]["type"], &transport["argv"]), (&json!("connect"), &json!(["node", script])));
+    assert_eq!(transport["set"], json!({"RULES_TOKEN": "s3cret-value"}));
+    ask(&mut house, json!({"do": "disable", "id": "house-rules"}));
+    let (orders, states) = servers(&mut house);
+    assert_eq!((orders[0]["type"].as_str(), states), (Some("disconnect"), Vec::new()));
+}
+
+#[test]
+fn a_workspaces_server_is_started_only_as_approved() {
+    let mut house = sample(true);
+    ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
+    assert_eq!(servers(&mut house), (Vec::new(), Vec::new()));
+    assert_eq!(ask(&mut house, json!({"do": "approve", "id": "house-rules"}))["state"], "active");
+    assert_eq!(servers(&mut house).1, ["rules connecting"]);
+    // It is changed after it was looked at: what counts is what is there when it is started.
+    let mut house = sample(true);
+    ask(&mut house, json!({"do": "approve", "id": "house-rules"}));
+    let request = |house: &mut House, method: &str| {
+        let request = json!({"type": "request", "number": 1, "method": method});
+        house.perform(&json!({"op": "mcp", "do": "step", "now_ms": 1, "inputs": [request]}))["commands"].clone()
+    };
+    assert_eq!(request(&mut house, "declared")[0]["result"]["servers"][0]["state"], "idle");
+    house.world.write(&format!("{USERS}/house-rules/server.mjs"), "evil()");
+    let commands = request(&mut house, "status");
+    assert_eq!(commands[0]["type"], "reply", "{commands}");
+    let server = &commands[0]["result"]["servers"][0];
+    assert!(server["why"].as_str().unwrap().contains("it is no longer what was approved"), "{server}");
+}
+
 #[test]
 fn new_ones_count_at_once_where_that_is_configured() {
     let mut house = House::new();

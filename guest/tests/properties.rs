@@ -15,6 +15,7 @@ use tollgate_guest::glob::Glob;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 use tollgate_guest::ports::{Question, Workspace};
+use tollgate_guest::servers::schema::Schema;
 
 const PIECES: &[&str] = &[
     "a",
@@ -245,4 +246,56 @@ fn globs_mean_what_they_mean_to_globset() {
         }
     });
     assert!(compared.get() > 5_000 && matched.get() > 1_000, "{} patterns, {} matches", compared.get(), matched.get());
+}
+
+/// A schema of keywords and values that belong together, or do not.
+fn schema(dice: &mut dice::Dice, depth: usize) -> Value {
+    const KEYS: &[&str] = &[
+        "type",
+        "properties",
+        "required",
+        "items",
+        "enum",
+        "const",
+        "default",
+        "anyOf",
+        "oneOf",
+        "$ref",
+        "$defs",
+        "description",
+        "additionalProperties",
+        "minimum",
+        "allOf",
+        "x-own",
+    ];
+    const VALUES: &[&str] = &["object", "string", "array", "integer", "#/$defs/a", "a", "b"];
+    let mut fields = serde_json::Map::new();
+    for _ in 0..dice.below(5) {
+        let key = KEYS[dice.below(KEYS.len())];
+        let word = Value::from(VALUES[dice.below(VALUES.len())]);
+        let value = match dice.below(6) {
+            0 if depth > 0 => json!({"a": schema(dice, depth - 1), "b": schema(dice, depth - 1)}),
+            1 if depth > 0 => json!([schema(dice, depth - 1)]),
+            2 if depth > 0 => schema(dice, depth - 1),
+            3 => json!([word]),
+            4 => [json!(true), json!(null), json!(1.5)][dice.below(3)].clone(),
+            _ => word,
+        };
+        fields.insert(key.to_owned(), value);
+    }
+    Value::Object(fields)
+}
+
+#[test]
+fn a_schema_that_is_read_is_written_back() {
+    let read = Cell::new(0_u32);
+    check(9, 20_000, 64, |dice| {
+        let mut written = schema(dice, 3);
+        written["type"] = "object".into();
+        let Ok(found) = Schema::read(&written) else { return };
+        read.set(read.get() + 1);
+        assert_eq!(found.to_json_schema(), written);
+        found.misfit(&schema(dice, 2));
+    });
+    assert!(read.get() > 1_000, "only {} schemas could be read", read.get());
 }

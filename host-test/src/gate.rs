@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+use wasmtime::component::Instance as Started;
 use wasmtime::{Store, StoreLimits, StoreLimitsBuilder};
 
 use crate::bindings::Plugin;
@@ -11,6 +13,8 @@ use crate::bindings::exports::tollgate::hooks::engine::{Input, Turn};
 use crate::bindings::exports::tollgate::hooks::post_tool::{Outcome, Settlement};
 use crate::bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
 use crate::bindings::exports::tollgate::hooks::sessions::Intent;
+use crate::bindings::third_party::ThirdParty;
+use crate::bindings::third_party::exports::tollgate::hooks::components::{Answer as HookAnswer, Ask};
 use crate::bindings::tollgate::hooks::types::Ruling;
 use crate::builder::Builder;
 use crate::call::ToolCall;
@@ -19,6 +23,7 @@ use crate::files::Files;
 use crate::hooks;
 use crate::imports::{HostServices, Imports};
 use crate::lookups::Lookups;
+use crate::mcp::Servers;
 use crate::runtime::Runtime;
 
 /// The gate of one workspace. See the [crate documentation](crate) for an example.
@@ -32,11 +37,15 @@ pub struct Tollgate {
     started: u64,
     /// The last one of them that was told about this machine.
     introduced: Option<u64>,
+    /// Connections to MCP servers.
+    servers: Servers,
 }
 
 struct Instance {
     store: Store<Imports>,
     plugin: Plugin,
+    started: Started,
+    third_party: Option<ThirdParty>,
 }
 
 impl Tollgate {
@@ -47,6 +56,7 @@ impl Tollgate {
 
     pub(crate) fn new(runtime: Runtime, files: Files, services: HostServices) -> Self {
         let (files, limits) = (Arc::new(files), limits(runtime.limits().memory_bytes));
+        let servers = Servers::new(files.workspace().to_owned());
         Self {
             runtime,
             idle: Some(Imports::new(Arc::clone(&files), services, limits)),
@@ -54,6 +64,7 @@ impl Tollgate {
             instance: None,
             started: 0,
             introduced: None,
+            servers,
         }
     }
 
@@ -86,11 +97,7 @@ impl Tollgate {
 
     /// Returns what to look up before calling [`augment`](Self::augment).
     pub fn plan_lookups(&mut self, call: &ToolCall) -> Result<Plan, Error> {
-        // How servers are started depends on what this machine can do. Nobody listens here to what hooks wait for.
-        if self.introduced.is_none() || self.introduced != self.running_instance() {
-            let machine = hooks::host_info(self.files.workspace(), false);
-            self.step(0, &[machine])?;
-        }
+        self.introduce()?;
         let call = call.contract();
         self.run(|plugin, store| plugin.tollgate_hooks_augment().call_plan_lookups(store, &call))
     }
@@ -104,16 +111,40 @@ impl Tollgate {
     /// Plans, looks up and augments in one step. Waits for the lookups, at most five seconds.
     pub fn augment_with(&mut self, call: &ToolCall, lookups: &Lookups) -> Result<Augmented, Error> {
         let plan = self.plan_lookups(call)?;
-        let found = lookups.run(&plan);
-        self.learn(lookups);
+        let found = self.look_up(&plan, lookups);
         self.augment(call, &found)
     }
 
-    /// Reports the tool lists of MCP servers to the gate. Errors are ignored: without a list, nothing is claimed about a tool.
-    pub(crate) fn learn(&mut self, lookups: &Lookups) {
-        for line in lookups.server_tools() {
-            let _ = self.perform(line.to_string().as_bytes());
+    /// Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's. Lookups that exceed it
+    /// are reported as late.
+    pub fn look_up(&mut self, plan: &Plan, lookups: &Lookups) -> Vec<Finding> {
+        lookups.run(self, plan)
+    }
+
+    /// Connections to MCP servers.
+    pub(crate) fn servers(&mut self) -> &mut Servers {
+        &mut self.servers
+    }
+
+    /// Tells the running instance about this machine, unless it knows: how servers are started depends on it.
+    fn introduce(&mut self) -> Result<(), Error> {
+        if self.introduced.is_none() || self.introduced != self.running_instance() {
+            // Nobody listens here to what hooks wait for.
+            let machine = hooks::host_info(self.files.workspace(), false);
+            self.step(0, &[machine])?;
         }
+        Ok(())
+    }
+
+    /// Processes everything that has happened to connections to MCP servers.
+    pub(crate) fn drive_servers(&mut self) -> Result<(), Error> {
+        while let Some(line) = self.servers.line() {
+            self.introduce()?;
+            let answer = self.perform(line.as_bytes())?;
+            let turn: Value = serde_json::from_slice(&answer).unwrap_or_default();
+            self.servers.execute(&turn);
+        }
+        Ok(())
     }
 
     /// Makes an intent the only active one of a session.
@@ -148,6 +179,41 @@ impl Tollgate {
             self.introduced = self.running_instance();
         }
         Ok(turn)
+    }
+
+    /// The hooks of third parties that are to be called now; see [`Hooks`](crate::hooks::Hooks), which calls them.
+    pub(crate) fn due(&mut self) -> Result<Vec<Ask>, Error> {
+        Ok(self.run_third_party(|gate, store| gate.tollgate_hooks_components().call_due(store))?.unwrap_or_default())
+    }
+
+    /// What came of calling them.
+    pub(crate) fn report(&mut self, number: u64, answers: &[HookAnswer]) -> Result<(), Error> {
+        self.run_third_party(|gate, store| gate.tollgate_hooks_components().call_report(store, number, answers)).map(drop)
+    }
+
+    /// Calls what a gate exports for hooks of third parties; none where it is from before them, or not started.
+    fn run_third_party<T>(
+        &mut self,
+        call: impl FnOnce(&ThirdParty, &mut Store<Imports>) -> wasmtime::Result<T>,
+    ) -> Result<Option<T>, Error> {
+        let Some(indices) = self.runtime.third_party() else { return Ok(None) };
+        let Some(mut instance) = self.instance.take() else { return Ok(None) };
+        instance.store.set_epoch_deadline(self.runtime.deadline_ticks());
+        let loaded = match instance.third_party.take() {
+            Some(loaded) => Ok(loaded),
+            None => indices.load(&mut instance.store, &instance.started),
+        };
+        match loaded.and_then(|loaded| Ok((call(&loaded, &mut instance.store)?, loaded))) {
+            Ok((answer, loaded)) => {
+                instance.third_party = Some(loaded);
+                self.instance = Some(instance);
+                Ok(Some(answer))
+            }
+            Err(fault) => {
+                self.idle = Some(instance.store.into_data());
+                Err(Error::Trap(fault))
+            }
+        }
     }
 
     /// Handles a hook payload of an agent program. If the answer takes time, [`Hooks::respond`] waits for it.
@@ -186,6 +252,7 @@ impl Tollgate {
             }
             Err(fault) => {
                 self.idle = Some(instance.store.into_data());
+                self.servers.forget("the gate failed and was restarted; try again");
                 Err(Error::Trap(fault))
             }
         }
@@ -198,10 +265,10 @@ impl Tollgate {
         let mut store = Store::new(self.runtime.engine(), imports);
         store.limiter(|imports| imports.limits());
         store.set_epoch_deadline(self.runtime.deadline_ticks());
-        match self.runtime.plugin().instantiate(&mut store) {
-            Ok(plugin) => {
+        match self.runtime.start(&mut store) {
+            Ok((plugin, started)) => {
                 self.started += 1;
-                Ok(Instance { store, plugin })
+                Ok(Instance { store, plugin, started, third_party: None })
             }
             Err(fault) => {
                 self.idle = Some(store.into_data());

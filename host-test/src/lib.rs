@@ -39,6 +39,7 @@
 //! | `imports` | the imports of the contract: files, clock, random bytes, environment and log |
 //! | [`keyring`] | stores secrets in the system's keyring |
 //! | [`hooks`] | runs hook programs and prompts as the gate schedules them |
+//! | [`components`] | calls hooks of third parties in a sandbox: engine, limits, imports, compiling |
 //! | [`confine`] | runs commands that the kernel restricts to what the gate grants |
 //! | `lookups`, `process`, `mcp` | looks up concepts for the gate: commands, functions and MCP servers, within limits |
 //! | `bindings` | generated from `wit/` |
@@ -51,6 +52,7 @@ mod bindings;
 mod builder;
 mod call;
 mod compiled;
+pub mod components;
 pub mod confine;
 mod engine_config;
 mod error;

@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, McpTool, Plan, Program as Ordered, Request};
-use crate::mcp::Servers;
+use crate::gate::Tollgate;
+use crate::mcp::RequestNumber;
 use crate::process::{self, Ending, MAX_OUTPUT, Program};
 
 /// Returns what an embedder knows about a concept as Markdown, `None` if it is unknown, or an error message.
@@ -20,26 +21,18 @@ pub type CallMcpTool = dyn Fn(&str, &str, &Value) -> Result<Option<String>, Stri
 
 /// Sources of information outside the gate: commands, functions of the embedder, MCP servers.
 ///
-/// A server is started when it is first needed and shared by all clones. It is ended when the last clone is dropped.
+/// The gate owns the connections to MCP servers: one is made when it is first needed, and kept as long as the gate is open.
 #[derive(Clone)]
 pub struct Lookups {
-    callers: Callers,
-    servers: Arc<Servers>,
-}
-
-/// What a lookup thread needs. The thread may outlive the call that started it.
-#[derive(Clone)]
-struct Callers {
     folder: PathBuf,
     functions: HashMap<String, Arc<Function>>,
     mcp: Option<Arc<CallMcpTool>>,
 }
 
 impl Lookups {
-    /// Commands and MCP servers run in this folder, usually the workspace.
+    /// Commands run in this folder, usually the workspace.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        let callers = Callers { folder: folder.into(), functions: HashMap::new(), mcp: None };
-        Self { callers, servers: Arc::default() }
+        Self { folder: folder.into(), functions: HashMap::new(), mcp: None }
     }
 
     /// Adds a function for a source that the settings declare with `"function": true`.
@@ -49,81 +42,74 @@ impl Lookups {
         source: &str,
         function: impl Fn(&str) -> Result<Option<String>, String> + Send + Sync + 'static,
     ) -> Self {
-        self.callers.functions.insert(source.to_owned(), Arc::new(function));
+        self.functions.insert(source.to_owned(), Arc::new(function));
         self
     }
 
-    /// Sets how tools of MCP servers are called. Default: servers from the user's settings are started, and others are
-    /// unavailable.
+    /// Sets how tools of MCP servers are called. Default: the gate connects to the servers that are declared.
     #[must_use]
     pub fn mcp(mut self, call: impl Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync + 'static) -> Self {
-        self.callers.mcp = Some(Arc::new(call));
+        self.mcp = Some(Arc::new(call));
         self
     }
 
-    /// Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's. Lookups that exceed it
-    /// are reported as late.
-    pub fn run(&self, plan: &Plan) -> Vec<Finding> {
+    /// Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's.
+    pub(crate) fn run(&self, gate: &mut Tollgate, plan: &Plan) -> Vec<Finding> {
         let deadline = Instant::now() + Duration::from_millis(plan.total_ms.into());
         let (sender, receiver) = mpsc::channel();
+        let wake = sender.clone();
+        gate.servers().wake_with(move || drop(wake.send(None)));
         for (number, lookup) in plan.lookups.iter().enumerate() {
-            let (sender, lookup, callers) = (sender.clone(), lookup.clone(), self.callers.clone());
-            // A function that never returns must not keep the servers alive.
-            let servers = Arc::downgrade(&self.servers);
-            thread::spawn(move || {
-                let timeout =
-                    Duration::from_millis(lookup.timeout_ms.into()).min(deadline.saturating_duration_since(Instant::now()));
-                let _ = sender.send((number, callers.ask(&lookup, &servers, timeout)));
-            });
+            let sender = sender.clone();
+            self.begin(gate, lookup.clone(), move |answer| drop(sender.send(Some((number, answer)))));
         }
-        drop(sender);
-        let mut answers = vec![Answer::Late; plan.lookups.len()];
+        let mut answers: Vec<Option<Answer>> = vec![None; plan.lookups.len()];
         // A function cannot be stopped, so it is abandoned when its time is up.
-        while let Ok((number, answer)) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            if let Some(place) = answers.get_mut(number) {
-                *place = answer;
+        while answers.contains(&None) && Instant::now() < deadline {
+            // If the gate fails, the callers that wait for a server have been answered.
+            let _ = gate.drive_servers();
+            let left = deadline.saturating_duration_since(Instant::now());
+            let due = gate.servers().due_in_ms().map_or(left, |due| Duration::from_millis(due).min(left));
+            for (number, answer) in receiver.recv_timeout(due).into_iter().chain(receiver.try_iter()).flatten() {
+                if let Some(place) = answers.get_mut(number) {
+                    *place = Some(answer);
+                }
             }
         }
-        let finding = |(lookup, answer): (&Lookup, Answer)| Finding {
+        let finding = |(lookup, answer): (&Lookup, Option<Answer>)| Finding {
             concept: lookup.concept.clone(),
             source: lookup.source.clone(),
-            answer,
+            answer: answer.unwrap_or(Answer::Late),
         };
         plan.lookups.iter().zip(answers).map(finding).collect()
     }
-}
 
-impl Lookups {
-    /// The tool lists that MCP servers have reported since the last call, as lines for
-    /// [`Tollgate::perform`](crate::Tollgate::perform). Only for a host that carries out plans itself; `augment_with` and
-    /// [`Hooks`](crate::hooks::Hooks) pass them on.
-    pub fn server_tools(&self) -> Vec<Value> {
-        let line = |(server, tools)| json!({"op": "server-tools", "server": server, "tools": tools});
-        self.servers.take_lists().into_iter().map(line).collect()
-    }
-
-    /// Starts a lookup in its own thread, which reports the answer. A lookup that exceeds its time limit is late.
-    pub(crate) fn begin(&self, lookup: Lookup, done: impl FnOnce(Answer) + Send + 'static) {
-        let (callers, servers) = (self.callers.clone(), Arc::downgrade(&self.servers));
-        let work = move || {
-            let timeout = Duration::from_millis(lookup.timeout_ms.into());
-            done(callers.ask(&lookup, &servers, timeout));
-        };
+    /// Starts a lookup and reports its answer: from its own thread, or from the one that drives the gate's connections. A lookup
+    /// that exceeds its time limit is late.
+    pub(crate) fn begin(&self, gate: &mut Tollgate, lookup: Lookup, done: impl FnOnce(Answer) + Send + 'static) {
+        if let (Request::Mcp(McpTool { server, tool, arguments, .. }), None) = (&lookup.request, &self.mcp) {
+            let arguments: Value = serde_json::from_slice(arguments).unwrap_or_default();
+            let params = json!({"server": server, "tool": tool, "arguments": arguments, "timeout_ms": lookup.timeout_ms});
+            let answered = Box::new(move |answer: Result<Value, String>| {
+                done(answer.map_or_else(Answer::Failed, |answer| read_answer(&answer)))
+            });
+            gate.servers().request(RequestNumber::next(), "lookup", params, answered);
+            return;
+        }
+        let asked = self.clone();
+        let timeout = Duration::from_millis(lookup.timeout_ms.into());
+        let work = move || done(asked.ask(&lookup, timeout));
         // Without a thread there is no answer, and the gate gives up after its own time limit.
         let _ = thread::Builder::new().name("tollgate-lookup".to_owned()).spawn(work);
     }
-}
 
-impl Callers {
-    fn ask(&self, lookup: &Lookup, servers: &Weak<Servers>, timeout: Duration) -> Answer {
+    fn ask(&self, lookup: &Lookup, timeout: Duration) -> Answer {
         let known = match (&lookup.request, &self.mcp) {
             (Request::Run(program), _) => return command(program, &self.folder, timeout),
             (Request::Mcp(McpTool { server, tool, arguments, .. }), Some(call)) => {
                 Some(call(server, tool, &serde_json::from_slice(arguments).unwrap_or_default()))
             }
-            (Request::Mcp(asked), None) => {
-                return servers.upgrade().map_or(Answer::Late, |servers| servers.ask(asked, &self.folder, timeout));
-            }
+            (Request::Mcp(_), None) => None,
             (Request::Function, _) => self.functions.get(&lookup.source).map(|function| function(&lookup.concept)),
         };
         match known {
@@ -132,6 +118,17 @@ impl Callers {
             Some(Err(why)) => Answer::Failed(why),
             None => Answer::Unavailable,
         }
+    }
+}
+
+/// Reads an answer of the gate.
+fn read_answer(answer: &Value) -> Answer {
+    let text = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
+    match answer.as_str() {
+        Some("unknown") => Answer::Unknown,
+        Some("late") => Answer::Late,
+        Some(_) => Answer::Unavailable,
+        None => text("text").map_or_else(|| Answer::Failed(text("failed").unwrap_or_default()), Answer::Text),
     }
 }
 
@@ -180,28 +177,33 @@ mod tests {
                 thread::sleep(Duration::from_secs(60));
                 Ok(None)
             });
+        let folder = tempfile::tempdir().unwrap();
+        let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).open().unwrap();
         let start = Instant::now();
         let run = |argv: &[&str]| {
             let argv = argv.iter().map(|word| (*word).to_owned()).collect();
             Request::Run(Ordered { argv, stdin: String::new(), inherit: vec!["PATH".to_owned()], set: Vec::new() })
         };
         let graph = McpTool { server: "s".into(), tool: "t".into(), arguments: br#"{"name":"auth"}"#.into(), start: None };
-        let found = lookups.run(&plan(
-            &[
-                ("said", run(&["echo", "hello"])),
-                ("garbage", run(&["printf", "\\377\\000x"])),
-                ("failing", run(&["sh", "-c", "echo why >&2; exit 3"])),
-                ("hanging", run(&["sleep", "60"])),
-                ("absent", run(&["no-such-program-here"])),
-                ("known", Request::Function),
-                ("ignorant", Request::Function),
-                ("broken", Request::Function),
-                ("slow", Request::Function),
-                ("nobody", Request::Function),
-                ("graph", Request::Mcp(graph)),
-            ],
-            1_500,
-        ));
+        let found = lookups.run(
+            &mut gate,
+            &plan(
+                &[
+                    ("said", run(&["echo", "hello"])),
+                    ("garbage", run(&["printf", "\\377\\000x"])),
+                    ("failing", run(&["sh", "-c", "echo why >&2; exit 3"])),
+                    ("hanging", run(&["sleep", "60"])),
+                    ("absent", run(&["no-such-program-here"])),
+                    ("known", Request::Function),
+                    ("ignorant", Request::Function),
+                    ("broken", Request::Function),
+                    ("slow", Request::Function),
+                    ("nobody", Request::Function),
+                    ("graph", Request::Mcp(graph)),
+                ],
+                1_500,
+            ),
+        );
         assert!(start.elapsed() < Duration::from_secs(30));
         let answers: Vec<Answer> = found.into_iter().map(|finding| finding.answer).collect();
         assert_eq!(

@@ -37,8 +37,26 @@ enum Command {
     Extensions(commands::extensions::Options),
     /// List skills, and print the prompt of one
     Skills(commands::skills::Options),
+    /// Show what a hook's component is and what it asks for; exits with 1 if it cannot be a hook
+    Inspect(commands::inspect::Options),
+    /// Write the project of a new hook: source, manifest, test cases
+    NewHook(commands::new_hook::Options),
+    /// Put a manifest into a hook's component
+    PackHook(commands::inspect::PackOptions),
+    /// Call a hook's component with cases and compare what it says; exits with 1 if one fails
+    TestHook(commands::test_hook::Options),
+    /// Call hooks of third parties for another host, a JSON line for each round
+    #[command(hide = true)]
+    HookRunner(commands::hook_runner::Options),
+    /// Make native code of an approved component
+    #[command(hide = true)]
+    CompileHook(commands::compile_hook::Options),
     /// Run hooks without an editor: when files are saved, created, deleted or renamed, and on commits
     Watch(commands::watch::Options),
+    /// List MCP servers and their tools, call a tool through the gate, and add servers
+    Mcp(commands::mcp::Options),
+    /// Serve the tools of MCP servers on standard input and output, with every call checked by the gate
+    McpProxy(commands::mcp_proxy::Options),
     /// Serve intents and the ledger as tools of an MCP server on standard input and output
     McpServe(commands::mcp_serve::Options),
     /// Answer one hook event of an agent program: its JSON on standard input, the answer on standard output
@@ -73,6 +91,12 @@ fn main() -> ExitCode {
         Command::Hooks(options) => commands::hooks::run(&options),
         Command::Extensions(options) => commands::extensions::run(&options),
         Command::Skills(options) => commands::skills::run(&options),
+        Command::Inspect(options) => commands::inspect::run(&options),
+        Command::NewHook(options) => commands::new_hook::run(&options),
+        Command::PackHook(options) => commands::inspect::pack(&options),
+        Command::TestHook(options) => commands::test_hook::run(&options),
+        Command::HookRunner(options) => commands::hook_runner::run(&options),
+        Command::CompileHook(options) => commands::compile_hook::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Confine(options) => commands::confine::run(&options),
         Command::Hook(options) => commands::agent_event::run(&options),
@@ -80,6 +104,8 @@ fn main() -> ExitCode {
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
         Command::Tools(options) => commands::tools::run(&options),
+        Command::Mcp(options) => commands::mcp::run(&options),
+        Command::McpProxy(options) => commands::mcp_proxy::run(&options),
         Command::McpServe(options) => commands::mcp_serve::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }

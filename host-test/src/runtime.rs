@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use wasmtime::component::{Component, ComponentType, Lift, Linker, Lower};
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut};
+use wasmtime::component::{Component, ComponentType, Instance, InstancePre, Lift, Linker, Lower};
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, Store, StoreContextMut};
 
-use crate::bindings::{Plugin, PluginPre};
+use crate::bindings::third_party::ThirdPartyIndices;
+use crate::bindings::{Plugin, PluginIndices};
 use crate::compiled::Compiled;
 use crate::engine_config::engine_config;
 use crate::error::Error;
@@ -48,7 +49,10 @@ pub struct Runtime {
 
 struct Inner {
     engine: Engine,
-    plugin: PluginPre<Imports>,
+    instance: InstancePre<Imports>,
+    plugin: PluginIndices,
+    /// None where the component is from before hooks of third parties.
+    third_party: Option<ThirdPartyIndices>,
     limits: Limits,
 }
 
@@ -74,8 +78,9 @@ impl Runtime {
             linker.define_unknown_imports_as_traps(&component)?;
             linker.allow_shadowing(true);
             add_wasi(&mut linker, &component)?;
-            let plugin = PluginPre::new(linker.instantiate_pre(&component)?)?;
-            Ok(Inner { engine, plugin, limits })
+            let instance = linker.instantiate_pre(&component)?;
+            let (plugin, third_party) = (PluginIndices::new(&instance)?, ThirdPartyIndices::new(&instance).ok());
+            Ok(Inner { engine, instance, plugin, third_party, limits })
         };
         let inner = set_up().map_err(Error::Engine)?;
         tick(&inner.engine)
@@ -87,8 +92,15 @@ impl Runtime {
         &self.inner.engine
     }
 
-    pub(crate) fn plugin(&self) -> &PluginPre<Imports> {
-        &self.inner.plugin
+    /// Starts the component.
+    pub(crate) fn start(&self, store: &mut Store<Imports>) -> wasmtime::Result<(Plugin, Instance)> {
+        let instance = self.inner.instance.instantiate(&mut *store)?;
+        Ok((self.inner.plugin.load(&mut *store, &instance)?, instance))
+    }
+
+    /// What the component exports to call hooks of third parties.
+    pub(crate) fn third_party(&self) -> Option<&ThirdPartyIndices> {
+        self.inner.third_party.as_ref()
     }
 
     pub(crate) fn limits(&self) -> Limits {

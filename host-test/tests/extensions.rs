@@ -89,12 +89,18 @@ fn the_sample_extension_works_from_end_to_end() {
     assert_eq!(code, 0, "{out}{err}");
     assert_eq!(before_tool(&place, &json!({"filePath": "src/a.ts"}))["continue"], false);
     assert_eq!(before_tool(&place, &json!({"filePath": "LICENSE"}))["continue"], true);
+    // Its server is one of the MCP servers, and its tool is called through the gate.
+    let (code, out, err) = place.run(&["mcp", "call", "rules", "list_rules", r#"{"about": "licence"}"#]);
+    assert_eq!((code, out.as_str()), (0, "Leave the licence alone.\n"), "{err}");
     // Somebody exchanges a file: nothing of it runs, and the command says so.
     fs::write(place.root().join(".tollgate/extensions/house-rules/hooks/protected.mjs"), "export const protectedIn = () => 'x';")
         .unwrap();
     assert_eq!(before_tool(&place, &json!({"filePath": "src/a.ts"}))["continue"], true);
     let (_, out, _) = place.run(&["hooks", "history"]);
     assert!(out.contains("skipped") && out.contains("house-rules:guard"), "{out}");
+    let (code, out, err) = place.run(&["mcp", "call", "rules", "list_rules"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(err.contains("it is no longer what was approved"), "{err}");
 }
 
 #[test]

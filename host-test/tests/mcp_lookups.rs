@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
-use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Program, Request, Tollgate, ToolCall};
+use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Request, Tollgate, ToolCall};
 
 /// A busy machine may take long to start a server.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,29 +28,29 @@ fn rows() -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-fn asked(lookups: &Lookups, row: &Value) -> Answer {
-    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+/// A gate whose user declares the server of a row as `graph`. Servers run in the workspace.
+fn gate_of(folder: &Path, row: &Value) -> Tollgate {
+    let (workspace, home) = (folder.join("repo"), folder.join("home"));
+    fs::create_dir_all(&workspace).unwrap();
+    fs::create_dir_all(home.join(".tollgate")).unwrap();
+    let servers = if row["server"].is_null() { json!({}) } else { json!({"graph": row["server"]}) };
+    fs::write(home.join(".tollgate/config.json"), json!({ "mcpServers": servers }).to_string()).unwrap();
+    Tollgate::builder().workspace(&workspace).home(&home).open().unwrap()
+}
+
+fn asked(gate: &mut Tollgate, row: &Value) -> Answer {
     let arguments = row["arguments"].to_string().into_bytes();
-    let start = (!row["start"].is_null()).then(|| program(&row["start"]));
-    let request = Request::Mcp(McpTool { server: text("name"), tool: text("tool"), arguments, start });
+    let tool = row["tool"].as_str().unwrap().to_owned();
+    let request = Request::Mcp(McpTool { server: "graph".into(), tool, arguments, start: None });
     let lookup = Lookup { concept: "auth".into(), source: "graph".into(), request, timeout_ms: 500 };
     let plan = Plan { concepts: vec!["auth".into()], lookups: vec![lookup], total_ms: 5_000, skipped: None };
     let begin = Instant::now();
-    let answer = lookups.run(&plan).remove(0).answer;
+    let answer = gate.look_up(&plan, &Lookups::new("/")).remove(0).answer;
     assert!(begin.elapsed() < Duration::from_secs(4), "{row}: {:?}", begin.elapsed());
     answer
 }
 
-fn program(written: &Value) -> Program {
-    let words = |name: &str| {
-        written[name].as_array().into_iter().flatten().map(|word| word.as_str().unwrap_or_default().to_owned()).collect()
-    };
-    let set = written["env"].as_object().into_iter().flatten();
-    let set = set.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-    Program { argv: words("argv"), stdin: String::new(), inherit: words("inherit"), set }
-}
-
-/// A process that has ended may still be waiting for its parent to notice.
+/// Whoever has ended may still wait to be noticed by its parent.
 fn is_gone(pid: &str) -> bool {
     let begin = Instant::now();
     loop {
@@ -94,13 +94,13 @@ fn ask_server(row: &Value) -> Result<Completion, Failed> {
         return Ok(Completion::ignored_with("`cargo xtask test` has not installed the server"));
     }
     let folder = tempfile::tempdir().unwrap();
-    let lookups = Lookups::new(folder.path());
+    let mut gate = gate_of(folder.path(), row);
     let expected = row["expect"].as_str().unwrap();
-    let until = row["until"].as_str().map(|name| folder.path().join(name));
+    let until = row["until"].as_str().map(|name| folder.path().join("repo").join(name));
     let begin = Instant::now();
     // The connection continues to be established, so that a later lookup is answered.
     let answer = loop {
-        let answer = asked(&lookups, row);
+        let answer = asked(&mut gate, row);
         let there = until.as_ref().is_none_or(|file| file.exists());
         if (answer != Answer::Late || expected == "late") && there || begin.elapsed() > PATIENCE {
             break answer;
@@ -117,10 +117,10 @@ fn ask_server(row: &Value) -> Result<Completion, Failed> {
     assert!(text.contains(row["says"].as_str().unwrap_or_default()), "{}: {text}", row["name"]);
     assert!(!text.contains("CARGO_MANIFEST_DIR"), "{}: {text}", row["name"]);
     let begin = Instant::now();
-    drop(lookups);
+    drop(gate);
     assert!(begin.elapsed() < Duration::from_secs(4), "{}: ending took {:?}", row["name"], begin.elapsed());
     for file in ["pid", "child", "called"] {
-        let Ok(pid) = fs::read_to_string(folder.path().join(file)) else { continue };
+        let Ok(pid) = fs::read_to_string(folder.path().join("repo").join(file)) else { continue };
         assert!(is_gone(&pid), "{}: {file} {pid} is still there", row["name"]);
     }
     Ok(Completion::Completed)
@@ -128,36 +128,38 @@ fn ask_server(row: &Value) -> Result<Completion, Failed> {
 
 /// One connection serves many lookups, in parallel and one after the other, and a server that ended is started again.
 fn a_server_is_kept_until_it_ends() {
-    let row = rows().into_iter().find(|row| row["name"] == "it dies in the call").unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let lookups = Lookups::new(folder.path());
-    let mut kept = row.clone();
-    let script = row["start"]["argv"][2].as_str().unwrap();
+    let mut row = rows().into_iter().find(|row| row["name"] == "it dies in the call").unwrap();
+    let script = row["server"]["args"][1].as_str().unwrap();
     let script = script.replace(
         "process.exit(1)",
         "params.name==='end'?process.exit(0):say(id,{content:[{type:'text',text:String(process.pid)}]})",
     );
-    kept["start"]["argv"][2] = script.into();
-    let ask = |tool: &str| {
-        let mut row = kept.clone();
-        row["tool"] = tool.into();
+    row["server"]["args"][1] = script.into();
+    let folder = tempfile::tempdir().unwrap();
+    let mut gate = gate_of(folder.path(), &row);
+    let mut ask = |tool: &str, times: usize| {
+        let lookup = Lookup {
+            concept: "auth".into(),
+            source: "graph".into(),
+            request: Request::Mcp(McpTool { server: "graph".into(), tool: tool.into(), arguments: b"{}".into(), start: None }),
+            timeout_ms: 500,
+        };
+        let plan = Plan { concepts: Vec::new(), lookups: vec![lookup; times], total_ms: 5_000, skipped: None };
         let begin = Instant::now();
         loop {
-            match asked(&lookups, &row) {
-                Answer::Late if begin.elapsed() < PATIENCE => {}
-                answer => break answer,
+            let answers: Vec<Answer> = gate.look_up(&plan, &Lookups::new("/")).into_iter().map(|found| found.answer).collect();
+            if !answers.contains(&Answer::Late) || begin.elapsed() > PATIENCE {
+                return answers;
             }
         }
     };
-    let first = ask("pid");
-    let again: Vec<Answer> = thread::scope(|scope| {
-        let asking: Vec<_> = (0..8).map(|_| scope.spawn(|| ask("pid"))).collect();
-        asking.into_iter().map(|asking| asking.join().unwrap()).collect()
-    });
+    let first = ask("pid", 1).remove(0);
+    let again = ask("pid", 8);
     assert!(matches!(&first, Answer::Text(_)), "{first:?}");
     assert!(again.iter().all(|answer| *answer == first), "{again:?} after {first:?}");
-    assert_eq!(ask("end"), Answer::Failed("the server ended".into()));
-    let anew = ask("pid");
+    let ended = ask("end", 1).remove(0);
+    assert!(matches!(&ended, Answer::Failed(why) if why.contains("ended before `end` had answered")), "{ended:?}");
+    let anew = ask("pid", 1).remove(0);
     assert!(matches!(&anew, Answer::Text(_)) && anew != first, "{anew:?} after {first:?}");
 }
 
@@ -165,11 +167,7 @@ fn a_server_is_kept_until_it_ends() {
 fn a_trusted_server_says_what_its_tools_do() {
     let row = rows().into_iter().find(|row| row["name"] == "it knows nothing").unwrap();
     let tools = r#"[{"name":"frobnicate","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"wipe","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}]"#;
-    let script = row["start"]["argv"][2].as_str().unwrap();
-    let script = script.replace(
-        "if(method==='tools/call')",
-        &format!("if(method==='tools/list')say(id,{{tools:{tools}}});if(method==='tools/call')"),
-    );
+    let script = row["server"]["args"][1].as_str().unwrap().replace("tools:[]", &format!("tools:{tools}"));
     let start = json!({"command": "node", "args": ["-e", script], "trust": true});
     let source = json!({"name": "graph", "mcp": {"server": "graph", "tool": "about"}});
 

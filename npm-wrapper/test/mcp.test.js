@@ -22,12 +22,16 @@ const rows = fs
 
 process.env.TOLLGATE_TEST_SECRET = 'x';
 
-/** One gate per folder, because a gate runs servers in its workspace. */
+/** One gate per folder, whose user declares the server of a row as `graph`. Servers run in its workspace. */
 const gates = new Map();
-const gateOf = (folder, lookups) => {
-  const home = path.join(folder, 'home');
-  if (lookups !== undefined) return createTollgate({ workspace: folder, home, lookups });
-  if (!gates.has(folder)) gates.set(folder, createTollgate({ workspace: folder, home }));
+const gateOf = (folder, { server }, lookups) => {
+  if (gates.has(folder)) return gates.get(folder);
+  const [workspace, home] = ['repo', 'home'].map((name) => path.join(folder, name));
+  fs.mkdirSync(workspace, { recursive: true });
+  fs.mkdirSync(path.join(home, '.tollgate'), { recursive: true });
+  const mcpServers = server === null ? {} : { graph: server };
+  fs.writeFileSync(path.join(home, '.tollgate/config.json'), JSON.stringify({ mcpServers }));
+  gates.set(folder, createTollgate({ workspace, home, lookups }));
   return gates.get(folder);
 };
 const closeServers = () => Promise.all([...gates.values()].map((gate) => gate.close()));
@@ -39,14 +43,12 @@ function freshFolder() {
   return folder;
 }
 
-/** A program as the test cases describe it. */
-const programOf = ({ argv, inherit, env }) => ({ argv, stdin: '', inherit, set: Object.entries(env ?? {}) });
-
-async function asked({ name, start, tool, arguments: given }, folder, lookups) {
-  const request = { kind: 'mcp', server: name, tool, arguments: given, start: start ? programOf(start) : undefined };
+async function asked(row, folder, lookups) {
+  const { name, tool, arguments: given } = row;
+  const request = { kind: 'mcp', server: 'graph', tool, arguments: given };
   const asks = [{ concept: 'auth', source: 'graph', request, timeoutMs: 500 }];
   const begin = Date.now();
-  const [{ answer }] = await gateOf(folder, lookups).lookUp({ concepts: ['auth'], lookups: asks, totalMs: 5000 });
+  const [{ answer }] = await gateOf(folder, row, lookups).lookUp({ concepts: ['auth'], lookups: asks, totalMs: 5000 });
   assert.ok(Date.now() - begin < 4000, `${name}: ${Date.now() - begin} ms`);
   return answer;
 }
@@ -75,12 +77,12 @@ for (const row of rows) {
   const skip = real && !fs.existsSync(everything) ? '`cargo xtask test` has not installed the server' : false;
   test(row.name, { skip }, async () => {
     const folder = freshFolder();
-    if (real) row.start.argv = row.start.argv.map((word) => word.replace('{everything}', everything));
+    if (real) row.server.args = row.server.args.map((word) => word.replace('{everything}', everything));
     const answer = await answered(
       row,
       folder,
       row.expect,
-      () => row.until === undefined || fs.existsSync(path.join(folder, row.until)),
+      () => row.until === undefined || fs.existsSync(path.join(folder, 'repo', row.until)),
     );
     const [kind, text] = typeof answer === 'string' ? [answer, ''] : Object.entries(answer)[0];
     assert.equal(kind, row.expect, text);
@@ -88,7 +90,7 @@ for (const row of rows) {
     assert.ok(!text.includes('TOLLGATE_TEST_SECRET'), text);
     await closeServers();
     for (const name of ['pid', 'child', 'called']) {
-      const file = path.join(folder, name);
+      const file = path.join(folder, 'repo', name);
       if (fs.existsSync(file)) assert.ok(await isGone(fs.readFileSync(file, 'utf8')), `${name} is still there`);
     }
   });
@@ -97,14 +99,14 @@ for (const row of rows) {
 test('one connection serves many lookups, and a server that ended is started anew', async () => {
   const row = structuredClone(rows.find(({ name }) => name === 'it dies in the call'));
   const answer = "params.name==='end'?process.exit(0):say(id,{content:[{type:'text',text:String(process.pid)}]})";
-  row.start.argv[2] = row.start.argv[2].replace('process.exit(1)', answer);
+  row.server.args[1] = row.server.args[1].replace('process.exit(1)', answer);
   const folder = freshFolder();
   const ask = (tool) => answered({ ...row, tool }, folder);
   const first = await ask('pid');
   const again = await Promise.all(Array.from({ length: 8 }, () => ask('pid')));
   assert.match(first.text, /^\d+$/);
   assert.deepEqual(again, Array(8).fill(first));
-  assert.deepEqual(await ask('end'), { failed: 'the server ended' });
+  assert.match((await ask('end')).failed, /ended before `end` had answered/);
   const anew = await ask('pid');
   assert.match(anew.text, /^\d+$/);
   assert.notDeepEqual(anew, first);
@@ -119,9 +121,7 @@ test('what a trusted server says of its tools counts, and only what it says', as
     // This client must not validate answers against the schema.
     { name: 't', inputSchema, outputSchema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } },
   ];
-  const answer = `if(method==='tools/list')say(id,{tools:${JSON.stringify(tools)}});if(method==='tools/call')`;
-  row.start.argv[2] = row.start.argv[2].replace("if(method==='tools/call')", answer);
-  row.name = 'graph';
+  row.server.args[1] = row.server.args[1].replace('tools:[]', `tools:${JSON.stringify(tools)}`);
   const folder = freshFolder();
   const settings = path.join(folder, 'home/.tollgate/config.json');
   for (const [file, text] of [
@@ -129,7 +129,7 @@ test('what a trusted server says of its tools counts, and only what it says', as
       path.join(folder, 'repo/.orchestration/active_intents.yaml'),
       "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]",
     ],
-    [settings, JSON.stringify({ mcpServers: { graph: { command: 'x', trust: true } } })],
+    [settings, JSON.stringify({ mcpServers: { graph: { ...row.server, trust: true } } })],
   ]) {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     fs.writeFileSync(file, text);
@@ -147,7 +147,7 @@ test('what a trusted server says of its tools counts, and only what it says', as
 test('a caller of your own is asked instead', async () => {
   const row = rows.find(({ name }) => name === 'the program is missing');
   const mcpTool = (server, tool, given) => `${server} ${tool} ${JSON.stringify(given)}`;
-  assert.deepEqual(await asked(row, freshFolder(), { mcpTool }), { text: `${row.name} t {}` });
+  assert.deepEqual(await asked(row, freshFolder(), { mcpTool }), { text: 'graph t {}' });
 });
 
 /** From both module systems, and with a server that hangs. */
@@ -157,17 +157,17 @@ for (const [name, load] of [
 ]) {
   test(`${name}: a process ends in spite of its servers, and they with it`, async () => {
     const folder = freshFolder();
-    const start = { argv: ['sh', '-c', 'echo $$ > pid; sleep 60'], stdin: '', set: [], inherit: ['PATH'] };
-    const lookup = {
-      concept: 'a',
-      source: 'b',
-      request: { kind: 'mcp', server: 's', tool: 't', arguments: {}, start },
-      timeoutMs: 500,
-    };
+    const server = { command: 'sh', args: ['-c', 'echo $$ > pid; sleep 60'] };
+    const [workspace, home] = ['repo', 'home'].map((name) => path.join(folder, name));
+    fs.mkdirSync(workspace);
+    fs.mkdirSync(path.join(home, '.tollgate'), { recursive: true });
+    fs.writeFileSync(path.join(home, '.tollgate/config.json'), JSON.stringify({ mcpServers: { s: server } }));
+    const request = { kind: 'mcp', server: 's', tool: 't', arguments: {} };
+    const lookup = { concept: 'a', source: 'b', request, timeoutMs: 500 };
     const plan = JSON.stringify({ concepts: ['a'], lookups: [lookup], totalMs: 5000 });
     const script = `(async () => {
       const { createTollgate } = ${load};
-      const gate = createTollgate({ workspace: ${JSON.stringify(folder)} });
+      const gate = createTollgate({ workspace: ${JSON.stringify(workspace)}, home: ${JSON.stringify(home)} });
       console.log((await gate.lookUp(${plan}))[0].answer);
     })();`;
     const words = [name === 'import' ? '--input-type=module' : '--input-type=commonjs', '--eval', script];
@@ -179,6 +179,6 @@ for (const [name, load] of [
     });
     assert.equal(out, 'late\n');
     assert.ok(Date.now() - begin < 20_000);
-    assert.ok(await isGone(fs.readFileSync(path.join(folder, 'pid'), 'utf8')), 'the server is still there');
+    assert.ok(await isGone(fs.readFileSync(path.join(workspace, 'pid'), 'utf8')), 'the server is still there');
   });
 }

@@ -14,6 +14,8 @@ pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     // The other shell parser brings fifty crates, so it has a workspace of its own.
     run(&mut cargo(&["fmt", "--check", "--manifest-path", "guest/oracle/Cargo.toml"]))?;
+    // So has the gate in plain WASI.
+    run(&mut cargo(&["fmt", "--all", "--check", "--manifest-path", "compose/Cargo.toml"]))?;
     docs::check()?;
     module_order::check()?;
     build::build()?;

@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod compose;
 mod demo;
 mod docs;
 mod e2e;
@@ -22,6 +23,7 @@ cargo xtask test    check, then every test there is, natively, in wasmtime, in N
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
 cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
+cargo xtask compose target/tollgate-wasi.wasm: the whole gate for hosts that offer plain WASI, from what is built
 cargo xtask check   format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size
 ";
 
@@ -44,6 +46,8 @@ fn run() -> Result<()> {
         ["fuzz", words @ ..] => fuzz::fuzz(words),
         ["bench"] => bench(),
         ["check"] => check::check(),
+        ["compose"] => compose::compose(),
+        ["compose", "test"] => compose::test(),
         ["e2e", names @ ..] => e2e::test(names),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
@@ -57,6 +61,17 @@ fn run() -> Result<()> {
 fn bench() -> Result<()> {
     build::build()?;
     let mut rust = repository::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
-    repository::run(rust.args(["--bench", "effects", "--bench", "extensions", "--bench", "governance", "--bench", "hooks"]))?;
+    repository::run(rust.args([
+        "--bench",
+        "effects",
+        "--bench",
+        "extensions",
+        "--bench",
+        "governance",
+        "--bench",
+        "hooks",
+        "--bench",
+        "third_party",
+    ]))?;
     repository::run(repository::command("node", &["bench/augment.mjs"]).current_dir(repository::root().join("npm-wrapper")))
 }

@@ -43,7 +43,7 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     Ok(runtimes)
 }
 
-/// Installs the MCP server for tests below the target folder.
+/// Installs the MCP servers for tests below the target folder.
 pub(crate) fn mcp_servers() -> Result<()> {
     pinned("mcp-servers").map(drop)
 }

@@ -22,6 +22,9 @@ const FORGET_MS: u64 = 60_000;
 /// Absences and calls under way that are remembered.
 const MAX_REMEMBERED: usize = 256;
 
+/// How an MCP server is started: none where it has no program, or nobody declares it; why it may not be, where it may not.
+pub type Start<'s> = dyn Fn(&str) -> Result<Option<Program>, String> + 's;
+
 /// What a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
@@ -73,7 +76,7 @@ impl Knowledge {
     }
 
     /// What to look up for a call: nothing that a source inside the gate knows first.
-    pub fn plan(&mut self, call: &ToolCall, named: Named, settings: &Settings, ports: &Ports) -> Plan {
+    pub fn plan(&mut self, call: &ToolCall, named: Named, settings: &Settings, start: &Start<'_>, ports: &Ports) -> Plan {
         let begun = ports.clock.now().0;
         let Named { concepts, .. } = named;
         remember(&mut self.planned, key(&call.session, &call.call), begun);
@@ -89,7 +92,7 @@ impl Knowledge {
                     && lookups.len() < MAX_LOOKUPS
                     && self.may_be_asked(source, begun, ports)
                 {
-                    let request = source.request(concept, self.start(source, begun, ports));
+                    let request = source.request(concept, self.start(source, begun, start, ports));
                     let lookup = |request| Lookup { concept: concept.clone(), source: source.name.clone(), request };
                     lookups.extend(request.map(lookup));
                 }
@@ -115,9 +118,9 @@ impl Knowledge {
 
     /// How the server of an MCP source is started; none where it is not. Then the embedder may still be connected to it, so it
     /// is asked for all the same.
-    fn start(&mut self, source: &Source, now: u64, ports: &Ports) -> Option<Program> {
+    fn start(&mut self, source: &Source, now: u64, start: &Start<'_>, ports: &Ports) -> Option<Program> {
         let Kind::Mcp { server, .. } = &source.kind else { return None };
-        programs::start(server, ports).unwrap_or_else(|why| {
+        start(server).unwrap_or_else(|why| {
             // No source and no concept is called that.
             let told = key("\0", server);
             if !self.absences.iter().any(|(key, until)| *until > now && *key == told) {

@@ -9,14 +9,14 @@ mod concept;
 mod knowledge;
 mod notes;
 mod place;
-mod programs;
+pub(crate) mod programs;
 mod request;
 pub mod settings;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use knowledge::{Knowledge, Named};
+pub use knowledge::{Knowledge, Named, Start};
 pub use request::{Program, Request};
 
 /// How long one answer is waited for.

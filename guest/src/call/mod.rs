@@ -17,6 +17,7 @@ use crate::programs::permissions::ServerTool;
 use crate::servers::Standing;
 pub use crate::tool_call::{TextReader, ToolCall};
 use patch::PatchFault;
+pub use shell::Command;
 pub use tools::ShellCommand;
 
 /// Why a call cannot be understood. A call that cannot be understood is denied, never guessed at.
@@ -81,6 +82,16 @@ pub fn reader(call: &ToolCall, config: &Config) -> TextReader {
 /// The command that a call runs; none where it does something else, or where what runs it is not known.
 pub fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
     tools::shell_command(call, config)
+}
+
+/// The programs that a call's command runs, with their words; none where it runs none, or where what reads it is not known.
+pub fn commands(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> Vec<Command> {
+    let cwd = call.cwd.as_deref().unwrap_or_default();
+    match shell_command(call, config) {
+        Some(ShellCommand::Text { command, .. }) => shell::commands(&command, cwd, workspace),
+        Some(ShellCommand::Words(words)) => shell::commands_of_words(&words, cwd, workspace),
+        None => Vec::new(),
+    }
 }
 
 /// The arguments of a call with another command in them; none where the call runs none.

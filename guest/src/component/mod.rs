@@ -2,6 +2,7 @@
 //!
 //! The only room that touches generated bindings; everything else is plain Rust and runs natively too.
 
+mod components;
 mod engine;
 mod imports;
 
@@ -21,7 +22,7 @@ use crate::ruling::Verdict;
 
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::all)]
 mod bindings {
-    wit_bindgen::generate!({ path: "../wit", world: "plugin" });
+    wit_bindgen::generate!({ path: "../wit", world: "gate" });
     export!(Component);
     use super::Component;
 }
@@ -239,14 +240,15 @@ fn summary(intent: Intent) -> sessions::Intent {
 }
 
 fn effect(effect: &Effect) -> types::Effect {
-    types::Effect {
-        path: effect.location.as_str().to_owned(),
-        operation: match effect.operation {
-            Operation::Read => types::Operation::Read,
-            Operation::Create => types::Operation::Create,
-            Operation::Modify => types::Operation::Modify,
-            Operation::Delete => types::Operation::Delete,
-            Operation::Execute => types::Operation::Execute,
-        },
+    types::Effect { path: effect.location.as_str().to_owned(), operation: operation(effect.operation) }
+}
+
+fn operation(operation: Operation) -> types::Operation {
+    match operation {
+        Operation::Read => types::Operation::Read,
+        Operation::Create => types::Operation::Create,
+        Operation::Modify => types::Operation::Modify,
+        Operation::Delete => types::Operation::Delete,
+        Operation::Execute => types::Operation::Execute,
     }
 }

@@ -12,6 +12,9 @@ use crate::call::ToolCall;
 use crate::config::confine::Capability;
 use crate::gate::condition::Condition;
 use crate::gate::{CallOutcome, Gate};
+use crate::hooks::components::said::Said;
+use crate::hooks::components::words::{MAX_NOTE, clean};
+use crate::hooks::components::{Function, Severity};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{
@@ -25,6 +28,8 @@ pub(super) enum ExchangeStage {
     Queue,
     /// Changes that are taken back.
     Restore(Restoring),
+    /// Hooks of third parties that add to a call, object to it, or remark on its end.
+    Components(Function),
     /// Hooks.
     Hooks,
     /// Lookups: those that are open, with their commands once these were given, and what the others brought.
@@ -40,6 +45,16 @@ pub(super) struct Exchange {
     pub(super) stage: ExchangeStage,
     /// The ruling on a call that may run, or on one that a person decides.
     ruling: Option<Ruling>,
+    /// What a hook has against a call that a person decides on: why, and under which code.
+    objection: Option<(String, String)>,
+    /// A hook has changed the call's arguments.
+    is_rewritten: bool,
+    /// What hooks said that run as programs, while third-party hooks look at the arguments that those want.
+    reply: Option<HooksReply>,
+    /// Why the result is kept from the model.
+    withheld: Option<String>,
+    /// How the call ended, as the gate entered it.
+    settled: Option<(CallOutcome, Option<String>)>,
     /// Entries whose change is to be taken back.
     restore: Vec<String>,
     /// What the model is told, in this order.
@@ -52,16 +67,31 @@ pub(super) struct Exchange {
     pub(super) for_person: String,
     /// It follows from another event, and nobody waits for the answer.
     pub(super) is_implied: bool,
-    /// A hook has changed the call's arguments.
-    is_rewritten: bool,
 }
 
 impl Exchange {
     pub(super) fn new(program: &'static AgentProgram, speech: &'static HookProtocol, event: ProgramEvent, number: u64) -> Self {
         let (restore, told, kept, for_person) = (Vec::new(), Vec::new(), Vec::new(), String::new());
         let (stage, ruling, is_implied, resumes) = (ExchangeStage::Queue, None, false, false);
-        let is_rewritten = false;
-        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied, resumes, is_rewritten }
+        Self {
+            number,
+            program,
+            speech,
+            event,
+            stage,
+            ruling,
+            objection: None,
+            is_rewritten: false,
+            reply: None,
+            withheld: None,
+            settled: None,
+            restore,
+            told,
+            kept,
+            for_person,
+            is_implied,
+            resumes,
+        }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -81,9 +111,15 @@ impl Exchange {
         self.inherit(gate);
         match self.event.moment() {
             EventKind::BeforeTool => {
-                if let Some(refused) = self.rule(gate) {
-                    return Some(refused);
+                gate.refresh_hooks();
+                // Whoever may change the arguments comes first, so that the gate rules on what will run.
+                if let Some(call) = self.tool_call()
+                    && gate.ask_to_augment(&call, self.number)
+                {
+                    self.stage = ExchangeStage::Components(Function::Augment);
+                    return None;
                 }
+                return self.judge(gate);
             }
             EventKind::AfterTool => {
                 self.settle(gate);
@@ -91,6 +127,7 @@ impl Exchange {
                     self.stage = ExchangeStage::Restore(restoring);
                     return None;
                 }
+                return self.remark(gate);
             }
             _ => {}
         }
@@ -103,6 +140,96 @@ impl Exchange {
         self.announce(gate)
     }
 
+    /// Rules on the call, and lets hooks of third parties object to it; gives the answer where it does not run.
+    fn judge(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
+        if let Some(refused) = self.rule(gate) {
+            return Some(refused);
+        }
+        if let (Some(call), Some(ruling)) = (self.tool_call(), &self.ruling)
+            && gate.ask_to_check(&call, ruling, self.number)
+        {
+            self.stage = ExchangeStage::Components(Function::PreTool);
+            return None;
+        }
+        self.announce(gate)
+    }
+
+    /// Lets hooks of third parties remark on how a call ended, and goes on.
+    pub(super) fn remark(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
+        if let (Some(call), Some((outcome, result))) = (self.tool_call(), self.settled.take()) {
+            gate.refresh_hooks();
+            if gate.ask_to_settle(&call, &outcome, result.as_deref(), self.number) {
+                self.stage = ExchangeStage::Components(Function::PostTool);
+                return None;
+            }
+        }
+        self.announce(gate)
+    }
+
+    /// Hooks of third parties have spoken.
+    pub(super) fn components_said(&mut self, gate: &mut Gate, function: Function, said: Said) -> Option<HookAnswer> {
+        let objection = if function == Function::PreTool { gate.objection(&said) } else { None };
+        self.told.extend(said.notes);
+        self.told.extend(said.notices);
+        match function {
+            Function::Augment => {
+                if let Some((hook, args)) = said.args
+                    && let Some(refused) = self.rewrite_first(gate, &hook, args)
+                {
+                    return Some(refused);
+                }
+                self.judge(gate)
+            }
+            Function::PreTool => {
+                let call = self.tool_call()?;
+                match objection {
+                    Some(objection) if objection.severity == Severity::Deny => {
+                        return Some(withdraw(gate, &call, wording::reason(&objection.reason, &objection.code)));
+                    }
+                    Some(objection) if !(self.speech.asks)(&self.event) => {
+                        let reason = wording::without_person(&objection.reason);
+                        return Some(withdraw(gate, &call, wording::reason(&reason, &objection.code)));
+                    }
+                    Some(objection) => self.objection = Some((objection.reason, objection.code)),
+                    None => {}
+                }
+                match self.reply.take() {
+                    Some(reply) => self.conclude(gate, reply),
+                    None => self.announce(gate),
+                }
+            }
+            Function::PostTool | Function::Events => {
+                self.withheld = said.withheld;
+                self.announce(gate)
+            }
+        }
+    }
+
+    /// Lets the call have the arguments that a third-party hook wants, before the gate rules on it; gives the answer where that
+    /// cannot be.
+    fn rewrite_first(&mut self, gate: &Gate, hook: &str, args: Value) -> Option<HookAnswer> {
+        if self.event.call.as_ref().is_none_or(|call| call.args == args) {
+            return None;
+        }
+        if !(self.speech.rewrites)(&self.event) {
+            let wanted = gate.ports().secrets.redact(&args.to_string()).into_owned();
+            let reason = wording::other_arguments(&format!("hook {hook}"), self.program.title, &clean(&wanted, MAX_NOTE));
+            return Some(HookAnswer::Deny(wording::reason(&reason, "hook")));
+        }
+        self.replace_args(args);
+        None
+    }
+
+    /// Puts other arguments in place of the call's. A program that gives calls no ids knows them by their arguments.
+    fn replace_args(&mut self, args: Value) {
+        let Some(call) = &mut self.event.call else { return };
+        let is_derived = call.id == derived_id(&self.event.session, &call.tool, &call.args);
+        (call.args, self.is_rewritten) = (args, true);
+        if is_derived {
+            call.id = derived_id(&self.event.session, &call.tool, &call.args);
+        }
+    }
+
     /// Lets hooks hear of the event; gives the answer where none does and that is all.
     pub(super) fn announce(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         self.stage = ExchangeStage::Hooks;
@@ -110,7 +237,10 @@ impl Exchange {
         let session = Some(Rc::from(self.event.session.as_str()));
         self.told.extend(gate.hear(name, Some(&self.event.session)));
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
-        if gate.tell_hooks(event, self.number) { None } else { self.go_on_after(gate, HooksReply::NONE) }
+        // Around a call, declarations have been looked at already.
+        let is_call = matches!(self.event.moment(), EventKind::BeforeTool | EventKind::AfterTool);
+        let hears = if is_call { gate.tell_hooks_again(event, self.number) } else { gate.tell_hooks(event, self.number) };
+        if hears { None } else { self.go_on_after(gate, HooksReply::NONE) }
     }
 
     /// Hooks have spoken.
@@ -168,6 +298,7 @@ impl Exchange {
         let settled = gate.settle_with(&call, &outcome, output.as_deref());
         self.told.extend(settled.notice);
         self.restore = settled.restore;
+        self.settled = Some((outcome, output));
         let session = self.event.session.clone();
         let failed = match self.own_call().filter(|_| done) {
             Some(own) if own.tool.name == own_tools::SELECT => {
@@ -186,19 +317,14 @@ impl Exchange {
         let wanted = word.args.as_ref().filter(|args| **args != call.args);
         let can_rewrite = (self.speech.rewrites)(&self.event);
         if let Some(args) = word.wanted.as_ref().or(wanted.filter(|_| !can_rewrite)) {
-            let reason = wording::other_arguments(self.program.title, &gate.ports().secrets.redact(&args.to_string()));
+            let reason = wording::other_arguments("a hook", self.program.title, &gate.ports().secrets.redact(&args.to_string()));
             return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
         }
         let args = wanted?.clone();
         // What was ruled on does not run, and what runs instead has not been ruled on.
         gate.settle(&call, &CallOutcome::Refused(wording::REWRITTEN.to_owned()));
-        let told = self.event.call.as_mut()?;
-        let is_derived = told.id == derived_id(&call.session, &told.tool, &told.args);
-        told.args = args;
-        if is_derived {
-            told.id = derived_id(&call.session, &told.tool, &told.args);
-        }
-        self.is_rewritten = true;
+        self.replace_args(args);
+        self.objection = None;
         self.rule(gate)
     }
 
@@ -213,27 +339,16 @@ impl Exchange {
                 if let Some(refused) = self.rewrite(gate, &word) {
                     return Some(refused);
                 }
-                let call = self.tool_call()?;
-                let ruling = self.ruling.as_ref()?;
-                if ruling.verdict == Verdict::Ask {
-                    return Some(HookAnswer::Ask(wording::reason(&ruling.reason, ruling.code.as_str())));
+                let is_other = self.tool_call()?.args != call.args;
+                // Third-party hooks have not seen these arguments.
+                if let (true, Some(call), Some(ruling)) = (is_other, self.tool_call(), &self.ruling)
+                    && gate.ask_to_check(&call, ruling, self.number)
+                {
+                    self.stage = ExchangeStage::Components(Function::PreTool);
+                    self.reply = Some(word);
+                    return None;
                 }
-                if let Some(why) = &word.asks {
-                    let reason = wording::reason(why, "hook");
-                    let can_ask = (self.speech.asks)(&self.event);
-                    return Some(if can_ask {
-                        HookAnswer::Ask(reason)
-                    } else {
-                        withdraw(gate, &call, wording::without_person(&reason))
-                    });
-                }
-                self.told.extend(word.message);
-                // What is wrong though the call may run, a person and the model should know.
-                if !ruling.reason.is_empty() {
-                    gate.ports().warn(&ruling.reason);
-                    self.told.push(format!("Tollgate: {}", ruling.reason));
-                }
-                self.look_up(gate, &call)
+                self.conclude(gate, word)
             }
             EventKind::AfterTool => {
                 self.told.extend(word.message);
@@ -261,6 +376,45 @@ impl Exchange {
                 }
             }
         }
+    }
+
+    /// Goes on with a call that nobody denies, once all hooks have spoken.
+    fn conclude(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
+        let call = self.tool_call()?;
+        let ruling = self.ruling.as_ref()?;
+        let of_gate = (ruling.verdict == Verdict::Ask).then(|| (ruling.reason.clone(), ruling.code.as_str().to_owned()));
+        let asks = match (of_gate, self.objection.clone()) {
+            (Some((reason, code)), Some((objection, _))) => Some((format!("{reason}; {objection}"), code)),
+            (of_gate, objection) => of_gate.or(objection),
+        };
+        if let Some((reason, code)) = asks {
+            return Some(self.ask(gate, &call, wording::reason(&reason, &code)));
+        }
+        if let Some(why) = &word.asks {
+            let reason = wording::reason(why, "hook");
+            let can_ask = (self.speech.asks)(&self.event);
+            return Some(if can_ask {
+                self.ask(gate, &call, reason)
+            } else {
+                withdraw(gate, &call, wording::without_person(&reason))
+            });
+        }
+        self.told.extend(word.message);
+        // What is wrong though the call may run, a person and the model should know.
+        if !ruling.reason.is_empty() {
+            gate.ports().warn(&ruling.reason);
+            self.told.push(format!("Tollgate: {}", ruling.reason));
+        }
+        self.look_up(gate, &call)
+    }
+
+    /// Has a person decide. Nobody can be asked about a call whose arguments were changed: the program would run the others.
+    fn ask(&self, gate: &mut Gate, call: &ToolCall, reason: String) -> HookAnswer {
+        if !self.is_rewritten {
+            return HookAnswer::Ask(reason);
+        }
+        let wanted = clean(&gate.ports().secrets.redact(&call.args.to_string()), MAX_NOTE);
+        withdraw(gate, call, wording::asks_for_others(&wanted, &reason))
     }
 
     /// Looks up what is known about the concepts that the call names; gives the answer where that takes no time.
@@ -294,6 +448,7 @@ impl Exchange {
         };
         let rewrites = directions.args.is_some() && (self.speech.rewrites)(&self.event);
         let known = directions.added.or(directions.text);
+        let rewritten = self.event.call.as_ref().filter(|_| self.is_rewritten).map(|call| call.args.clone());
         let needs_own_shell = || self.tool_call().is_some_and(|call| gate.needs_own_shell(&call));
         let is_wrapped =
             moment == EventKind::BeforeTool && (self.ruling.as_ref().is_some_and(|ruling| ruling.confined) || needs_own_shell());
@@ -303,12 +458,17 @@ impl Exchange {
             EventKind::BeforeTool => {
                 // Where the program takes nothing now, it is told after the tool ran.
                 self.told.extend(known.filter(|_| self.limit(moment).is_some()));
-                let args = self.event.call.as_ref().filter(|_| self.is_rewritten).map(|call| call.args.clone());
-                HookAnswer::Allow { args, told: self.fit(gate) }
+                HookAnswer::Allow { args: rewritten, told: self.fit(gate) }
             }
             EventKind::AfterTool => {
                 self.told.extend(known.filter(|_| !rewrites));
-                HookAnswer::Tell(self.fit(gate))
+                match self.withheld.take() {
+                    Some(why) => {
+                        self.told.insert(0, format!("Tollgate: the result is withheld; {why}"));
+                        HookAnswer::Withhold(self.fit(gate))
+                    }
+                    None => HookAnswer::Tell(self.fit(gate)),
+                }
             }
             _ => {
                 if let (Some(found), Some(prompt)) = (found, self.event.prompt.as_deref()) {

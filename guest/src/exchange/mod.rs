@@ -4,8 +4,8 @@
 //!
 //! | moment | what happens, in this order |
 //! | --- | --- |
-//! | before a tool | the gate rules; hooks hear `before_tool` and can stop it; what is known about its concepts is looked up and added |
-//! | after a tool | the ledger; the intent that the tool selected; hooks hear `after_tool`; what could not be told before |
+//! | before a tool | hooks of third parties add to it; the gate rules; they object; hooks hear `before_tool` and can stop it; what is known about its concepts is looked up and added |
+//! | after a tool | the ledger; the intent that the tool selected; hooks of third parties remark; hooks hear `after_tool`; what could not be told before |
 //! | everything else | hooks hear of it; the model is told what the session works for |
 //!
 //! An exchange never waits: where hooks run or something is looked up, [`Exchanges::respond`] gives a number, and a step brings
@@ -165,6 +165,7 @@ impl Exchanges {
     /// Takes every exchange as far as it goes. Whether one began that had to wait for others.
     fn advance(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
         let said = gate.take_hook_answers();
+        let mut of_components = gate.take_said();
         let mut has_begun = false;
         for mut asked in std::mem::take(&mut self.waiting) {
             let answer = if matches!(asked.stage, ExchangeStage::Queue) {
@@ -178,6 +179,15 @@ impl Exchanges {
                 let answer = asked.restore(gate, now_ms, commands);
                 has_begun |= !matches!(asked.stage, ExchangeStage::Restore(_));
                 answer
+            } else if let ExchangeStage::Components(function) = asked.stage {
+                match of_components.iter().position(|(number, _)| *number == asked.number) {
+                    Some(at) => {
+                        let (_, said) = of_components.swap_remove(at);
+                        has_begun = true;
+                        asked.components_said(gate, function, said)
+                    }
+                    None => None,
+                }
             } else {
                 let hooks = said.iter().find(|(number, _)| *number == asked.number).map(|(_, answer)| answer);
                 asked.go_on(gate, now_ms, hooks, commands)
@@ -224,7 +234,7 @@ impl Exchange {
         if let ExchangeStage::Restore(restoring) = std::mem::replace(&mut self.stage, ExchangeStage::Hooks) {
             self.told.extend(restoring.into_faults());
         }
-        self.announce(gate)
+        self.remark(gate)
     }
 
     /// Goes on as far as it can; gives the answer once there is one.
@@ -260,7 +270,7 @@ impl Exchange {
         match &self.stage {
             ExchangeStage::Lookups { until, .. } => *until,
             ExchangeStage::Restore(restoring) => restoring.deadline(),
-            ExchangeStage::Queue | ExchangeStage::Hooks => None,
+            ExchangeStage::Queue | ExchangeStage::Hooks | ExchangeStage::Components(_) => None,
         }
     }
 }
@@ -366,7 +376,7 @@ fn silence(speech: &HookProtocol) -> Reply {
 fn encode_reply(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer) -> Reply {
     let refused = match &answer {
         HookAnswer::Deny(reason) | HookAnswer::Ask(reason) | HookAnswer::Stop(reason) => Some(reason.clone()),
-        HookAnswer::Allow { .. } | HookAnswer::Tell(_) => None,
+        HookAnswer::Allow { .. } | HookAnswer::Tell(_) | HookAnswer::Withhold(_) => None,
     };
     let text = (speech.answer)(event, answer).map_or_else(|| speech.silence.to_owned(), |answer| answer.to_string());
     Reply { text, refused }

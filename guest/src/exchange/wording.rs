@@ -33,9 +33,16 @@ pub(super) const NOT_CONFINED: &str =
     "Tollgate: the command has to run confined, and the call has no way to request that; run it as a plain command (gate_fault)";
 
 /// A hook that wants other arguments, which a program cannot be given.
-pub(super) fn other_arguments(program: &str, wanted: &str) -> String {
+pub(super) fn other_arguments(hook: &str, program: &str, wanted: &str) -> String {
     format!(
-        "a hook changes the arguments of this call to {wanted}, and {program} cannot be given others; make the call with these"
+        "{hook} changes the arguments of this call to {wanted}, and {program} cannot be given others; make the call with these"
+    )
+}
+
+/// Why a call does not run that a hook has changed and a person has to decide on: whoever is asked would see other arguments.
+pub(super) fn asks_for_others(wanted: &str, reason: &str) -> String {
+    format!(
+        "{reason}; a hook changes the arguments of this call to {wanted}: make the call with these, so that a person can decide"
     )
 }
 

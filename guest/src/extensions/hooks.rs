@@ -102,12 +102,16 @@ fn hook(reader: &mut Reader, found: &Found, manifest: &Manifest, written: &Value
     } else {
         placed.shift_remove("files");
     }
-    let mut hook = reader.hook(&Value::Object(placed))?;
-    if let Action::Component(name) = &hook.action
-        && !manifest.components.iter().any(|component| component.name == *name)
-    {
-        reader.fault_at("component", "is not one of the extension's `components`");
+    if let Some(Value::String(name)) = placed.get_mut("component") {
+        match manifest.components.iter().find(|component| component.name == *name) {
+            Some(component) => name.clone_from(&component.path),
+            None => {
+                reader.fault_at("component", "is not one of the extension's `components`");
+                return None;
+            }
+        }
     }
+    let mut hook = reader.hook(&Value::Object(placed))?;
     let owner = Owner { extension: manifest.name.clone(), folder: found.real.clone(), approved: None, variables: Vec::new() };
     hook.owner = Some(Rc::new(owner));
     Some(hook)

@@ -138,6 +138,8 @@ pub struct Extensions {
     /// The stamps of the user's settings, of the secrets and of the approvals, and the workspace that these were looked up for.
     marks: (u64, u64, u64, String),
     all: Vec<Extension>,
+    /// How often they were looked up.
+    revision: u64,
 }
 
 /// What to ask the host before [`Extensions::refresh`]: one question for each folder.
@@ -187,6 +189,7 @@ impl Extensions {
     }
 
     fn arrange(&mut self, machine: &Machine, ports: &Ports) {
+        self.revision += 1;
         self.all.clear();
         for found in self.places.found.clone() {
             let taken = |name: &str| self.all.iter().find(|other| other.name == name && other.state != State::Invalid);
@@ -278,6 +281,11 @@ impl Extensions {
             stored_as: &stored_as(found, manifest, machine),
         };
         values::values(manifest, &sources, ports)
+    }
+
+    /// Changes whenever anything about them may have.
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// All extensions, the user's first.

@@ -121,7 +121,7 @@ pub fn words(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Cho
             let names: Vec<&str> = pairs.iter().map(|(name, _)| name.as_str()).collect();
             if names.is_empty() { String::new() } else { format!(", with the {what} {}", names.join(", ")) }
         };
-        let held = if server.spec.confined { ", held to what the intent owns" } else { "" };
+        let held = if server.spec.confine { ", confined" } else { "" };
         words.push(match &server.spec.transport {
             Transport::Stdio { env, .. } => {
                 let args = server.entry.get("args").and_then(Value::as_array).into_iter().flatten();

@@ -48,6 +48,7 @@ impl Gate {
             turn.commands.extend(more.commands);
             turn.next_deadline_ms = more.next_deadline_ms;
         }
+        self.hear_hooks(&mut turn.commands);
         turn.commands.iter_mut().for_each(|command| self.notices.add_to(&mut command.order));
         let again = self.retry_due_in().map(|due| now_ms.saturating_add(due));
         turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();

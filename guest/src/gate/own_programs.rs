@@ -44,6 +44,11 @@ enum Start {
     Refused(String),
 }
 
+/// What the run and the temporary folder of an MCP server are kept under.
+fn server_owner(server: &str) -> String {
+    format!("server {server}")
+}
+
 /// A confined program that is under way.
 pub(super) struct Running {
     command: u64,
@@ -104,26 +109,33 @@ impl Gate {
             let Request::Mcp { server, start, .. } = &mut lookup.request else { continue };
             let Some(program) = start.as_mut().filter(|program| program.confine) else { continue };
             program.confine = false;
-            let owner = format!("server {server}");
-            let own = OwnProgram {
-                title: format!("the MCP server `{server}`"),
-                run: owner.clone(),
-                owner,
-                // A server is kept for all sessions.
-                session: None,
-                argv: &program.argv,
-                copied: Vec::new(),
-            };
-            match self.start_confined(&own) {
-                Start::Confined(launcher) => program.argv = launcher.launch(&program.argv),
-                Start::Plain => {}
-                Start::Refused(why) => {
-                    if self.is_told(session, &own.owner) {
+            match self.confined_server(server, &program.argv) {
+                Ok(argv) => program.argv = argv,
+                Err(why) => {
+                    if self.is_told(session, &server_owner(server)) {
                         self.ports.warn(&why);
                     }
                     *start = None;
                 }
             }
+        }
+    }
+
+    /// The words that start an MCP server confined, or as it is where nothing can confine it; why it is not started.
+    pub(super) fn confined_server(&mut self, server: &str, argv: &[String]) -> Result<Vec<String>, String> {
+        let own = OwnProgram {
+            title: format!("the MCP server `{server}`"),
+            run: server_owner(server),
+            owner: server_owner(server),
+            // A server is kept for all sessions.
+            session: None,
+            argv,
+            copied: Vec::new(),
+        };
+        match self.start_confined(&own) {
+            Start::Confined(launcher) => Ok(launcher.launch(argv)),
+            Start::Plain => Ok(argv.to_vec()),
+            Start::Refused(why) => Err(why),
         }
     }
 

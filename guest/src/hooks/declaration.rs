@@ -8,6 +8,8 @@ use super::bundle;
 use super::claude::call::Call;
 use super::claude::matcher::Matcher;
 use super::claude::{self, Declared};
+use super::components::approved;
+use super::components::grant::Allowed;
 use super::event;
 use super::owner::Owner;
 use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
@@ -17,6 +19,9 @@ use crate::redact::Pattern;
 
 /// The only version of the format so far.
 const SCHEMA_VERSION: u64 = 1;
+
+/// The trigger of a component that is called around every tool call.
+pub const ANY_CALL: &str = "tool_call";
 
 /// Longer files and ids are mistakes.
 const MAX_HOOKS: usize = 10_000;
@@ -56,6 +61,10 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
     pub files: Option<Vec<bundle::Pattern>>,
+    /// What its component may have of what it asks for.
+    pub allowed: Allowed,
+    /// The settings of its component.
+    pub settings: Option<Value>,
     /// Whether the kernel holds its program to what the session's intent owns.
     pub confine: bool,
     /// What makes it a hook in Claude Code's format.
@@ -133,7 +142,9 @@ pub struct Fault {
 impl Hook {
     /// Whether an event is one that it waits for; `calls` are those of the event in Claude Code's words, where they matter.
     pub fn fits(&self, event: &event::Event, calls: &[Call]) -> bool {
-        if *self.trigger != *event.name {
+        // Components are called about tool calls themselves, not about the events.
+        let is_call = matches!(self.action, Action::Component(_)) && matches!(&*event.name, "before_tool" | "after_tool");
+        if *self.trigger != *event.name || is_call {
             return false;
         }
         if let Some(claude) = &self.claude {
@@ -147,6 +158,11 @@ impl Hook {
             !event::is_git(&self.trigger) || plain(root) == plain(crate::json::text(&event.data, "repo_root").unwrap_or_default())
         });
         selected && own_repository
+    }
+
+    /// Whether a tool is one that it is about.
+    pub fn is_about(&self, tool: &str) -> bool {
+        self.pattern.as_ref().is_none_or(|pattern| pattern.matches(tool))
     }
 }
 
@@ -298,7 +314,9 @@ impl Reader {
             return None;
         };
         let id = self.name(fields, "id", "name");
-        let trigger = self.name(fields, "trigger", "event");
+        let is_around_calls =
+            fields.contains_key("component") && !fields.contains_key("trigger") && !fields.contains_key("event");
+        let trigger = if is_around_calls { Some(ANY_CALL.to_owned()) } else { self.name(fields, "trigger", "event") };
         let pattern = self.text(fields, "pattern").and_then(|pattern| match Glob::compile(pattern) {
             Ok(glob) => {
                 self.globs_size += glob.size();
@@ -329,8 +347,14 @@ impl Reader {
             confine: self.flag(fields, "confine", false),
             claude: None,
             owner: None,
+            allowed: Allowed::default(),
+            settings: None,
             written: written.clone(),
         };
+        match approved::declared(fields) {
+            Ok((allowed, settings)) => (hook.allowed, hook.settings) = (allowed, settings),
+            Err((key, why)) => self.fault_at(key, &why),
+        }
         if hook.confine && !matches!(hook.action, Action::Command { .. }) {
             self.fault_at("confine", "belongs to a `command`");
         }
@@ -475,7 +499,7 @@ impl Reader {
         let text = value.as_str().filter(|text| !text.trim().is_empty());
         let action = match (*kind, text) {
             ("prompt", Some(text)) => Some(Action::Prompt(text.to_owned())),
-            ("component", Some(text)) => Some(Action::Component(text.to_owned())),
+            ("component", Some(text)) => is_component_path(text).then(|| Action::Component(text.to_owned())),
             ("command", text) => {
                 let mut words: Vec<String> = text.map(str::to_owned).into_iter().collect();
                 let listed = if words.is_empty() { value.as_array() } else { fields.get("args").and_then(Value::as_array) };
@@ -499,12 +523,21 @@ impl Reader {
                     "command" => {
                         "must be a list of words, or a string with `args`; a string for a shell needs `\"shell\": true` and no `args`"
                     }
+                    "component" => {
+                        "must be the path of a `.wasm` file below the folder of the workspace, such as `hooks/guard.wasm`"
+                    }
                     _ => "must be a string",
                 },
             );
         }
         action
     }
+}
+
+/// Whether a path can be that of a component: plain names, downwards.
+fn is_component_path(path: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains([':', '\\']);
+    path.ends_with(".wasm") && path.split('/').all(is_name) && !path.contains(char::is_control)
 }
 
 /// Everything that a declaration may say.
@@ -519,6 +552,8 @@ const KEYS: &[&str] = &[
     "args",
     "shell",
     "component",
+    "allow",
+    "settings",
     "files",
     "confine",
     "format",
@@ -597,6 +632,13 @@ mod tests {
             (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
+            (with("settings", json!({})), "$.hooks[1].settings belongs to a `component`"),
+            (with("allow", json!({})), "$.hooks[1].allow belongs to a `component`"),
+            (json!([{"id": "a", "component": "../x.wasm"}]), "$[0].component must be the path of a `.wasm` file"),
+            (json!([{"id": "a", "component": "/x.wasm"}]), "$[0].component must be the path of a `.wasm` file"),
+            (json!([{"id": "a", "component": "x.wat"}]), "$[0].component must be the path of a `.wasm` file"),
+            (json!([{"id": "a", "component": "x.wasm", "allow": {"write": true}}]), "$[0].allow `write` is not known"),
+            (json!([{"id": "a", "component": "x.wasm", "settings": []}]), "$[0].settings must be an object"),
         ] {
             let found = faults(&document);
             assert!(found.iter().any(|fault| fault.starts_with(said)), "{document}: {found:?}");

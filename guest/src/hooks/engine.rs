@@ -1,5 +1,6 @@
 //! The hook engine: takes inputs, returns commands.
 
+mod asking;
 mod chain;
 mod records;
 mod running;
@@ -9,8 +10,14 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use self::asking::Round;
 use self::chain::Chain;
 use self::records::Counts;
+use super::components::Ask;
+use super::components::approved::Approved;
+use super::components::faults::Faults;
+use super::components::said::Said;
+use super::declaration::{Action, Hook};
 use super::event::{self, Event};
 use super::journal;
 use super::machine::Machine;
@@ -35,6 +42,9 @@ pub enum Asker {
     Nobody,
 }
 
+/// The stamps of approvals and of a component's file.
+type Stamps = (u64, u64);
+
 /// The hooks of one workspace.
 #[derive(Default)]
 pub struct Hooks {
@@ -53,6 +63,15 @@ pub struct Hooks {
     listening: Vec<String>,
     /// Runs of hooks that nobody has approved that were looked at in this step.
     examined: usize,
+    /// Calls of components: those that the host is to make, those under way, and what came of them.
+    due: Vec<Ask>,
+    rounds: Vec<Round>,
+    said: Vec<(u64, Said)>,
+    /// Components as they were approved, by the declaration.
+    approved: Vec<(Rc<Hook>, Stamps, Rc<Approved>)>,
+    /// Components that a person was asked about.
+    refused: Vec<(String, Stamps)>,
+    faults: Faults,
     /// Approvals that were asked for: once for each hook and digest.
     asked: Vec<(String, String)>,
     counts: Counts,
@@ -115,9 +134,10 @@ impl Hooks {
 
     /// What a hook would run now, and whether it may.
     pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Fingerprint, Option<Trust>), String> {
-        let asks = registered.source == Source::Workspace;
-        let fingerprint = trust::fingerprint(&registered.hook, !asks, &self.machine, ports)?;
-        if let Some(owner) = registered.hook.owner.as_deref().filter(|_| asks) {
+        let asks = needs_approval(registered);
+        let fingerprint = trust::fingerprint(registered, !asks, &self.machine, ports)?;
+        let is_component = fingerprint.component.is_some();
+        if let Some(owner) = registered.hook.owner.as_deref().filter(|_| asks && !is_component) {
             let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports)?;
             return Ok((fingerprint, Some(trust)));
         }
@@ -135,6 +155,7 @@ impl Hooks {
         if self.machine.workspace.is_empty() {
             return Err("the host did not say where the workspace is".to_owned());
         }
+        self.refused.retain(|(refused, _)| refused != id);
         trust::keep(id, fingerprint, &self.machine, ports)
     }
 
@@ -305,6 +326,12 @@ impl Hooks {
         self.commands.push(Command { id: self.numbers, order });
         self.numbers
     }
+}
+
+/// Whether a person has to approve a hook: those of a workspace, and components, whoever declared them, because a person has to see
+/// what they get.
+pub fn needs_approval(registered: &Registered) -> bool {
+    registered.source == Source::Workspace || matches!(registered.hook.action, Action::Component(_))
 }
 
 fn empty_answer(event: &Event) -> Value {

@@ -6,10 +6,12 @@
 use serde_json::Value;
 
 use super::bundle;
+use super::components::approved::Candidate;
 use super::declaration::{Action, Hook};
 use super::machine::Machine;
 use super::owner::Owner;
 use super::program::{self, Command, FORMAT, Program};
+use super::registry::Registered;
 use crate::digest::Digest;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
@@ -33,6 +35,8 @@ const OUTDATED: &str = "it was approved when only the script itself was checked;
 pub struct Fingerprint {
     /// The program; none for prompts and components.
     pub program: Option<Program>,
+    /// The component, where it is one.
+    pub component: Option<Candidate>,
     /// Of everything that decides what runs.
     pub digest: Digest,
     /// The same, to show.
@@ -90,24 +94,40 @@ impl Trust {
 /// What a hook would run now; a text says why that cannot be told.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
-pub fn fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
+pub fn fingerprint(registered: &Registered, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
+    let Action::Component(_) = registered.hook.action else {
+        return command_fingerprint(&registered.hook, alone, machine, ports);
+    };
+    let component = Candidate::read(registered, ports)?;
+    let shows = object(&mut [("declaration", declaration(&registered.hook)), ("component", component.shows.clone())]);
+    let digest = Digest::of(shows.to_string().as_bytes());
+    Ok(Fingerprint { program: None, component: Some(component), digest, shows })
+}
+
+/// What a hook would run now that is not a component.
+pub fn command_fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
         Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
         Action::Prompt(_) | Action::Component(_) => None,
     };
+    let mut shows = object(&mut [("declaration", declaration(hook))]);
+    if let (Some(shown), Some(fields)) = (program.as_ref().map(Program::shown), shows.as_object_mut()) {
+        fields.extend(shown.as_object().cloned().unwrap_or_default());
+    }
+    let digest = Digest::of(shows.to_string().as_bytes());
+    Ok(Fingerprint { program, component: None, digest, shows })
+}
+
+/// What a declaration says about what runs.
+pub fn declaration(hook: &Hook) -> Value {
     let mut declaration = hook.written.clone();
     if let Some(fields) = declaration.as_object_mut() {
         // Neither decides what runs.
         fields.shift_remove("enabled");
         fields.shift_remove("metadata");
     }
-    let mut shows = object(&mut [("declaration", declaration)]);
-    if let (Some(shown), Some(fields)) = (program.as_ref().map(Program::shown), shows.as_object_mut()) {
-        fields.extend(shown.as_object().cloned().unwrap_or_default());
-    }
-    let digest = Digest::of(shows.to_string().as_bytes());
-    Ok(Fingerprint { program, digest, shows })
+    declaration
 }
 
 impl Fingerprint {
@@ -191,7 +211,19 @@ impl Approvals {
         position(&self.kept, EXTENSION, name, machine).and_then(|at| self.kept.get("approvals")?.get(at))
     }
 
-    fn refresh(&mut self, ports: &Ports) {
+    /// What was approved of a hook of this name in this workspace, as of the last look.
+    pub fn find(&self, id: &str, machine: &Machine) -> Option<&Value> {
+        let at = position(&self.kept, HOOK, id, machine)?;
+        self.kept.get("approvals")?.get(at)
+    }
+
+    /// Changes whenever the approvals may have changed.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// Looks whether the approvals have changed.
+    pub fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);
         let stamp = facts.first().map_or(0, |facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp });
@@ -220,7 +252,15 @@ fn position(kept: &Value, kind: &str, id: &str, machine: &Machine) -> Option<usi
 
 /// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
 pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    let approval = fingerprint.map(|of| vec![("digest", Value::from(of.digest.to_string())), ("shows", of.describe(ports))]);
+    if let Some(component) = fingerprint.and_then(|fingerprint| fingerprint.component.as_ref()) {
+        component.keep(ports)?;
+    }
+    let approval = fingerprint.map(|of| {
+        let mut fields = vec![("digest", Value::from(of.digest.to_string()))];
+        fields.extend(of.component.as_ref().map(|component| ("stamp", component.stamp.into())));
+        fields.push(("shows", of.describe(ports)));
+        fields
+    });
     keep_under(HOOK, id, approval, machine, ports)
 }
 

@@ -222,7 +222,8 @@ pub fn calls_under_way(ports: &Ports) -> Vec<Pending> {
 
 /// Whether any call is under way.
 pub fn is_any_under_way(ports: &Ports) -> bool {
-    state::list("calls", 1, ports).is_ok_and(|listing| !listing.entries.is_empty())
+    // More than one, because files that are just being written are not counted.
+    state::list("calls", 64, ports).is_ok_and(|listing| !listing.entries.is_empty())
 }
 
 /// Calls whose end nobody will tell any more: those that someone began to settle and did not, those of what is over, and, where

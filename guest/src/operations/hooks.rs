@@ -17,10 +17,11 @@ use serde_json::{Map, Value};
 
 use super::{OperationFault, checked};
 use crate::gate::Gate;
+use crate::hooks::declaration::Action;
 use crate::hooks::event::Event;
-use crate::hooks::registry::{FileFault, Registered, Source};
+use crate::hooks::registry::{FileFault, Registered};
 use crate::hooks::trust::{Fingerprint, Trust};
-use crate::hooks::{Hooks, declaration, journal};
+use crate::hooks::{Hooks, declaration, journal, needs_approval};
 use crate::json::{self, object};
 use crate::ports::Ports;
 
@@ -129,13 +130,15 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             return Ok(shown);
         }
         "approve" => {
-            if let Some(owner) = &registered.hook.owner {
+            if let Some(owner) =
+                registered.hook.owner.as_ref().filter(|_| !matches!(registered.hook.action, Action::Component(_)))
+            {
                 let name = &owner.extension;
                 return Err(OperationFault::NotDone(format!(
                     "`{id}` is a hook of the extension `{name}`, which is approved as a whole: `tollgate extensions approve {name}`"
                 )));
             }
-            if registered.source != Source::Workspace {
+            if !needs_approval(&registered) {
                 return Err(OperationFault::NotDone(format!(
                     "`{id}` needs no approval: it is a {} hook",
                     registered.source.as_str()
@@ -147,7 +150,11 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
                 return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; review it again")));
             }
             hooks.approve(id, Some(&fingerprint), ports).map_err(OperationFault::NotDone)?;
-            return Ok(object(&mut [("id", id.into()), ("digest", digest.into())]));
+            let mut answer = vec![("id", Value::from(id)), ("digest", digest.into())];
+            // The host can have it compiled while a person waits for that anyway.
+            let component = fingerprint.shows.get("component").and_then(|component| component.get("digest"));
+            answer.extend(component.map(|digest| ("component", digest.clone())));
+            return Ok(object(&mut answer));
         }
         "run" => {
             let data = asked.get("data").cloned().unwrap_or_else(|| Value::Object(Map::new()));
@@ -190,7 +197,7 @@ fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>)
     if let Some(why) = disabled {
         fields.push(("disabled_reason", why.as_str().into()));
     }
-    for key in ["pattern", "format", "matcher", "prompt", "command", "args", "shell", "component", "files"] {
+    for key in ["pattern", "format", "matcher", "prompt", "command", "args", "shell", "component", "allow", "settings", "files"] {
         if let Some(written) = hook.written.get(key) {
             fields.push((key, written.clone()));
         }
@@ -201,7 +208,7 @@ fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>)
             fields.push(("digest", fingerprint.digest.to_string().into()));
         }
         Err(why) => {
-            fields.push(("trust", if *source == Source::Workspace { "new" } else { "trusted" }.into()));
+            fields.push(("trust", if needs_approval(registered) { "new" } else { "trusted" }.into()));
             fields.push(("problem", why.as_str().into()));
         }
     }

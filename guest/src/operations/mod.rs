@@ -14,7 +14,7 @@
 //!
 //! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
 //! `extensions.rs` and `skills.rs` those behind `tollgate extensions` and `tollgate skills`,
-//! `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
+//! `mcp.rs` those behind MCP servers, `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
 //! behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
 
 mod augment;
@@ -23,6 +23,7 @@ mod extensions;
 mod hooks;
 mod import;
 mod intents;
+mod mcp;
 mod own_tools;
 mod person;
 mod skills;
@@ -123,6 +124,7 @@ const OPS: &[&str] = &[
     "readable-files",
     "own-tools",
     "own-tool",
+    "mcp",
     "plan-lookups",
     "augment",
     "concepts",
@@ -257,7 +259,10 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "pre-tool" => {
             let capability = confine::capability(op, &fields)?;
             let asked: CallFields = read(op, &["session", "call", "tool"], fields)?;
-            Ok(ruling(&gate.check_on(&asked.into(), capability)))
+            let call = asked.into();
+            let found = gate.check_on(&call, capability);
+            let answer = ruling(&found);
+            Ok(waiting_or(gate.ask_about_ruling(&call, &found, &answer), answer))
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
@@ -265,7 +270,8 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
             let asked: CallFields = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { CallOutcome::Done } else { CallOutcome::Failed(error) };
-            let settled = gate.settle_with(&asked.into(), &outcome, output.as_deref());
+            let call = asked.into();
+            let settled = gate.settle_with(&call, &outcome, output.as_deref());
             let entries: Vec<Value> = settled.lines.iter().filter_map(|line| json::value(line).ok()).collect();
             let mut answer = json!({"entries": entries});
             if let Some(answer) = answer.as_object_mut() {
@@ -276,7 +282,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
                     answer.insert("restore".to_owned(), settled.restore.into());
                 }
             }
-            Ok(answer)
+            Ok(waiting_or(gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer), answer))
         }
         "readable-files" => Ok(json!({"home": crate::home::readable().collect::<Vec<_>>()})),
         "context" => {
@@ -306,6 +312,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "event" | "hooks" => hooks::answer(gate, op, fields),
         "extensions" => extensions::answer(gate, fields),
         "skills" => skills::answer(gate, fields),
+        "mcp" => mcp::answer(gate, op, &fields),
         "wiring" => wiring::answer(gate, op, fields),
         "person" => person::answer(gate, fields),
         _ => match intents::answer(gate, op, &fields).or_else(|| own_tools::answer(gate, op, &fields)) {
@@ -374,6 +381,11 @@ impl From<CallFields> for ToolCall {
         let CallFields { session, agent, call, host, tool, args, cwd } = call;
         Self { session, agent, call, host, tool, server: None, args, cwd }
     }
+}
+
+/// The answer, or the number under which a step brings it.
+fn waiting_or(number: Option<u64>, answer: Value) -> Value {
+    number.map_or(answer, |number| json!({"waiting": number}))
 }
 
 fn summary(intent: &Intent) -> Value {

@@ -27,7 +27,8 @@ const MAX_LISTED: usize = 10_000;
 pub(super) fn is_persons(op: &str, fields: &Map<String, Value>) -> bool {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     match op {
-        "archive" | "allow-tool" | "server-tools" | "select-default" => true,
+        // Orders to connect hold settings that no agent reads.
+        "archive" | "allow-tool" | "mcp" | "server-tools" | "select-default" => true,
         "person" => text("step") == Some("record"),
         // A permit is for the program that the gate runs, which sends no `look`.
         "revert" => text("step") == Some("record") || fields.get("restoring") == Some(&Value::Bool(true)),

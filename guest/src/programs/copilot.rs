@@ -135,7 +135,7 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
         HookAnswer::Ask(reason) => decided("ask", reason),
         HookAnswer::Deny(reason) => decided("deny", reason),
         HookAnswer::Allow { args, .. } => args.map(|args| json!({"modifiedArgs": args})),
-        HookAnswer::Tell(told) => (!told.is_empty()).then(|| json!({"additionalContext": told})),
+        HookAnswer::Tell(told) | HookAnswer::Withhold(told) => (!told.is_empty()).then(|| json!({"additionalContext": told})),
         // What a hook says about a prompt is not read.
         HookAnswer::Stop(_) => None,
     }

@@ -101,7 +101,7 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
         }
         HookAnswer::Stop(reason) => Some(json!({"continue": false, "user_message": reason})),
         HookAnswer::Allow { args, .. } => args.map(|args| json!({"permission": "allow", "updated_input": args})),
-        HookAnswer::Tell(told) => (!told.is_empty()).then(|| json!({"additional_context": told})),
+        HookAnswer::Tell(told) | HookAnswer::Withhold(told) => (!told.is_empty()).then(|| json!({"additional_context": told})),
     }
 }
 

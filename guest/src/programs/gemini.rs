@@ -117,6 +117,8 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
             Some(json!({"decision": "deny", "reason": reason}))
         }
         HookAnswer::Allow { args, .. } => args.and_then(|args| specific("tool_input", args)),
+        // Its words for a result that the model does not get to see.
+        HookAnswer::Withhold(reason) => Some(json!({"decision": "deny", "reason": reason})),
         HookAnswer::Tell(told) if told.is_empty() => None,
         HookAnswer::Tell(told) => match limit(event.moment()) {
             Some(_) => specific("additionalContext", told.into()),

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::payload::{self, Spelling};
+use super::permissions::ServerTool;
 use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
@@ -67,7 +68,13 @@ const MOMENTS: &[(&str, EventKind)] = &[
 
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let asks_nobody = payload.get("unattended") == Some(&Value::Bool(true));
-    ProgramEvent { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) }
+    let text = |key: &str| payload.get(key).and_then(Value::as_str);
+    let server = text("server").zip(text("server_tool")).and_then(|(server, tool)| ServerTool::new(server, tool));
+    let mut event = ProgramEvent { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) };
+    if let Some(call) = &mut event.call {
+        call.server = server;
+    }
+    event
 }
 
 fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
@@ -90,6 +97,7 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
             }
             Some(fields.into())
         }
+        HookAnswer::Withhold(told) => Some(json!({"verdict": "allow", "reason": "", "context": told, "withheld": true})),
         HookAnswer::Tell(told) => Some(json!({"verdict": "allow", "reason": "", "context": told})),
     }
 }
@@ -97,7 +105,12 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
 /// A reason without the code in parentheses behind it, and that code.
 fn split_code(mut reason: String) -> (String, Option<String>) {
     let code = reason.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(before, code)| (before.len(), code));
-    let is_code = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let is_code = |code: &str| {
+        // A hook's own code stands behind its name.
+        let (hook, code) = code.rsplit_once('/').map_or((None, code), |(hook, code)| (Some(hook), code));
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte == b'_' || hook.is_some() && byte.is_ascii_digit();
+        !code.is_empty() && hook != Some("") && code.bytes().all(fits)
+    };
     match code.filter(|(_, code)| is_code(code)).map(|(end, code)| (end, code.to_owned())) {
         Some((end, code)) => {
             reason.truncate(end);
@@ -108,8 +121,9 @@ fn split_code(mut reason: String) -> (String, Option<String>) {
 }
 
 fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
-    match payload.get("error") {
-        Some(error) if !error.is_null() => payload::failed(Some(error)),
+    match (payload.get("error"), payload.get("refused").and_then(Value::as_str)) {
+        (_, Some(why)) => CallEnding::Refused(why.to_owned()),
+        (Some(error), None) if !error.is_null() => payload::failed(Some(error)),
         _ => CallEnding::Done,
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> 
             }
             specific(fields)
         }
-        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) => match event.moment() {
+        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) | HookAnswer::Withhold(told) => match event.moment() {
             _ if told.is_empty() => None,
             // There the model cannot be told anything; a person can.
             EventKind::AfterAgent | EventKind::SessionEnd => Some(json!({"systemMessage": told})),

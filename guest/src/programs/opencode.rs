@@ -278,6 +278,10 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     match answer {
         HookAnswer::Ask(reason) | HookAnswer::Deny(reason) | HookAnswer::Stop(reason) => Some(json!({"throw": reason})),
         HookAnswer::Allow { args, .. } => args.map(|args| json!({"output": {"args": args}})),
+        HookAnswer::Withhold(told) if event.rest.get("content").is_some() => {
+            Some(json!({"output": {"content": [{"type": "text", "text": told}]}}))
+        }
+        HookAnswer::Withhold(told) => Some(json!({"output": {"output": told}})),
         HookAnswer::Tell(told) if told.is_empty() => None,
         HookAnswer::Tell(told) => match event.moment() {
             EventKind::AfterTool => Some(json!({"output": beside_result(&event.rest, &told)})),

@@ -72,7 +72,9 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
         HookAnswer::Ask(reason) => Some(json!({"decision": "ask", "reason": reason})),
         HookAnswer::Deny(reason) | HookAnswer::Stop(reason) => Some(json!({"decision": "deny", "reason": reason})),
         HookAnswer::Allow { args: Some(args), .. } => Some(json!({"params": args})),
-        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) => (!told.is_empty()).then(|| json!({"context": told})),
+        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) | HookAnswer::Withhold(told) => {
+            (!told.is_empty()).then(|| json!({"context": told}))
+        }
     }
 }
 

@@ -177,6 +177,8 @@ pub enum HookAnswer {
     Deny(String),
     /// What the model is told; may be empty.
     Tell(String),
+    /// What the model is told instead of the tool's result, where the program can keep that from it.
+    Withhold(String),
     /// What a person said is not worked on.
     Stop(String),
 }

@@ -12,10 +12,20 @@
 //! [`ServerSpec`] says how a server is reached, and [`Registry`] holds all that are declared.
 
 mod address;
+mod brought;
+mod call;
 mod claim;
+pub mod hub;
+mod link;
+pub mod outcome;
+mod permit;
 mod registry;
+mod request;
+pub mod schema;
 mod secret;
+mod settings;
 mod spec;
+pub mod tool;
 
 use serde_json::Value;
 
@@ -26,8 +36,10 @@ use crate::programs;
 pub use crate::programs::permissions::Permission;
 use crate::programs::permissions::{PermissionsFormat, ServerTool};
 pub use address::Address;
+pub use brought::Extensions;
 pub use claim::{Claim, keep};
-pub use registry::Registry;
+pub use permit::start;
+pub use registry::{Registry, workspace_entry};
 pub use secret::{Settings, resolve};
 pub use spec::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, Endpoint, ServerSpec, Source, Transport};
 

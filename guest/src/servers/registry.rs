@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::brought::Extensions;
 use super::spec::{ServerSpec, Source};
 use crate::config;
 use crate::home;
@@ -14,6 +15,12 @@ use crate::ports::{Ports, Root};
 /// More servers are a mistake.
 const MAX_SERVERS: usize = 256;
 
+/// How the workspace declares a server.
+pub fn workspace_entry(name: &str, ports: &Ports) -> Option<Value> {
+    let text = ports.workspace.read(Root::Project, config::PATH, home::MAX_BYTES).ok()?;
+    document::read::<Value>(&text).ok()?.get("mcpServers")?.get(name).cloned()
+}
+
 /// The servers, in the order in which they were added, and what could not be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Registry {
@@ -22,6 +29,15 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// Every server that is declared now.
+    pub fn declared(extensions: &dyn Extensions, ports: &Ports) -> Self {
+        let (servers, left_out) = extensions.servers();
+        Self::read(ports, |registry| {
+            servers.into_iter().for_each(|spec| registry.add(spec));
+            registry.warnings.extend(left_out);
+        })
+    }
+
     /// The servers that the user and the workspace declare. Extensions add theirs by [`add_entries`](Self::add_entries), between
     /// the two.
     pub fn read(ports: &Ports, add_extensions: impl FnOnce(&mut Self)) -> Self {

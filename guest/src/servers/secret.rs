@@ -2,6 +2,9 @@
 
 use super::spec::Source;
 
+/// Shorter values are not hidden where they turn up: they stand in too many words.
+pub(super) const MIN_HIDDEN: usize = 6;
+
 const OPEN: &str = "${";
 const SETTINGS: &str = "settings.";
 

@@ -15,7 +15,7 @@
 //! | `url`, `headers` | where the server is, and what is sent along with every request |
 //! | `allowedHosts` | the hosts that may be contacted, as `host` or `host:port` |
 //! | `connectTimeoutMs`, `callTimeoutMs` | how long connecting and one call may take |
-//! | `confined` | whether the kernel holds the program to what the active intent owns |
+//! | `confine` | whether the kernel restricts what the program may change |
 //! | `disabled` | whether it is left alone |
 //!
 //! `${settings.KEY}` in a value of `env` or `headers` stands for a setting; see [`resolve`](super::resolve). Other keys are
@@ -107,8 +107,8 @@ pub struct ServerSpec {
     pub call_timeout_ms: u32,
     /// The hosts that may be contacted: `host` or `host:port`, in lower case.
     pub allowed_hosts: Vec<String>,
-    /// Whether the kernel holds its program to what the active intent owns.
-    pub confined: bool,
+    /// Whether the kernel restricts what its program may change.
+    pub confine: bool,
     /// Whether it is left alone.
     pub disabled: bool,
     /// Who declares it.
@@ -135,10 +135,13 @@ impl ServerSpec {
             connect_timeout_ms: timeout(entry, "connectTimeoutMs")?.unwrap_or(CONNECT_TIMEOUT_MS),
             call_timeout_ms: timeout(entry, "callTimeoutMs")?.unwrap_or(CALL_TIMEOUT_MS),
             allowed_hosts,
-            confined: flag(entry, "confined")?,
+            confine: flag(entry, "confine")?,
             disabled: flag(entry, "disabled")?,
             source,
         };
+        if spec.confine && spec.endpoint().is_some() {
+            return Err("`confine` is for programs, and it has a `url`; leave one out".to_owned());
+        }
         spec.check_host()?;
         Ok(spec)
     }
@@ -326,7 +329,7 @@ mod tests {
         let spec =
             parse(json!({"command": "npx", "args": ["-y", "x"], "env": {"K": "${settings.k}"}, "trust": true}), Source::User);
         assert_eq!((spec.kind(), spec.target().as_str(), spec.settings()), ("stdio", "npx -y x", vec!["k"]));
-        assert_eq!((spec.connect_timeout_ms, spec.call_timeout_ms, spec.confined), (10_000, 60_000, false));
+        assert_eq!((spec.connect_timeout_ms, spec.call_timeout_ms, spec.confine), (10_000, 60_000, false));
         let url = "https://a.example/mcp";
         assert_eq!(parse(json!({"url": url, "headers": {"X-A": "b"}}), Source::Workspace).kind(), "http");
         assert_eq!(parse(json!({"type": "sse", "url": "http://localhost:1/sse"}), Source::User).kind(), "sse");
@@ -361,7 +364,8 @@ mod tests {
             ("s", json!({"url": url, "allowedHosts": ["b.example"]}), Source::User, "`allowedHosts` does not name"),
             ("s", json!({"url": url, "allowedHosts": ["*"]}), Source::User, "is not a host"),
             ("s", json!({"command": "x", "connectTimeoutMs": 1}), Source::User, "`connectTimeoutMs` must be a number"),
-            ("s", json!({"command": "x", "confined": "yes"}), Source::User, "`confined` must be true or false"),
+            ("s", json!({"command": "x", "confine": "yes"}), Source::User, "`confine` must be true or false"),
+            ("s", json!({"url": url, "confine": true}), Source::User, "`confine` is for programs"),
         ] {
             let fault = ServerSpec::parse(name, &entry, source).unwrap_err();
             assert!(fault.contains(said), "{entry}: {fault}");

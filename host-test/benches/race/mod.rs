@@ -1,5 +1,8 @@
 //! Measures two ways of doing the same, alternately.
 
+// Each benchmark uses a part of it.
+#![allow(dead_code)]
+
 use std::time::{Duration, Instant};
 
 /// The median time of each, measured alternately so that other load on the machine affects both.
@@ -29,7 +32,6 @@ pub(crate) fn row(what: &str, one: Duration, other: Duration) {
 
 /// Fails if a median exceeds a limit. The limits are far above what is measured, so that only a fundamental change exceeds them,
 /// not a busy machine.
-#[allow(dead_code)]
 pub(crate) fn limit(what: &str, measured: Duration, most: Duration) {
     assert!(measured <= most, "{what}: {measured:.1?}, and at most {most:.1?} is promised");
 }

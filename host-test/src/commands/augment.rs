@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request};
+use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request, Tollgate};
 
-use crate::cli::client::{Gate, ask, list, number, text, texts};
+use crate::cli::client::{ask, list, number, text, texts};
 use crate::cli::output::{Output, Style, escape, escape_lines};
 use crate::cli::workspace::{OpenGate, WorkspaceArgs};
 use crate::cli::{CommandError, CommandResult, Outcome};
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     })
 }
 
-fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, output: &mut Output<'_>) -> CommandResult {
+fn augment(gate: &mut Tollgate, lookups: &Lookups, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let args: Value = match serde_json::from_str(&options.args) {
         Ok(args @ Value::Object(_)) => args,
         Ok(_) => {
@@ -56,10 +56,7 @@ fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, output: &m
         call.insert("host".to_owned(), host.as_str().into());
     }
     let plan = planned(&ask(gate, &call)?);
-    let findings = lookups.run(&plan);
-    for line in lookups.server_tools() {
-        ask(gate, &line)?;
-    }
+    let findings = gate.look_up(&plan, lookups);
     if let Some(call) = call.as_object_mut() {
         call.insert("op".to_owned(), "augment".into());
         call.insert("findings".to_owned(), findings.iter().map(finding).collect());

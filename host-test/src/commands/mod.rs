@@ -7,17 +7,25 @@
 
 pub(crate) mod agent_event;
 pub(crate) mod augment;
+pub(crate) mod compile_hook;
 pub(crate) mod concepts;
 pub(crate) mod confine;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod extensions;
+pub(crate) mod hook_runner;
 pub(crate) mod hooks;
 pub(crate) mod init;
+pub(crate) mod inspect;
 pub(crate) mod intents;
+pub(crate) mod mcp;
+pub(crate) mod mcp_proxy;
 pub(crate) mod mcp_serve;
+pub(crate) mod new_hook;
+mod other_host;
 pub(crate) mod shell_prefix;
 pub(crate) mod skills;
+pub(crate) mod test_hook;
 pub(crate) mod tools;
 pub(crate) mod trace;
 pub(crate) mod watch;

@@ -66,6 +66,7 @@ pub(crate) struct Files {
     folder: PathBuf,
     /// `None` if the user has no home folder.
     home: Option<GuestFolder>,
+    home_folder: Option<PathBuf>,
     /// `None` in benchmarks.
     state: Option<State>,
     /// The root of the file system, used only to follow links, never to read or write: a path may leave the workspace and come
@@ -86,6 +87,7 @@ impl Files {
             folder,
             state: state.transpose()?,
             home: home.and_then(|home| GuestFolder::open(home).ok()),
+            home_folder: home.and_then(|home| home.canonicalize().ok()),
             outside: Dir::open_ambient_dir(top, ambient_authority()).ok(),
         })
     }
@@ -93,6 +95,11 @@ impl Files {
     /// The canonical path of the workspace.
     pub(crate) fn workspace(&self) -> &Path {
         &self.folder
+    }
+
+    /// The real path of the home folder; `None` if there is none, or if it is the workspace or in it, where others could write.
+    pub(crate) fn private_home(&self) -> Option<&Path> {
+        self.home_folder.as_deref().filter(|home| !home.starts_with(&self.folder))
     }
 
     /// The state folder of the workspace, which may not exist yet.

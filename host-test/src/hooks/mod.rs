@@ -22,6 +22,7 @@
 //!
 //! If the component fails, all running hooks are ended, and the next call starts over.
 
+mod mcp;
 mod options;
 mod record;
 mod remote;
@@ -36,6 +37,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+pub use crate::mcp::RequestNumber;
+pub use mcp::Question;
 pub use options::{Options, Prompt, PromptOutput};
 pub use record::{HookApproval, HookRecord, RunStatus};
 use remote::Message;
@@ -44,6 +47,7 @@ use running::{Report, Running};
 
 use crate::bindings::exports::tollgate::hooks::engine::{Command, Ended, Ending, Found, Input, Machine, Order};
 use crate::bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
+use crate::components::Components;
 use crate::confine::Capability;
 use crate::error::Error;
 use crate::gate::Tollgate;
@@ -78,8 +82,12 @@ pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
     /// Requests whose answer a caller waits for.
     awaited: HashSet<u64>,
     answers: HashMap<u64, Reply>,
+    /// Events of MCP calls that the gate has reported to itself: the command to answer, by the number of the request.
+    exchanging: HashMap<u64, u64>,
     deadline_ms: Option<u64>,
     stopped: bool,
+    /// Made when the first hook of a third party is called.
+    components: Option<Components>,
 }
 
 impl<G: BorrowMut<Tollgate>> Hooks<G> {
@@ -97,8 +105,10 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             looking_up: HashSet::new(),
             awaited: HashSet::new(),
             answers: HashMap::new(),
+            exchanging: HashMap::new(),
             deadline_ms: None,
             stopped: false,
+            components: None,
         }
     }
 
@@ -203,10 +213,13 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
 
     /// Waits until something happens or is due, at most for `timeout`, and processes it.
     pub fn work(&mut self, timeout: Duration) -> Result<(), Error> {
-        let due = self.deadline_ms.map(|due| Duration::from_millis(due.saturating_sub(self.now())));
+        self.drive_servers()?;
+        let due = self.deadline_ms.map(|due| due.saturating_sub(self.now()));
+        let due = due.into_iter().chain(self.gate.borrow_mut().servers().due_in_ms()).min().map(Duration::from_millis);
         let wait = due.map_or(timeout, |due| due.min(timeout));
         let first = self.inbox.recv_timeout(wait).ok();
-        self.receive(first)
+        self.receive(first)?;
+        self.drive_servers()
     }
 
     /// Whether nothing is running and nothing is due.
@@ -256,10 +269,19 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 }
                 Message::Found { instance, command, answer } => {
                     let is_ours = self.announced_to == Some(instance) && self.looking_up.remove(&command);
-                    if let Some(lookups) = &self.options.lookups {
-                        self.gate.borrow_mut().learn(lookups);
-                    }
                     is_ours.then_some(Input::Found(Found { command, answer }))
+                }
+                Message::Request { number, method, params, answered } => {
+                    self.gate.borrow_mut().servers().request(number, &method, params, answered);
+                    None
+                }
+                Message::CancelRequest(number) => {
+                    self.gate.borrow_mut().servers().cancel(number);
+                    None
+                }
+                Message::Servers(input) => {
+                    self.gate.borrow_mut().servers().tell(input);
+                    None
                 }
                 Message::Wake => None,
             });
@@ -267,7 +289,26 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.step(inputs)
     }
 
-    fn step(&mut self, mut inputs: Vec<Input>) -> Result<(), Error> {
+    /// Steps, and calls hooks of third parties for as long as the gate wants some called.
+    fn step(&mut self, inputs: Vec<Input>) -> Result<(), Error> {
+        self.step_once(inputs)?;
+        loop {
+            let asks = self.gate.borrow_mut().due().inspect_err(|_| self.abandon_all())?;
+            if asks.is_empty() {
+                return Ok(());
+            }
+            for ask in asks {
+                let files = Arc::clone(self.gate.borrow_mut().files());
+                let compiler = self.options.compiler.clone();
+                let components = self.components.get_or_insert_with(|| Components::new(files, compiler));
+                let answers = components.call(&ask.round);
+                self.gate.borrow_mut().report(ask.number, &answers).inspect_err(|_| self.abandon_all())?;
+            }
+            self.step_once(Vec::new())?;
+        }
+    }
+
+    fn step_once(&mut self, mut inputs: Vec<Input>) -> Result<(), Error> {
         let alive = self.gate.borrow_mut().running_instance();
         if self.announced_to.is_none() || self.announced_to != alive {
             self.abandon_all();
@@ -300,7 +341,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 let lookups = self.options.lookups.get_or_insert_with(|| Lookups::new(folder));
                 let (remote, instance) = (self.remote.clone(), self.announced_to.unwrap_or_default());
                 self.looking_up.insert(id);
-                lookups.begin(lookup, move |answer| remote.send(Message::Found { instance, command: id, answer }));
+                let found = move |answer| remote.send(Message::Found { instance, command: id, answer });
+                lookups.begin(self.gate.borrow_mut(), lookup, found);
             }
             Order::Cancel(run) => {
                 if self.running.get(&run).is_some_and(|running| !running.cancel()) {
@@ -309,7 +351,10 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 }
             }
             Order::Reply(reply) => {
-                if self.awaited.remove(&reply.number) {
+                if let Some(command) = self.exchanging.remove(&reply.number) {
+                    let input = mcp::exchanged(command, &reply.answer, reply.refused.as_deref());
+                    self.gate.borrow_mut().servers().tell(input);
+                } else if self.awaited.remove(&reply.number) {
                     self.answers.insert(reply.number, Reply { text: reply.answer, refused: reply.refused });
                 }
             }
@@ -349,6 +394,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.looking_up.clear();
         self.awaited.clear();
         self.answers.clear();
+        self.exchanging.clear();
         self.announced_to = None;
         self.deadline_ms = None;
     }

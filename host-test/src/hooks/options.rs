@@ -1,13 +1,16 @@
 //! Options for running hooks.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::mcp::Question;
 use super::record::{HookApproval, HookRecord};
 use crate::lookups::Lookups;
 
 type Callback<T> = dyn FnMut(&T) + Send;
 type ListenCallback = dyn FnMut(&str, bool) -> Result<(), String> + Send;
+type QuestionCallback = dyn FnMut(Question) + Send;
 type PromptCallback = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
 
 /// Options for [`Hooks`](super::Hooks): callbacks, and who answers prompts. All of them are optional.
@@ -18,6 +21,9 @@ pub struct Options {
     pub(super) on_listen: Option<Box<ListenCallback>>,
     pub(super) prompt: Option<Arc<PromptCallback>>,
     pub(super) lookups: Option<Lookups>,
+    pub(super) on_question: Option<Box<QuestionCallback>>,
+    pub(super) on_tools_changed: Option<Box<dyn FnMut() + Send>>,
+    pub(super) compiler: Option<PathBuf>,
 }
 
 impl Options {
@@ -51,6 +57,28 @@ impl Options {
     #[must_use]
     pub fn lookups(mut self, lookups: Lookups) -> Self {
         self.lookups = Some(lookups);
+        self
+    }
+
+    /// Asks a person whether a tool of an MCP server may run. Without it, nobody can be asked, and such a call does not run.
+    #[must_use]
+    pub fn on_question(mut self, ask: impl FnMut(Question) + Send + 'static) -> Self {
+        self.on_question = Some(Box::new(ask));
+        self
+    }
+
+    /// Called when the tools of MCP servers have changed since they were last listed.
+    #[must_use]
+    pub fn on_tools_changed(mut self, callback: impl FnMut() + Send + 'static) -> Self {
+        self.on_tools_changed = Some(Box::new(callback));
+        self
+    }
+
+    /// The `tollgate` command that compiles hooks of third parties, in a process of its own. Without it, this program where it is that
+    /// command, else the one that is found in `PATH`.
+    #[must_use]
+    pub fn compiler(mut self, program: impl Into<PathBuf>) -> Self {
+        self.compiler = Some(program.into());
         self
     }
 

@@ -2,10 +2,11 @@
 
 use std::sync::mpsc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bindings::exports::tollgate::hooks::augment::Answer;
 use crate::bindings::exports::tollgate::hooks::engine::{Ending, Event, Input, Listening};
+use crate::mcp::{Answered, RequestNumber};
 
 /// A message for the thread that runs the hooks.
 pub(super) enum Message {
@@ -15,6 +16,12 @@ pub(super) enum Message {
     Ended { instance: u64, command: u64, ending: Ending },
     /// A lookup has ended.
     Found { instance: u64, command: u64, answer: Answer },
+    /// A request about MCP servers.
+    Request { number: RequestNumber, method: String, params: Value, answered: Answered },
+    /// The answer to that request is no longer needed.
+    CancelRequest(RequestNumber),
+    /// An input for the gate about connections to them.
+    Servers(Value),
     /// Only wakes the thread up.
     Wake,
 }
@@ -48,6 +55,29 @@ impl Remote {
     /// Reports that hook declarations may have changed.
     pub fn reload(&self) {
         self.input(Input::Reload);
+    }
+
+    /// Sends a request about MCP servers, such as `tools/list` or `tools/call` of the protocol. `answered` receives the result or
+    /// an error message.
+    pub fn request(
+        &self,
+        method: &str,
+        params: Value,
+        answered: impl FnOnce(Result<Value, String>) + Send + 'static,
+    ) -> RequestNumber {
+        let number = RequestNumber::next();
+        self.send(Message::Request { number, method: method.to_owned(), params, answered: Box::new(answered) });
+        number
+    }
+
+    /// Keeps MCP servers connected: those that are named, or all that are declared.
+    pub fn want_servers(&self, servers: Option<&[String]>) {
+        self.send(Message::Servers(json!({"type": "want", "servers": servers})));
+    }
+
+    /// Cancels a request. What a tool has done by then is recorded nevertheless.
+    pub fn cancel_request(&self, number: RequestNumber) {
+        self.send(Message::CancelRequest(number));
     }
 
     /// Makes [`Hooks::work`](super::Hooks::work) return.

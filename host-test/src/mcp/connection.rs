@@ -1,255 +1,271 @@
-//! One connection to one MCP server, over the pipes of a process.
+//! One connection to one MCP server, as the gate ordered it.
 
-use std::future::Future;
+use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-use std::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
 
-use process_wrap::tokio::ChildWrapper;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig, Implementation};
-use rmcp::service::ClientInitializeError;
-use rmcp::{Peer, RoleClient, ServiceError, ServiceExt as _};
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::runtime::Handle;
-use tokio::sync::{oneshot, watch};
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use http::{HeaderMap, Uri};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest,
+    CustomRequest, Implementation, ServerResult,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, QuitReason, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, Peer, RoleClient, ServiceError, ServiceExt as _};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
 
-use super::ToolLists;
-use crate::bindings::exports::tollgate::hooks::augment::{Answer, Program};
-use crate::confine::Launch;
-use crate::process;
+use super::bounds::{Bounds, MAX_MESSAGE};
+use super::http::{HttpClient, headers};
+use super::sse::SseTransport;
+use super::stdio::ServerProcess;
 
-/// Give up if a server is not ready after this time. A package may have to be downloaded first.
-const STARTUP_TIMEOUT: Duration = Duration::from_secs(60);
+/// A list of tools goes on for at most this many pages.
+const MAX_PAGES: usize = 20;
 
-/// How long a server may take to exit after its input has ended.
-const EXIT_GRACE: Duration = Duration::from_millis(200);
+/// Tells the gate what happened.
+pub(super) type Report = Arc<dyn Fn(Value) + Send + Sync>;
 
-/// At most this much of a server's error output is kept.
-const MAX_STDERR_BYTES: usize = 4 << 10;
-
-/// How to start a server.
-#[derive(Clone)]
-pub(super) struct Start {
-    argv: Vec<String>,
-    env: Vec<(String, String)>,
-    inherit: Vec<String>,
-    folder: PathBuf,
+/// What a connection is told to do. Dropping the sender ends it.
+pub(super) enum Order {
+    List,
+    Call { command: u64, tool: String, arguments: Value },
+    Cancel { command: u64 },
 }
 
-impl Start {
-    /// As the gate specifies it.
-    pub(super) fn new(start: &Program, folder: &Path) -> Self {
-        let Program { argv, inherit, set, .. } = start.clone();
-        Self { argv, env: set, inherit, folder: folder.to_owned() }
-    }
+/// Why a connection ended, as the gate is told.
+struct Closed {
+    kind: &'static str,
+    why: String,
+}
 
-    fn spawn(&self) -> io::Result<Box<dyn ChildWrapper>> {
-        let spawn = |mut command: std::process::Command| {
-            command.envs(self.env.iter().map(|(name, value)| (name, value)));
-            process::wrap_tokio(command).spawn()
-        };
-        let Launch { argv, plan } = Launch::read(self.argv.clone()).map_err(io::Error::other)?;
-        let Some(plan) = plan else { return spawn(process::command(&argv, &self.inherit, &self.folder)?) };
-        let runtime = Handle::current();
-        plan.start(&argv, |mut command, temporary| {
-            let _entered = runtime.enter();
-            process::surround(&mut command, &self.inherit, &self.folder);
-            command.envs(temporary.map(|folder| ("TMPDIR", folder)));
-            spawn(command)
-        })
+impl Closed {
+    fn ended(why: impl ToString) -> Self {
+        Self { kind: "ended", why: why.to_string() }
     }
 }
 
-/// Where a server's tool list is stored.
-pub(super) struct ToolListTarget {
-    pub(super) server: String,
-    pub(super) lists: ToolLists,
+/// What a server asks of its client. It can ask for nothing, but tell that its tools have changed.
+struct Handler {
+    connection: u64,
+    report: Report,
 }
 
-impl ToolListTarget {
-    /// Requests the tool list. Errors are ignored: without a list, nothing is claimed about the tools.
-    async fn fetch(self, peer: Peer<RoleClient>) {
-        let Ok(Ok(tools)) = timeout(STARTUP_TIMEOUT, peer.list_all_tools()).await else { return };
-        if let Ok(tools) = serde_json::to_value(tools) {
-            self.lists.lock().unwrap_or_else(PoisonError::into_inner).push((self.server, tools));
-        }
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(ClientCapabilities::default(), Implementation::new("tollgate", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        (self.report)(json!({"type": "changed", "connection": self.connection}));
     }
 }
 
-/// The state of a connection.
-enum State {
-    Starting,
-    Ready(Peer<RoleClient>),
-    /// The answer to every request.
-    Closed(Answer),
+/// Makes a connection, keeps it, and ends it with everything that belongs to it. The gate hears of its end, unless it ordered that.
+pub(super) async fn run(connection: u64, transport: Value, folder: &Path, report: Report, mut orders: UnboundedReceiver<Order>) {
+    let bounds = Arc::new(Bounds::default());
+    let handler = Handler { connection, report: Arc::clone(&report) };
+    let carrier = Carrier { connection, report: Arc::clone(&report), bounds: Arc::clone(&bounds) };
+    let closed = match transport.get("type").and_then(Value::as_str) {
+        Some("stdio") => over_pipes(handler, &carrier, &transport, folder, &mut orders).await,
+        Some(kind @ ("http" | "sse")) => over_http(handler, &carrier, &transport, kind == "sse", &mut orders).await,
+        _ => Some(Closed::ended("this host does not know the transport")),
+    };
+    if let Some(Closed { kind, why }) = closed {
+        let kind = if bounds.are_exceeded() { "flood" } else { kind };
+        report(json!({"type": "closed", "connection": connection, "kind": kind, "why": why}));
+    }
 }
 
-/// A connection that is being established, in use, or closed.
-pub(super) struct Connection {
-    state: watch::Receiver<State>,
-    task: JoinHandle<()>,
-    /// Dropping it ends the server.
-    end: oneshot::Sender<()>,
+async fn over_pipes(
+    handler: Handler,
+    carrier: &Carrier,
+    transport: &Value,
+    folder: &Path,
+    orders: &mut UnboundedReceiver<Order>,
+) -> Option<Closed> {
+    let (process, pipes) = match ServerProcess::start(transport, folder, &carrier.bounds) {
+        Ok(started) => started,
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Some(Closed { kind: "missing", why: String::new() }),
+        Err(fault) => return Some(Closed::ended(fault)),
+    };
+    let closed = tokio::select! {
+        served = handler.serve(pipes) => match served {
+            Ok(service) => carrier.carry(service, orders).await,
+            Err(fault) => Some(Closed::ended(fault)),
+        },
+        () = until_dropped(orders) => None,
+    };
+    let stderr = process.end().await;
+    closed.map(|closed| if stderr.is_empty() { closed } else { Closed { why: stderr, ..closed } })
 }
 
-impl Connection {
-    /// Starts a server; the connection is established in the background.
-    pub(super) fn begin(start: Start, list: ToolListTarget) -> Self {
-        let (state_sender, state) = watch::channel(State::Starting);
-        let (end, shutdown) = oneshot::channel();
-        let task = tokio::spawn(async move {
-            let over = run(&start, list, &state_sender, shutdown).await;
-            state_sender.send_replace(State::Closed(over));
-        });
-        Self { state, task, end }
-    }
+async fn over_http(
+    handler: Handler,
+    carrier: &Carrier,
+    transport: &Value,
+    is_sse: bool,
+    orders: &mut UnboundedReceiver<Order>,
+) -> Option<Closed> {
+    let url = transport.get("url").and_then(Value::as_str).unwrap_or_default();
+    let Ok(address) = url.parse::<Uri>() else { return Some(Closed::ended("its address cannot be read")) };
+    let client = match HttpClient::new(&address, Arc::clone(&carrier.bounds)) {
+        Ok(client) => client,
+        Err(fault) => return Some(Closed::ended(fault)),
+    };
+    let headers = headers(transport.get("headers").and_then(Value::as_object));
+    let closed = tokio::select! {
+        served = serve_http(handler, client.clone(), url, &address, headers, is_sse) => match served {
+            Ok(service) => tokio::select! {
+                closed = carrier.carry(service, orders) => closed,
+                fault = client.lost() => Some(Closed { kind: fault.kind, why: fault.why }),
+            },
+            Err(closed) => Some(closed),
+        },
+        () = until_dropped(orders) => None,
+    };
+    // The first thing that went wrong says more than what followed from it.
+    closed.map(|closed| client.fault().map_or(closed, |fault| Closed { kind: fault.kind, why: fault.why }))
+}
 
-    pub(super) fn is_closed(&self) -> bool {
-        match &*self.state.borrow() {
-            State::Starting => false,
-            State::Ready(peer) => peer.is_transport_closed(),
-            State::Closed(_) => true,
-        }
+async fn serve_http(
+    handler: Handler,
+    client: HttpClient,
+    url: &str,
+    address: &Uri,
+    headers: HeaderMap,
+    is_sse: bool,
+) -> Result<RunningService<RoleClient, Handler>, Closed> {
+    if is_sse {
+        let transport = SseTransport::connect(client, address, headers).await;
+        let transport = transport.map_err(|fault| Closed { kind: fault.kind, why: fault.why })?;
+        return handler.serve(transport).await.map_err(Closed::ended);
     }
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+    config.custom_headers = headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+    config.max_sse_event_size = MAX_MESSAGE;
+    handler.serve(StreamableHttpClientTransport::with_client(client, config)).await.map_err(Closed::ended)
+}
 
-    /// Calls a tool as soon as the connection is established.
-    pub(super) fn ask(&self, tool: String, arguments: Value) -> impl Future<Output = Answer> + Send + 'static {
-        let mut state = self.state.clone();
-        async move {
-            let ready = match state.wait_for(|state| !matches!(state, State::Starting)).await.as_deref() {
-                Ok(State::Ready(peer)) => Ok(peer.clone()),
-                Ok(State::Closed(answer)) => Err(answer.clone()),
-                Ok(State::Starting) | Err(_) => Err(ended()),
-            };
-            match ready {
-                Ok(peer) => call(&peer, tool, arguments).await,
-                Err(answer) => answer,
+/// Before a connection is made, nothing is ordered but its end.
+async fn until_dropped(orders: &mut UnboundedReceiver<Order>) {
+    while orders.recv().await.is_some() {}
+}
+
+/// Carries orders to a server and answers to the gate.
+struct Carrier {
+    connection: u64,
+    report: Report,
+    bounds: Arc<Bounds>,
+}
+
+impl Carrier {
+    /// Until the connection breaks, or nobody wants it any more.
+    async fn carry(&self, service: RunningService<RoleClient, Handler>, orders: &mut UnboundedReceiver<Order>) -> Option<Closed> {
+        let peer = service.peer().clone();
+        let info = peer.peer_info().and_then(|info| serde_json::to_value(&*info).ok()).unwrap_or_default();
+        (self.report)(json!({"type": "connected", "connection": self.connection, "info": info}));
+        let mut calls: HashMap<u64, oneshot::Sender<()>> = HashMap::new();
+        let waiting = service.waiting();
+        tokio::pin!(waiting);
+        loop {
+            tokio::select! {
+                quit = &mut waiting => return Some(Closed::ended(match quit {
+                    Ok(QuitReason::Closed) | Err(_) => "",
+                    Ok(_) => "its connection was canceled",
+                })),
+                order = orders.recv() => match order? {
+                    Order::List => drop(tokio::spawn(list(peer.clone(), self.connection, Arc::clone(&self.report), Arc::clone(&self.bounds)))),
+                    Order::Call { command, tool, arguments } => {
+                        let (cancel, canceled) = oneshot::channel();
+                        calls.retain(|_, cancel| !cancel.is_closed());
+                        calls.insert(command, cancel);
+                        tokio::spawn(call(peer.clone(), command, tool, arguments, canceled, Arc::clone(&self.report), Arc::clone(&self.bounds)));
+                    }
+                    Order::Cancel { command } => drop(calls.remove(&command)),
+                },
             }
         }
     }
+}
 
-    /// Ends the server; the returned task finishes when it is gone.
-    pub(super) fn end(self) -> JoinHandle<()> {
-        drop(self.end);
-        self.task
+/// Asks for all tools. Each is passed on as a text of its own, whatever it is: what can be used of it is the gate's to say.
+async fn list(peer: Peer<RoleClient>, connection: u64, report: Report, bounds: Arc<Bounds>) {
+    let (mut tools, mut size, mut cursor): (Vec<String>, usize, Option<Value>) = (Vec::new(), 0, None);
+    for _ in 0..MAX_PAGES {
+        let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
+        let listed = peer.send_request(ClientRequest::CustomRequest(CustomRequest::new("tools/list", params))).await;
+        bounds.answered();
+        let page = match listed {
+            Ok(result) => told(&result),
+            Err(fault) => {
+                let why = match fault {
+                    ServiceError::McpError(fault) => fault.message.into_owned(),
+                    fault => fault.to_string(),
+                };
+                return report(json!({"type": "listed", "connection": connection, "tools": tools, "failed": why}));
+            }
+        };
+        for tool in page.get("tools").and_then(Value::as_array).into_iter().flatten().map(Value::to_string) {
+            size += tool.len();
+            tools.push(tool);
+        }
+        cursor = page.get("nextCursor").filter(|cursor| cursor.is_string() && size < MAX_MESSAGE).cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    report(json!({"type": "listed", "connection": connection, "tools": tools}));
+}
+
+async fn call(
+    peer: Peer<RoleClient>,
+    command: u64,
+    tool: String,
+    arguments: Value,
+    canceled: oneshot::Receiver<()>,
+    report: Report,
+    bounds: Arc<Bounds>,
+) {
+    let arguments: Map<String, Value> = if let Value::Object(arguments) = arguments { arguments } else { Map::new() };
+    let request = CallToolRequest::new(CallToolRequestParams::new(tool).with_arguments(arguments));
+    let handle =
+        match peer.send_request_with_option(ClientRequest::CallToolRequest(request), PeerRequestOptions::no_options()).await {
+            Ok(handle) => handle,
+            Err(fault) => return report(failed(command, &fault)),
+        };
+    let id = handle.id.clone();
+    tokio::select! {
+        answer = handle.await_response() => {
+            bounds.answered();
+            report(match answer {
+                Ok(result) => json!({"type": "answered", "command": command, "result": told(&result).to_string()}),
+                // The end of the connection is reported by itself, with the reason.
+                Err(ServiceError::TransportClosed) => return,
+                Err(fault) => failed(command, &fault),
+            });
+        }
+        // Nobody waits for it any more, so the server need not go on.
+        _ = canceled => {
+            let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some("it took too long, or nobody wants it any more".to_owned()))).await;
+        }
     }
 }
 
-/// A server with its children. They are ended on drop, whatever happens to the task.
-struct ServerProcess(Box<dyn ChildWrapper>);
-
-impl Drop for ServerProcess {
-    fn drop(&mut self) {
-        let _ = self.0.start_kill();
-    }
+/// A result as the server sent it.
+fn told(result: &ServerResult) -> Value {
+    serde_json::to_value(result).unwrap_or_default()
 }
 
-/// Starts a server, keeps it until it exits or is ended, and returns the answer to all later requests.
-async fn run(
-    start: &Start,
-    list: ToolListTarget,
-    state_sender: &watch::Sender<State>,
-    shutdown: oneshot::Receiver<()>,
-) -> Answer {
-    let mut child = match start.spawn() {
-        Ok(child) => child,
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Answer::Unavailable,
-        Err(fault) => return Answer::Failed(fault.to_string()),
+fn failed(command: u64, fault: &ServiceError) -> Value {
+    let (code, message) = match fault {
+        ServiceError::McpError(fault) => (fault.code.0, fault.message.to_string()),
+        // The code that libraries of the protocol use for it.
+        ServiceError::TransportClosed | ServiceError::TransportSend(_) => (-32_000, "the connection is closed".to_owned()),
+        fault => (-32_000, fault.to_string()),
     };
-    let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
-    let mut process = ServerProcess(child);
-    let stderr_text = tokio::spawn(drain(stderr));
-    let (Some(stdin), Some(stdout)) = (stdin, stdout) else { return ended() };
-    let client = ClientConfig::new(ClientCapabilities::default(), Implementation::new("tollgate", env!("CARGO_PKG_VERSION")));
-    let over = tokio::select! {
-        over = serve(client, (stdout, stdin), list, state_sender) => over,
-        _ = shutdown => ended(),
-    };
-    // Its input has ended, so it should exit; otherwise it is killed.
-    if timeout(EXIT_GRACE, process.0.inner_mut().wait()).await.is_err() {
-        let _ = process.0.start_kill();
-        let _ = timeout(EXIT_GRACE, process.0.inner_mut().wait()).await;
-    }
-    drop(process);
-    match over {
-        Answer::Failed(why) => {
-            let stderr_text = timeout(EXIT_GRACE, stderr_text).await.ok().and_then(Result::ok).unwrap_or_default();
-            let first = stderr_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let first: String = first.chars().take(200).collect();
-            Answer::Failed(if first.is_empty() { why } else { format!("{why}: {first}") })
-        }
-        over => over,
-    }
-}
-
-/// Establishes the connection, and waits until it is closed.
-async fn serve(
-    client: ClientConfig,
-    pipes: (tokio::process::ChildStdout, tokio::process::ChildStdin),
-    list: ToolListTarget,
-    state_sender: &watch::Sender<State>,
-) -> Answer {
-    match timeout(STARTUP_TIMEOUT, client.serve(pipes)).await {
-        Ok(Ok(service)) => {
-            // Before the first call, so that a server that answers requests in order has answered this one first.
-            tokio::spawn(list.fetch(service.peer().clone()));
-            state_sender.send_replace(State::Ready(service.peer().clone()));
-            let _ = service.waiting().await;
-            // Immediately, because the process is given time to exit.
-            state_sender.send_replace(State::Closed(ended()));
-            ended()
-        }
-        // It may exit before anything is written to it.
-        Ok(Err(ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })) => {
-            Answer::Failed("the server ended before it was ready".to_owned())
-        }
-        Ok(Err(fault)) => Answer::Failed(format!("communication with the server failed: {fault}")),
-        Err(_) => Answer::Failed(format!("the server was not ready after {} s", STARTUP_TIMEOUT.as_secs())),
-    }
-}
-
-/// The answer after a server has ended; the next request starts it again.
-fn ended() -> Answer {
-    Answer::Failed("the server ended".to_owned())
-}
-
-async fn call(peer: &Peer<RoleClient>, tool: String, arguments: Value) -> Answer {
-    let mut asked = CallToolRequestParams::new(tool);
-    if let Value::Object(arguments) = arguments {
-        asked = asked.with_arguments(arguments);
-    }
-    match peer.call_tool_once(asked).await {
-        Ok(CallToolResponse::Complete(result)) => result_text(&result),
-        Ok(_) => Answer::Failed("the server asks for input, which is not supported".to_owned()),
-        Err(ServiceError::McpError(fault)) => Answer::Failed(fault.message.into_owned()),
-        Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => ended(),
-        Err(fault) => Answer::Failed(fault.to_string()),
-    }
-}
-
-/// The text of a result.
-fn result_text(result: &CallToolResult) -> Answer {
-    let texts: Vec<&str> = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str())).collect();
-    let text = texts.join("\n");
-    match (result.is_error, text.is_empty()) {
-        (Some(true), _) => Answer::Failed(text),
-        (_, true) => Answer::Unknown,
-        (_, false) => Answer::Text(text),
-    }
-}
-
-/// Reads a stream to its end and keeps the beginning.
-async fn drain(from: Option<impl AsyncRead + Unpin>) -> String {
-    let (mut kept, mut piece) = (Vec::new(), [0; 1 << 10]);
-    if let Some(mut from) = from {
-        while let Ok(length @ 1..) = from.read(&mut piece).await {
-            let room = MAX_STDERR_BYTES.saturating_sub(kept.len());
-            kept.extend(piece.iter().take(length.min(room)));
-        }
-    }
-    String::from_utf8_lossy(&kept).into_owned()
+    json!({"type": "answered", "command": command, "code": code, "message": message})
 }

@@ -1,127 +1,215 @@
-//! MCP servers for lookups. A server is started when it is first needed and kept running; if it takes longer to start than a
-//! lookup may take, it is ready for the next one.
+//! Connections to MCP servers: executes what the gate decides about them, and reports the results.
+//!
+//! The gate decides which servers are connected, when and for how long, how their tools are named and what happens to a call
+//! (`tollgate_guest::servers::hub` documents its inputs and commands). [`Servers`] belongs to one gate and has one connection per
+//! server, shared by lookups, `tollgate mcp` and `tollgate mcp-proxy`.
 
+mod bounds;
 mod connection;
+mod depth;
+mod http;
+mod pool;
+mod sse;
+mod stdio;
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use serde_json::Value;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use serde_json::{Value, json};
 
-use crate::bindings::exports::tollgate::hooks::augment::{Answer, McpTool};
-use connection::{Connection, Start, ToolListTarget};
+use connection::{Order, Report};
+use pool::Pool;
 
-/// How much longer than its time limit to wait for an answer from the worker thread.
-const REPLY_MARGIN: Duration = Duration::from_millis(50);
+/// At most this many bytes are passed to the gate in one line; its limit is 32 MiB.
+const MAX_LINE: usize = 24 << 20;
 
-/// The servers started so far. They are ended on drop.
-#[derive(Default)]
+/// Receives the answer to a request.
+pub(crate) type Answered = Box<dyn FnOnce(Result<Value, String>) + Send>;
+
+/// Identifies a request. Unique in this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestNumber(u64);
+
+impl RequestNumber {
+    /// The next unused number.
+    pub(crate) fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// A command of the gate that is not about a connection.
+#[derive(Debug)]
+pub(crate) enum Task {
+    /// Report an event to the gate, in the format of the program `generic`.
+    Exchange { command: u64, payload: Value },
+    /// Ask the person who made a request.
+    Ask { command: u64, message: String },
+    /// The tools have changed since they were last listed.
+    ToolsChanged,
+}
+
+type Waker = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
+
+/// The connections of one gate.
 pub(crate) struct Servers {
-    worker: Mutex<Option<Worker>>,
-    lists: ToolLists,
-}
-
-/// The tool lists of servers, by server name, until they are taken.
-type ToolLists = Arc<Mutex<Vec<(String, Value)>>>;
-
-/// The thread that communicates with the servers.
-struct Worker {
-    questions: UnboundedSender<Question>,
-    thread: JoinHandle<()>,
-}
-
-struct Question {
-    /// The server's name.
-    server: String,
-    /// The name and the start command: a different command means a different server.
-    key: String,
-    start: Start,
-    tool: String,
-    arguments: Value,
-    deadline: Instant,
-    reply: mpsc::Sender<Answer>,
+    folder: PathBuf,
+    pool: Option<Pool>,
+    inputs: Vec<Value>,
+    events: mpsc::Receiver<Value>,
+    report: Report,
+    waker: Waker,
+    waiting: HashMap<u64, Answered>,
+    tasks: Vec<Task>,
+    start: Instant,
+    deadline_ms: Option<u64>,
 }
 
 impl Servers {
-    /// Calls a tool of a server and waits at most this long. The server is unavailable if the gate does not say how to start it.
-    pub(crate) fn ask(&self, asked: &McpTool, folder: &Path, timeout: Duration) -> Answer {
-        let Some(start) = &asked.start else { return Answer::Unavailable };
-        let (reply, answer) = mpsc::channel();
-        let question = Question {
-            server: asked.server.clone(),
-            key: format!("{}\0{start:?}", asked.server),
-            start: Start::new(start, folder),
-            tool: asked.tool.clone(),
-            arguments: serde_json::from_slice(&asked.arguments).unwrap_or_default(),
-            deadline: Instant::now() + timeout,
-            reply,
-        };
-        if let Err(fault) = self.send(question) {
-            return Answer::Failed(fault);
-        }
-        match answer.recv_timeout(timeout + REPLY_MARGIN) {
-            Ok(answer) => answer,
-            Err(mpsc::RecvTimeoutError::Timeout) => Answer::Late,
-            Err(mpsc::RecvTimeoutError::Disconnected) => Answer::Failed("the MCP worker thread has ended".to_owned()),
-        }
-    }
-
-    /// The tool lists that have arrived since the last call. Each server is asked once, as soon as it is ready, and no lookup
-    /// waits for it.
-    pub(crate) fn take_lists(&self) -> Vec<(String, Value)> {
-        std::mem::take(&mut *self.lists.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn send(&self, question: Question) -> Result<(), String> {
-        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
-        if worker.is_none() {
-            let (questions, asked) = unbounded_channel();
-            let thread = thread::Builder::new().name("tollgate-mcp".to_owned()).spawn({
-                let lists = Arc::clone(&self.lists);
-                move || run_worker(asked, &lists)
-            });
-            let thread = thread.map_err(|fault| format!("no thread can be started: {fault}"))?;
-            *worker = Some(Worker { questions, thread });
-        }
-        // If the thread has ended, the question is dropped, and the receiver of the answer notices.
-        if let Some(worker) = worker.as_ref() {
-            let _ = worker.questions.send(question);
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        let worker = self.worker.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Worker { questions, thread }) = worker {
-            drop(questions);
-            let _ = thread.join();
-        }
-    }
-}
-
-fn run_worker(mut questions: UnboundedReceiver<Question>, lists: &ToolLists) {
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() else { return };
-    runtime.block_on(async {
-        let mut connections: HashMap<String, Connection> = HashMap::new();
-        while let Some(Question { server, key, start, tool, arguments, deadline, reply }) = questions.recv().await {
-            if connections.get(&key).is_none_or(Connection::is_closed) {
-                connections.insert(key.clone(), Connection::begin(start, ToolListTarget { server, lists: Arc::clone(lists) }));
+    /// Nothing is started yet. Programs will run in this folder, usually the workspace.
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        let (sender, events) = mpsc::channel();
+        let waker = Waker::default();
+        let report: Report = Arc::new({
+            let (sender, waker) = (Mutex::new(sender), Arc::clone(&waker));
+            move |event| {
+                let _ = sender.lock().unwrap_or_else(PoisonError::into_inner).send(event);
+                if let Some(wake) = waker.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+                    wake();
+                }
             }
-            let Some(answer) = connections.get(&key).map(|connection| connection.ask(tool, arguments)) else { continue };
-            tokio::spawn(async move {
-                let answer = tokio::time::timeout_at(deadline.into(), answer).await;
-                let _ = reply.send(answer.unwrap_or(Answer::Late));
-            });
+        });
+        let (inputs, waiting, tasks, start) = (Vec::new(), HashMap::new(), Vec::new(), Instant::now());
+        Self { folder, pool: None, inputs, events, report, waker, waiting, tasks, start, deadline_ms: None }
+    }
+
+    /// Sets what to call when something has happened.
+    pub(crate) fn wake_with(&self, wake: impl Fn() + Send + 'static) {
+        *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(wake));
+    }
+
+    /// Adds an input for the next step.
+    pub(crate) fn tell(&mut self, input: Value) {
+        self.inputs.push(input);
+    }
+
+    /// Adds a request; `answered` receives its result.
+    pub(crate) fn request(&mut self, number: RequestNumber, method: &str, params: Value, answered: Answered) {
+        self.waiting.insert(number.0, answered);
+        self.tell(json!({"type": "request", "number": number.0, "method": method, "params": params}));
+    }
+
+    /// Cancels a request.
+    pub(crate) fn cancel(&mut self, number: RequestNumber) {
+        if self.waiting.remove(&number.0).is_some() {
+            self.tell(json!({"type": "cancel", "number": number.0}));
         }
-        let ending: Vec<_> = connections.into_values().map(Connection::end).collect();
-        for server in ending {
-            let _ = server.await;
+    }
+
+    /// The milliseconds until the next step is due, if one is.
+    pub(crate) fn due_in_ms(&self) -> Option<u64> {
+        self.deadline_ms.map(|deadline| deadline.saturating_sub(self.now()))
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The line for the next step; `None` if there are no inputs and nothing is due.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        self.inputs.extend(self.events.try_iter());
+        if self.inputs.is_empty() && self.due_in_ms() != Some(0) {
+            return None;
         }
-    });
+        let (mut inputs, mut taken) = (String::new(), 0);
+        for input in &self.inputs {
+            let input = input.to_string();
+            if taken > 0 && inputs.len() + input.len() > MAX_LINE {
+                break;
+            }
+            inputs.push_str(if taken > 0 { "," } else { "" });
+            inputs.push_str(&input);
+            taken += 1;
+        }
+        self.inputs.drain(..taken);
+        Some(format!(r#"{{"op":"mcp","do":"step","now_ms":{},"inputs":[{inputs}]}}"#, self.now()))
+    }
+
+    /// Executes the commands that are about connections. The others are left for [`take_tasks`](Self::take_tasks).
+    pub(crate) fn execute(&mut self, turn: &Value) {
+        self.deadline_ms = turn.get("next_deadline_ms").and_then(Value::as_u64);
+        for command in turn.get("commands").and_then(Value::as_array).into_iter().flatten() {
+            let task = self.execute_command(command);
+            self.tasks.extend(task);
+        }
+    }
+
+    /// The commands that are not about a connection.
+    pub(crate) fn take_tasks(&mut self) -> Vec<Task> {
+        std::mem::take(&mut self.tasks)
+    }
+
+    fn execute_command(&mut self, order: &Value) -> Option<Task> {
+        let number = |key: &str| order.get(key).and_then(Value::as_u64).unwrap_or_default();
+        let text = |key: &str| order.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let value = |key: &str| order.get(key).cloned().unwrap_or_default();
+        let (connection, command) = (number("connection"), number("command"));
+        match order.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "connect" => self.connect(connection, value("transport")),
+            "list" => self.order(connection, Order::List),
+            "call" => self.order(connection, Order::Call { command, tool: text("tool"), arguments: value("arguments") }),
+            "cancel" => self.order(connection, Order::Cancel { command }),
+            "disconnect" => drop(self.pool.as_ref().map(|pool| pool.disconnect(connection))),
+            "reply" => {
+                if let Some(answered) = self.waiting.remove(&number("number")) {
+                    answered(match order.get("error").and_then(Value::as_str) {
+                        Some(why) => Err(why.to_owned()),
+                        None => Ok(value("result")),
+                    });
+                }
+            }
+            "exchange" => return Some(Task::Exchange { command, payload: value("payload") }),
+            "ask" => return Some(Task::Ask { command, message: text("message") }),
+            "tools_changed" => return Some(Task::ToolsChanged),
+            // Connections end when the pool does.
+            _ => {}
+        }
+        None
+    }
+
+    fn connect(&mut self, connection: u64, transport: Value) {
+        if self.pool.is_none() {
+            match Pool::start(self.folder.clone(), Arc::clone(&self.report)) {
+                Ok(pool) => self.pool = Some(pool),
+                Err(fault) => {
+                    let why = format!("no thread can be started: {fault}");
+                    return self.tell(json!({"type": "closed", "connection": connection, "kind": "ended", "why": why}));
+                }
+            }
+        }
+        if let Some(pool) = &self.pool {
+            pool.connect(connection, transport);
+        }
+    }
+
+    fn order(&self, connection: u64, order: Order) {
+        if let Some(pool) = &self.pool {
+            pool.order(connection, order);
+        }
+    }
+
+    /// Ends all connections and requests, because the instance of the gate that knew them has failed.
+    pub(crate) fn forget(&mut self, why: &str) {
+        self.pool = None;
+        self.inputs.clear();
+        self.tasks.clear();
+        for _ in self.events.try_iter() {}
+        self.deadline_ms = None;
+        for (_, answered) in self.waiting.drain() {
+            answered(Err(why.to_owned()));
+        }
+    }
 }

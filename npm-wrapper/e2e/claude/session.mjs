@@ -23,10 +23,10 @@ const TOLD = ['--output-format', 'stream-json', '--verbose', '--include-hook-eve
 
 /**
  * Plays `scripts`, a function of the workspace's folder, in a workspace with `files`: one run per prompt, all in one session.
- * `prepare` is called before the first run. Returns the model's requests, Claude Code's output, and a way to run the command
- * there.
+ * `prepare` is called before the first run. Without `hooks`, the program is not connected to the gate. Returns the model's requests,
+ * Claude Code's output, and a way to run the command there.
  */
-export async function play({ files, scripts, prompts, prepare = () => {} }) {
+export async function play({ files, scripts, prompts, prepare = () => {}, hooks = true }) {
   const made = makeWorkspace('claude', files);
   const { workspace, home, env, person } = made;
   const scripted = await startModel(scripts(workspace), messages);
@@ -35,7 +35,7 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
     const trusted = { hasCompletedOnboarding: true, projects: { [workspace]: { hasTrustDialogAccepted: true } } };
     const settings = { permissions: { allow: ALLOWED }, enableAllProjectMcpServers: true };
     write(home, { '.claude.json': JSON.stringify(trusted), '.claude/settings.json': JSON.stringify(settings) });
-    person('init', '--host', 'claude-code', '--yes');
+    if (hooks) person('init', '--host', 'claude-code', '--yes');
     for (const name of OFF) env[name] = '1';
     Object.assign(env, PATIENCE, { ANTHROPIC_BASE_URL: `http://127.0.0.1:${scripted.port}`, ANTHROPIC_API_KEY: 'none' });
     prepare(made);

@@ -58,6 +58,19 @@ export interface HookApproval {
     declaration: Record<string, unknown>;
     /** The command line that would run; missing for a prompt. */
     runs?: string[] | undefined;
+    /** The component that would be called, and what it gets; missing for programs and prompts. */
+    component?:
+      | {
+          digest: string;
+          bytes: number;
+          contract: string;
+          exports: string[];
+          imports: string[];
+          /** In words, such as `reads src/**`. */
+          grants: string[];
+          manifest: { name?: string; version?: string; description?: string };
+        }
+      | undefined;
     /** The program that the first argument resolves to. */
     interpreter?: string | undefined;
     /** The script of the workspace in the command line, and its digest. */

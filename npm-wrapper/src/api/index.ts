@@ -4,7 +4,7 @@ import { importsOf } from '../component/imports.js';
 import type { HooksOptions } from './hook_types.js';
 import { fromBytes, textBytes } from '../component/json.js';
 import { type LogSink, sink } from '../component/log.js';
-import type { LookupOptions } from './types.js';
+import type { LookupOptions, McpOptions } from './types.js';
 import { Roots } from '../files/roots.js';
 import { Tollgate } from './tollgate.js';
 import { systemRandom } from '../component/wasi.js';
@@ -18,6 +18,7 @@ export { callOwnTool, listOwnTools, type OwnTool } from './own_tools.js';
 /** @internal For this package's own command. */
 export { Locator } from './locate.js';
 export { locate, type Surroundings } from './locate.js';
+export type { Servers } from '../programs/servers.js';
 export type { Tollgate } from './tollgate.js';
 
 /** The severity of a log line. */
@@ -46,6 +47,8 @@ export interface TollgateOptions {
   hooks?: HooksOptions | undefined;
   /** How concepts are looked up. */
   lookups?: LookupOptions | undefined;
+  /** How a person is asked about calls of MCP servers. */
+  mcp?: McpOptions | undefined;
 }
 
 /** The package's version. */
@@ -80,5 +83,5 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const guest = new Guest(importsOf(roots, log, clock, random, variables), ({ operations }) => {
     roots.readableInHome = readableInHome(operations.perform(READABLE_FILES));
   });
-  return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
+  return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups, mcp: options.mcp });
 }

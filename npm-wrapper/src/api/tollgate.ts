@@ -7,6 +7,7 @@ import type {
   Intent,
   LookupOptions,
   LookupPlan,
+  McpOptions,
   Outcome,
   ProgramAnswer,
   Ruling,
@@ -21,6 +22,7 @@ import { fromBytes, payloadBytes, text, textBytes, toBytes, toText, whole } from
 import type { LedgerEntry } from './ledger.js';
 import type { LogSink } from '../component/log.js';
 import { Lookups, lookupOf } from '../programs/lookups.js';
+import { Servers } from '../programs/servers.js';
 import type { Roots } from '../files/roots.js';
 
 /** Default size of the context for prompts: 4,000 tokens of about four characters. */
@@ -35,6 +37,7 @@ export interface GateParts {
   log: LogSink;
   hooks: HooksOptions | undefined;
   lookups: LookupOptions | undefined;
+  mcp: McpOptions | undefined;
 }
 
 /**
@@ -48,19 +51,34 @@ export class Tollgate {
   readonly #lookups: Lookups;
   #longestLine: number | undefined;
   #hooks: Hooks | undefined;
+  #servers: Servers | undefined;
 
   /** @internal Called by `createTollgate`. */
   constructor(parts: GateParts) {
     this.#parts = parts;
     this.#guest = parts.guest;
-    // Errors are ignored: without a list, nothing is claimed about a tool.
-    const learn = (server: string, tools: unknown[]) => void this.perform({ op: 'server-tools', server, tools });
-    this.#lookups = new Lookups(parts.roots.project.folder, parts.lookups, learn);
+    this.#lookups = new Lookups(parts.roots.project.folder, parts.lookups, (params) => this.mcp.request('lookup', params));
   }
 
   /** The canonical path of the governed folder. */
   get workspace(): string {
     return this.#parts.roots.project.folder;
+  }
+
+  /** The declared MCP servers. Connections are made when they are first needed, and kept until the gate is closed. */
+  get mcp(): Servers {
+    if (this.#servers === undefined) {
+      const perform = (line: string) => {
+        // Which extensions are approved, and what can be confined, depends on this machine.
+        this.hooks.greet();
+        return toText(this.#guest.call(({ operations }) => operations.perform(textBytes(line))));
+      };
+      const exchange = (payload: object) => this.respond('generic', undefined, payload);
+      const servers = new Servers({ folder: this.workspace, perform, exchange, options: this.#parts.mcp });
+      this.#guest.onLost.push((error) => servers.lose(error));
+      this.#servers = servers;
+    }
+    return this.#servers;
   }
 
   /** The hooks of the workspace. They are started on first use; `createTollgate` takes their options. */
@@ -107,7 +125,7 @@ export class Tollgate {
   async close({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
     await this.#hooks?.shutdown({ drain });
     if (drain && this.#guest.isRunning) await this.hooks.settle();
-    await this.#lookups.close();
+    await this.#servers?.close();
   }
 
   /** Supports `await using gate = createTollgate(…)`. */

@@ -171,12 +171,23 @@ export interface LookupOptions {
     | Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>
     | undefined;
   /**
-   * Calls a tool of an MCP server that you are connected to. Default: servers from the user's settings are started when they are
-   * first needed and kept until the gate is closed; others are unavailable.
+   * Calls a tool of an MCP server that you are connected to. Default: the gate connects to declared servers when they are first
+   * needed, and keeps the connections until it is closed; others are unavailable.
    */
   mcpTool?:
     | ((server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined)
     | undefined;
+}
+
+/** How a person is asked about calls of tools of MCP servers. */
+export interface McpOptions {
+  /**
+   * Asks a person whether a call may run; undefined if nobody can be asked, and then it does not run. `request` is the number of
+   * the request that contains the call.
+   */
+  ask?: ((message: string, request: number) => Promise<boolean | undefined>) | undefined;
+  /** Called when the tools of servers have changed since they were last listed. */
+  onToolsChanged?: (() => void) | undefined;
 }
 
 /** A call together with what is known about its concepts. */

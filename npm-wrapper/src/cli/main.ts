@@ -8,6 +8,8 @@ const USAGE = `Usage: tollgate COMMAND
   eval --workspace DIR          Answer JSON lines from standard input: one object in, one object out
   init [--host NAME] [--undo]   Connect the agent programs in use to the gate, or undo that
   doctor                        Check that agent programs really ask the gate
+  mcp status|tools|call         List MCP servers and their tools, and call a tool through the gate
+  mcp-proxy [SERVER...]         Serve the tools of MCP servers on standard input and output, with every call checked by the gate
   mcp-serve                     Serve intents and the ledger as tools of an MCP server on standard input and output
   intents list|check|sessions|select ID
                                 List, check and select the intents that agents work for
@@ -24,6 +26,8 @@ const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<num
   eval: () => import('./eval.js'),
   init: () => import('./init.js'),
   doctor: () => import('./doctor.js'),
+  mcp: () => import('./mcp_servers.js'),
+  'mcp-proxy': () => import('./mcp_proxy.js'),
   'mcp-serve': () => import('./mcp_serve.js'),
   intents: () => import('./intents.js'),
   trace: () => import('./trace.js'),

@@ -8,6 +8,10 @@ declare namespace WebAssembly {
     constructor(module: Module, imports?: Record<string, unknown>);
     readonly exports: Record<string, unknown>;
   }
+  class Memory {
+    readonly buffer: ArrayBuffer;
+  }
+  class RuntimeError extends Error {}
 }
 
 /** The package's version. */

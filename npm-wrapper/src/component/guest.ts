@@ -24,7 +24,7 @@ export class Guest {
   #instance: Exports | undefined;
   #busy = false;
   /** Called when an instance has failed, before the caller gets the error. Must not throw. */
-  onLost: ((error: TollgateError) => void) | undefined;
+  readonly onLost: ((error: TollgateError) => void)[] = [];
 
   /** @param onStart is given every instance before anything else is asked of it */
   constructor(imports: Imports, onStart: (exports: Exports) => void = () => {}) {
@@ -53,7 +53,7 @@ export class Guest {
       this.#instance = undefined;
       const said = error instanceof Error ? error.message : String(error);
       const trap = new TollgateError('guest_trap', `the gate failed and was restarted; the next call works (${said})`, error);
-      this.onLost?.(trap);
+      for (const tell of this.onLost) tell(trap);
       throw trap;
     } finally {
       this.#busy = false;

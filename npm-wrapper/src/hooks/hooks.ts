@@ -9,6 +9,8 @@ import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from '../api/
 import { fromBytes, text, textBytes, toText, wellFormed } from '../component/json.js';
 import type { LogSink } from '../component/log.js';
 import type { Lookups } from '../programs/lookups.js';
+import { HookRunner } from './hook_runner.js';
+import type { GrantedFiles } from './node_runner.js';
 import { answerPrompt, recordOf, runProgram } from './hook_commands.js';
 import { slashed } from '../files/path.js';
 import type { Roots } from '../files/roots.js';
@@ -47,6 +49,23 @@ export interface HooksParts {
   perform: (line: Uint8Array) => string;
 }
 
+/** What came of an export whose error is an answer, and no failure of the gate. */
+type Result<T> = { value: T } | { error: unknown };
+
+function result<T>(work: () => T): Result<T> {
+  try {
+    return { value: work() };
+  } catch (error) {
+    if (!(error instanceof Error) || !Object.hasOwn(error, 'payload')) throw error;
+    return { error };
+  }
+}
+
+function granted<T>(result: Result<T>): T {
+  if ('value' in result) return result.value;
+  throw result.error;
+}
+
 /** Monotonic milliseconds. */
 function now(): number {
   return Math.floor(performance.now());
@@ -77,6 +96,8 @@ export class Hooks {
   readonly #runs = new Map<bigint, AbortController>();
   readonly #listening = new Set<string>();
   #stop: Stop | undefined;
+  /** Made when the first hook of a third party is called. */
+  #runner: HookRunner | undefined;
 
   /** @internal Created by the gate. */
   constructor({ guest, roots, log, lookups, options, perform }: HooksParts) {
@@ -86,7 +107,7 @@ export class Hooks {
     this.#lookups = lookups;
     this.#options = options;
     this.#perform = perform;
-    guest.onLost = (error) => this.#lose(error);
+    guest.onLost.push((error) => this.#lose(error));
   }
 
   /** Reports an event whose answer matters, such as `before_tool`, and waits for all of its hooks. */
@@ -232,6 +253,7 @@ export class Hooks {
         // A callback may have made the instance fail that these commands belong to.
         if (epoch === this.#epoch) this.#carryOut(command);
       }
+      if (epoch === this.#epoch) this.#callComponents();
       return epoch === this.#epoch ? nextDeadlineMs : undefined;
     } catch (error) {
       const fault = error instanceof TollgateError ? error : new TollgateError('guest_trap', String(error), error);
@@ -244,6 +266,35 @@ export class Hooks {
       }
       return undefined;
     }
+  }
+
+  /** Has hooks of third parties called, and steps again once they have answered. */
+  #callComponents(): void {
+    // A gate from before such hooks has none.
+    const asks = this.#guest.call(({ components }) => components?.due()) ?? [];
+    for (const { number, round } of asks) {
+      const epoch = this.#epoch;
+      this.#runner ??= new HookRunner(this.#roots.project.folder, this.#roots.home.folder, this.#grantedFiles());
+      void this.#runner.call(round).then((answers) => {
+        // The instance that asked may be gone.
+        if (epoch !== this.#epoch) return;
+        try {
+          this.#guest.call(({ components }) => components.report(number, answers));
+        } catch (error) {
+          this.#say(String(error));
+        }
+        this.#drive();
+      });
+    }
+  }
+
+  /** Files for hooks that run in this runtime, as the gate grants them. */
+  #grantedFiles(): GrantedFiles {
+    return {
+      read: (files, name, limit) =>
+        granted(this.#guest.call(({ components }) => result(() => components.read(files, name, limit)))),
+      find: (files, glob) => granted(this.#guest.call(({ components }) => result(() => components.find(files, glob)))),
+    };
   }
 
   #carryOut({ id, order }: Command): void {
@@ -355,6 +406,7 @@ export class Hooks {
     this.#epoch += 1;
     this.#greeted = false;
     this.#inputs = [];
+    this.#runner?.end();
     const runs = [...this.#runs.values()];
     this.#runs.clear();
     for (const end of runs) end.abort();

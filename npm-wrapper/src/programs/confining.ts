@@ -25,14 +25,19 @@ const known = new Map<string, string | undefined>();
  * these folders, is in the workspace, or the system does not support it.
  */
 export function findConfiner(folders: readonly string[], workspace: string): Confiner {
-  const program = folders
-    .filter((folder) => path.isAbsolute(folder))
-    .map((folder) => path.join(folder, NAME))
-    .find((file) => isNative(file) && !liesIn(file, workspace));
+  const program = nativeProgram(folders, workspace);
   if (program === undefined) return {};
   if (!known.has(program)) known.set(program, check(program));
   const why = known.get(program);
   return why === undefined ? { program } : { why };
+}
+
+/** The native program in one of these folders, unless it is in the workspace. */
+export function nativeProgram(folders: readonly string[], workspace: string): string | undefined {
+  return folders
+    .filter((folder) => path.isAbsolute(folder))
+    .map((folder) => path.join(folder, NAME))
+    .find((file) => isNative(file) && !liesIn(file, workspace));
 }
 
 function check(program: string): string | undefined {

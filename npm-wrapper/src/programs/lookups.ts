@@ -1,7 +1,6 @@
 import type { Answer, Lookup as ContractLookup } from '../../generated/interfaces/tollgate-hooks-augment.js';
 import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupProgram } from '../api/types.js';
 import { fromBytes } from '../component/json.js';
-import type { OnTools, Servers } from './mcp.js';
 
 /** At most this much of a program's output is kept; the rest is discarded. */
 const MAX_OUTPUT = 1 << 20;
@@ -9,21 +8,23 @@ const MAX_OUTPUT = 1 << 20;
 /** At most this many characters of an error message are passed on. */
 const MAX_COMPLAINT = 200;
 
-/** Runs lookups for one gate, and keeps the MCP servers that they need. */
+/** Calls a tool of an MCP server: `{server, tool, arguments, timeout_ms}`. */
+type AskServer = (params: object) => Promise<unknown>;
+
+/** Runs lookups for one gate. */
 export class Lookups {
   readonly #folder: string;
   readonly #options: LookupOptions;
-  readonly #onTools: OnTools | undefined;
-  #servers: Promise<Servers> | undefined;
+  readonly #askServer: AskServer;
 
   /**
-   * @param folder the folder in which commands and MCP servers run
-   * @param onTools receives the tool list of each MCP server after it is started
+   * @param folder the folder in which commands run
+   * @param askServer calls tools over the gate's own connections
    */
-  constructor(folder: string, options: LookupOptions = {}, onTools?: OnTools) {
+  constructor(folder: string, options: LookupOptions = {}, askServer: AskServer = async () => 'unavailable') {
     this.#folder = folder;
     this.#options = options;
-    this.#onTools = onTools;
+    this.#askServer = askServer;
   }
 
   /**
@@ -45,13 +46,6 @@ export class Lookups {
     return 'text' in answer ? { tag: 'text', val: answer.text } : { tag: 'failed', val: answer.failed };
   }
 
-  /** Ends the MCP servers. The next lookup starts them again. */
-  async close(): Promise<void> {
-    const servers = this.#servers;
-    this.#servers = undefined;
-    await (await servers)?.close();
-  }
-
   /** The answer, unless the time limit is reached first. A function that ignores its signal is abandoned. */
   async #find(lookup: Lookup, maxMs: number): Promise<LookupAnswer> {
     const end = new AbortController();
@@ -70,7 +64,7 @@ export class Lookups {
     }
   }
 
-  async #ask({ concept, source, request }: Lookup, signal: AbortSignal): Promise<LookupAnswer> {
+  async #ask({ concept, source, request, timeoutMs }: Lookup, signal: AbortSignal): Promise<LookupAnswer> {
     const { functions, mcpTool } = this.#options;
     const known = (text: string | undefined): LookupAnswer => (text === undefined ? 'unknown' : { text });
     switch (request.kind) {
@@ -83,8 +77,7 @@ export class Lookups {
       case 'mcp': {
         const { server, tool, arguments: given } = request;
         if (mcpTool !== undefined) return known(await mcpTool(server, tool, given, signal));
-        this.#servers ??= import('./mcp.js').then(({ Servers }) => new Servers(this.#folder, this.#onTools));
-        return (await this.#servers).ask(request, signal);
+        return (await this.#askServer({ server, tool, arguments: given, timeout_ms: timeoutMs })) as LookupAnswer;
       }
       default:
         return 'unavailable';

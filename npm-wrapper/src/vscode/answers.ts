@@ -84,6 +84,24 @@ export interface ExtensionDetails {
   settings?: string[];
 }
 
+/** An MCP server, as far as it is known. */
+export interface ServerDetails {
+  name: string;
+  state: 'idle' | 'connecting' | 'connected' | 'unavailable' | 'refused' | 'disabled';
+  why: string | null;
+  transport: string;
+  target: string;
+  source: string;
+  tools: number;
+}
+
+/** A tool of an MCP server. */
+export interface ServerTool {
+  server: string;
+  tool: string;
+  description: string;
+}
+
 export interface ExtensionList {
   extensions: ExtensionDetails[];
   faults: HookFault[];

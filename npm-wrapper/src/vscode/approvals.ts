@@ -142,10 +142,22 @@ function factsOf({
   in_place: inPlace,
   unchecked,
   note,
+  component,
 }: Partial<Shows>): Map<string, string> {
   const facts = new Map<string, string>();
   if (runs !== undefined) facts.set('Runs', runs.map(quoted).join(' '));
   if (typeof declaration?.prompt === 'string') facts.set('Asks the language model', JSON.stringify(declaration.prompt));
+  if (component !== undefined) {
+    const { manifest, exports, grants, bytes, digest } = component;
+    facts.set(
+      'Component',
+      `${[manifest.name, manifest.version].filter(Boolean).join(' ')} (${digest.slice(0, DIGEST_CHARS)}, ${bytes} bytes)`,
+    );
+    if (manifest.description !== undefined) facts.set('It says', manifest.description);
+    facts.set('Called for', exports.join(', '));
+    facts.set('Gets', grants.join('; '));
+    facts.set('Sandbox', 'it can object, remark and add notes, and nothing else; a copy of these bytes is what runs');
+  }
   if (interpreter !== undefined) facts.set('Program', interpreter);
   if (script) facts.set('Script', file(script));
   for (const named of files ?? []) facts.set(`File ${named[0]}`, named[1].slice(0, DIGEST_CHARS));

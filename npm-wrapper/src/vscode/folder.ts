@@ -4,7 +4,17 @@ import * as vscode from 'vscode';
 import type { Intent, Ruling, ToolCall } from '../api/types.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 import type { LedgerEntry } from '../api/ledger.js';
-import type { ExtensionDetails, ExtensionList, HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
+import type {
+  ExtensionDetails,
+  ExtensionList,
+  HookDetails,
+  HookFault,
+  HookList,
+  IntentList,
+  ServerDetails,
+  ServerTool,
+  TracePage,
+} from './answers.js';
 import type { GateThread } from './thread.js';
 
 /** At most this many pages of the ledger are searched for one answer; each is a limited part of the file. */
@@ -19,6 +29,7 @@ export class Folder {
   #hooks: HookDetails[] = [];
   #faults: HookFault[] = [];
   #extensions: ExtensionDetails[] = [];
+  #servers: ServerDetails[] = [];
 
   constructor(
     readonly thread: GateThread,
@@ -53,6 +64,18 @@ export class Folder {
     return this.#extensions;
   }
 
+  /** The declared MCP servers. */
+  get servers(): readonly ServerDetails[] {
+    return this.#servers;
+  }
+
+  /** Connects to an MCP server, and returns its tools and how it stands now. */
+  async connect(server: string): Promise<{ tools: ServerTool[]; server: ServerDetails | undefined }> {
+    const { tools, servers } = await this.call<{ tools: ServerTool[]; servers: ServerDetails[] }>('mcp', 'tools', { server });
+    this.#servers = servers;
+    return { tools: tools.filter((tool) => tool.server === server), server: servers.find(({ name }) => name === server) };
+  }
+
   call<T>(method: string, ...args: unknown[]): Promise<T> {
     return this.thread.call<T>(this.key, method, ...args);
   }
@@ -75,17 +98,19 @@ export class Folder {
 
   /** Updates everything that is shown. */
   async refresh(): Promise<void> {
-    const [intents, current, { hooks, faults }, listed] = await Promise.all([
+    const [intents, current, { hooks, faults }, listed, { servers }] = await Promise.all([
       this.perform<IntentList>({ op: 'list-intents' }),
       this.call<Intent | undefined>('currentIntent', this.session),
       this.perform<HookList>({ op: 'hooks', do: 'list' }),
       this.perform<ExtensionList>({ op: 'extensions', do: 'list' }),
+      this.call<{ servers: ServerDetails[] }>('mcp', 'declared', {}),
     ]);
     this.#intents = intents;
     this.#current = current;
     this.#hooks = hooks;
     this.#faults = [...faults, ...listed.faults];
     this.#extensions = listed.extensions;
+    this.#servers = servers;
   }
 
   /** The newest entries of the ledger, newest first. */

@@ -114,12 +114,9 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       if (options === undefined) return folder.call('augmentWith', whole(call));
       // Functions cannot be sent to another thread.
       const plan = await folder.call<gate.LookupPlan>('planLookups', whole(call));
-      const lookups = new Lookups(folder.at.uri.fsPath, options);
-      try {
-        return await folder.call('augment', whole(call), await lookups.run(plan));
-      } finally {
-        await lookups.close();
-      }
+      const askServer = (params: object) => folder.call<unknown>('mcp', 'lookup', params);
+      const lookups = new Lookups(folder.at.uri.fsPath, options, askServer);
+      return folder.call('augment', whole(call), await lookups.run(plan));
     },
     respond: async (program, event, payload, where) => at(where).call('respond', program, event, payload),
     event: async (event, data = {}, of = session, where) => {

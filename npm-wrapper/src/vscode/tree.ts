@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { LedgerEntry } from '../api/ledger.js';
-import type { ExtensionDetails, IntentDetails } from './answers.js';
+import type { ExtensionDetails, IntentDetails, ServerDetails } from './answers.js';
 import type { Folder } from './folder.js';
 
 /** The id of the view in the manifest. */
@@ -17,6 +17,7 @@ type Node =
   | { kind: 'text'; label: string; icon: string }
   | { kind: 'file'; folder: Folder; path: string; changes: number }
   | { kind: 'extension'; folder: Folder; extension: ExtensionDetails }
+  | { kind: 'server'; folder: Folder; server: ServerDetails }
   | { kind: 'entry'; folder: Folder; entry: LedgerEntry };
 
 /** By status. */
@@ -40,7 +41,20 @@ const STATES: Record<ExtensionDetails['state'], [icon: string, color?: string]> 
   invalid: ['error', 'list.errorForeground'],
 };
 
-/** The tree of intents with their scopes, the files that were changed for them, and the latest ledger entries, then the extensions. */
+/** The same for MCP servers. */
+const SERVER_STATES: Record<ServerDetails['state'], [icon: string, color?: string]> = {
+  idle: ['server-process'],
+  connecting: ['server-process'],
+  connected: ['server-process', 'charts.green'],
+  unavailable: ['error', 'list.errorForeground'],
+  refused: ['shield', 'list.warningForeground'],
+  disabled: ['circle-slash'],
+};
+
+/**
+ * The tree of intents with their scopes, the files that were changed for them, and the latest ledger entries, then the extensions and
+ * the MCP servers.
+ */
 export class IntentTree implements vscode.TreeDataProvider<Node> {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.#changed.event;
@@ -60,6 +74,7 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
     }
     if (node.kind === 'folder') return partsOfFolder(node.folder);
     if (node.kind === 'extension') return contentsOf(node.extension);
+    if (node.kind === 'server') return toolsOf(node.folder, node.server);
     if (node.kind === 'group') return node.children;
     return node.kind === 'intent' ? partsOf(node.folder, node.intent) : [];
   }
@@ -96,6 +111,8 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
         return entryItem(node.folder, node.entry);
       case 'extension':
         return extensionItem(node.extension);
+      case 'server':
+        return serverItem(node.server);
     }
   }
 }
@@ -103,14 +120,40 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
 function partsOfFolder(folder: Folder): Node[] {
   const intents: Node[] = folder.intents.intents.map((intent) => ({ kind: 'intent', folder, intent }));
   const extensions: Node[] = folder.extensions.map((extension) => ({ kind: 'extension', folder, extension }));
-  if (extensions.length === 0) return intents;
-  return [...intents, { kind: 'group', label: 'Extensions', icon: 'extensions', open: false, children: extensions }];
+  const servers: Node[] = folder.servers.map((server) => ({ kind: 'server', folder, server }));
+  const groups: Extract<Node, { kind: 'group' }>[] = [
+    { kind: 'group', label: 'Extensions', icon: 'extensions', open: false, children: extensions },
+    { kind: 'group', label: 'MCP servers', icon: 'server', open: false, children: servers },
+  ];
+  return [...intents, ...groups.filter(({ children }) => children.length > 0)];
 }
 
 /** What an extension provides, one line each. */
 function contentsOf({ hooks = [], servers = [], skills = [], settings = [] }: ExtensionDetails): Node[] {
   const lines = (names: string[], icon: string): Node[] => names.map((label) => ({ kind: 'text', label, icon }));
   return [...lines(hooks, 'zap'), ...lines(servers, 'server-process'), ...lines(skills, 'lightbulb'), ...lines(settings, 'gear')];
+}
+
+/** The tools of a server, which is connected for that, or why it has none. */
+async function toolsOf(folder: Folder, { name }: ServerDetails): Promise<Node[]> {
+  const line = (label: string, icon: string): Node => ({ kind: 'text', label, icon });
+  try {
+    const { tools, server } = await folder.connect(name);
+    if (server !== undefined && server.state !== 'connected') return [line(server.why ?? server.state, 'error')];
+    return tools.map(({ tool, description }) => line([tool, description.split('\n')[0]].filter(Boolean).join(' · '), 'tools'));
+  } catch (error) {
+    return [line(error instanceof Error ? error.message : String(error), 'error')];
+  }
+}
+
+function serverItem({ name, state, why, transport, target, source }: ServerDetails): vscode.TreeItem {
+  // Servers that may not run have no tools to show.
+  const item = new vscode.TreeItem(name, state === 'refused' || state === 'disabled' ? None : Collapsed);
+  item.description = [transport, state].join(' · ');
+  const [icon, color] = SERVER_STATES[state];
+  item.iconPath = new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
+  item.tooltip = [target, source, why].filter(Boolean).join('\n');
+  return item;
 }
 
 function extensionItem({ name, version, state, why, description, source, folder }: ExtensionDetails): vscode.TreeItem {

@@ -108,6 +108,11 @@ const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
   preTool: ({ gate }, call: ToolCall) => gate.preTool(call),
   postTool: ({ gate }, call: ToolCall, outcome: Outcome) => gate.postTool(call, outcome),
   planLookups: ({ gate }, call: ToolCall) => gate.planLookups(call),
+  // Servers run in the workspace, so they are not started in one that is not trusted.
+  mcp: ({ gate, hooks }, method: string, params: object) => {
+    if (method !== 'declared') trusted(hooks);
+    return gate.mcp.request(method, params);
+  },
   augment: ({ gate }, call: ToolCall, findings: Finding[]) => gate.augment(call, findings),
   augmentWith: ({ gate }, call: ToolCall) => gate.augmentWith(call),
   respond: ({ gate, hooks }, program: string, event: string | undefined, payload: object) =>

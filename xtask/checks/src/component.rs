@@ -10,10 +10,11 @@ use flate2::write::GzEncoder;
 use wasmparser::{Parser, Payload};
 
 /// The component's size as it is: what every host maps and Node reads once per process. Speed decides how it is built (see the
-/// profile `component` in `Cargo.toml`); the limit makes sure that growth is noticed and has a reason.
-const MAX_BYTES: usize = 4_000_000;
+/// profile `component` in `Cargo.toml`): built for size, it is 0.6 MB smaller, but checks take 3 to 7 percent longer. The limit makes
+/// sure that growth is noticed and has a reason; connections to MCP servers take 180 KB, hooks of third parties 160 KB.
+const MAX_BYTES: usize = 4_300_000;
 /// Its size compressed: what the npm package adds to a download.
-const MAX_BYTES_COMPRESSED: usize = 1_500_000;
+const MAX_BYTES_COMPRESSED: usize = 1_650_000;
 
 /// Everything that the component may import, in any patch release of WASI. Rust's standard library brings the imports below
 /// `wasi:cli` and `wasi:io`; no host implements them.

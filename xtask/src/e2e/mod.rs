@@ -81,6 +81,8 @@ pub(crate) fn test(names: &[&str]) -> Result<()> {
         bail!("there are no sessions for `{name}`; use one of: {}", known.join(", "));
     }
     let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
+    // One of the sessions has an MCP server behind the proxy.
+    npm::mcp_servers()?;
     let mut all = Vec::new();
     for program in PROGRAMS.iter().filter(|program| is_wanted(program.name)) {
         all.push(play(program)?);

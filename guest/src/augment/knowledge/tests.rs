@@ -22,7 +22,10 @@ impl House {
     fn plan(&mut self, call: &ToolCall) -> Plan {
         let ports = self.world.ports();
         match self.knowledge.named(call, &ports) {
-            Ok(named) => self.knowledge.plan(call, named, &self.settings, &ports),
+            Ok(named) => {
+                let start = |server: &str| crate::servers::start(server, &ports);
+                self.knowledge.plan(call, named, &self.settings, &start, &ports)
+            }
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
         }
     }

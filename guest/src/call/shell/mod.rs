@@ -19,6 +19,7 @@
 //! constructs, and a `PATH` in which the listed programs are found first. A variable that the command did not set itself has
 //! an unknown value.
 
+mod commands;
 mod comments;
 mod outline;
 mod programs;
@@ -33,6 +34,7 @@ pub use quote::quote;
 
 use crate::effects::Footprint;
 use crate::ports::Workspace;
+pub use commands::{Command, commands, commands_of_words};
 pub use comments::ignores_comments;
 pub use outline::outline;
 use reader::ShellReader;

@@ -206,7 +206,12 @@ fn hooks(reader: &mut Reader, fields: &Map<String, Value>) -> Hooks {
         Some(written @ Value::Array(list)) => {
             for (at, hook) in list.iter().enumerate() {
                 reader.path.extend([PathStep::Key("hooks".to_owned()), PathStep::At(at)]);
-                reader.hook(hook);
+                let mut hook = hook.clone();
+                // It names one of the extension's components, whose path takes its place.
+                if let Some(name @ Value::String(_)) = hook.get_mut("component") {
+                    *name = "component.wasm".into();
+                }
+                reader.hook(&hook);
                 reader.path.truncate(reader.path.len().saturating_sub(2));
             }
             Hooks::Written(written.clone())

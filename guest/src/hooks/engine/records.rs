@@ -115,10 +115,7 @@ impl Hooks {
     }
 
     fn fields(&mut self, run: &Run, status: Status, ports: &Ports) -> Vec<(&'static str, Value)> {
-        if self.name.is_empty() {
-            // Runs of other processes are in the same log.
-            self.name = ports.random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        }
+        self.take_name(ports);
         let clean = |text: &str| Value::from(ports.secrets.redact_with(text, &run.hook.secrets));
         let mut fields = vec![
             ("id", self.run_id(run).into()),
@@ -135,6 +132,19 @@ impl Hooks {
         ];
         fields.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
         fields
+    }
+
+    /// The id of a record that is not a run's.
+    pub(super) fn record_id(&mut self, number: u64, ports: &Ports) -> String {
+        self.take_name(ports);
+        format!("{}-{number}", self.name)
+    }
+
+    /// Runs of other processes are in the same log.
+    fn take_name(&mut self, ports: &Ports) {
+        if self.name.is_empty() {
+            self.name = ports.random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        }
     }
 
     pub(super) fn run_id(&self, run: &Run) -> String {

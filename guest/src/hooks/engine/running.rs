@@ -13,7 +13,7 @@ use super::super::program::{Copied, Program};
 use super::super::registry::{MAX_PARTS, Source, TOO_MANY};
 use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
-use super::super::trust::{self, Trust};
+use super::super::trust::{self, Fingerprint, Trust};
 use super::Hooks;
 use crate::engine::{Confine, Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
@@ -26,7 +26,7 @@ const ENVIRONMENT: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_
 const OUTPUT_BYTES: u64 = 1 << 20;
 
 /// At most this many runs of hooks that nobody has ever approved are looked at in one step: each may mean reading a folder.
-const MAX_EXAMINED: usize = 256;
+pub(super) const MAX_EXAMINED: usize = 256;
 
 /// Where copies of scripts lie while they run, below the home folder.
 const COPIES: &str = ".tollgate/run";
@@ -42,6 +42,9 @@ impl Hooks {
         let (hook, source) = (run.hook.clone(), run.source);
         if run.part == TOO_MANY {
             return self.finish(key, too_many(), ports);
+        }
+        if matches!(hook.action, Action::Component(_)) {
+            return self.begin_component(key, ports);
         }
         let program = match self.permitted(&hook, source, ports) {
             Ok(program) => program,
@@ -69,7 +72,7 @@ impl Hooks {
         let id = &hook.id;
         if let Some(owner) = &hook.owner {
             let failed = |why: String| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets));
-            let fingerprint = trust::fingerprint(hook, false, &self.machine, ports).map_err(failed)?;
+            let fingerprint = trust::command_fingerprint(hook, false, &self.machine, ports).map_err(failed)?;
             let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports).map_err(failed)?;
             if trust == Trust::Approved {
                 return Ok(fingerprint.program);
@@ -81,39 +84,37 @@ impl Hooks {
             ports.warn(&format!("the hook `{id}` does not run: {why}"));
             return Err(Outcome::boxed(Status::Skipped, &why));
         }
-        let skipped = |why: &str| {
-            let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
-            Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
-        };
         // Those do not run whatever they are, so a flood of them need not be looked at, and takes nobody else's turn.
         if !self.approvals.knows(id, &self.machine, ports) {
             self.examined += 1;
             if self.examined > MAX_EXAMINED {
-                return Err(skipped(Trust::New.reason()));
+                return Err(skipped(id, Trust::New.reason()));
             }
         }
-        let fingerprint = trust::fingerprint(hook, false, &self.machine, ports)
+        let fingerprint = trust::command_fingerprint(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
-        let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
-        let (name, why, notice, before) = match trust {
-            Trust::Approved => return Ok(fingerprint.program),
-            trust => (trust.as_str(), trust.reason(), trust.notice(), trust.before()),
-        };
-        let outcome = skipped(why);
+        match self.approvals.trust(hook, &fingerprint, &self.machine, ports) {
+            Trust::Approved => Ok(fingerprint.program),
+            trust => Err(self.want_approval(id, &fingerprint, trust, ports)),
+        }
+    }
+
+    /// Tells a person, once, that a hook waits for approval. Returns how its run ends.
+    pub(super) fn want_approval(&mut self, id: &str, fingerprint: &Fingerprint, trust: Trust, ports: &Ports) -> Box<Outcome> {
+        let (name, why, notice, before) = (trust.as_str(), trust.reason(), trust.notice(), trust.before());
         let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
-            self.asked.push((id.clone(), digest));
+            self.asked.push((id.to_owned(), digest.clone()));
             ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
             let mut shows = fingerprint.describe(ports);
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
-            let digest = fingerprint.digest.to_string();
             let notice = notice.map(str::to_owned);
-            self.command(Order::Approval { hook: id.clone(), digest, why: name, notice, shows });
+            self.command(Order::Approval { hook: id.to_owned(), digest, why: name, notice, shows });
         }
-        Err(outcome)
+        skipped(id, why)
     }
 
     /// What the host shall do for a run.
@@ -157,7 +158,8 @@ impl Hooks {
                 let argv = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
                 Ok(Order::Prompt { text, argv, surroundings })
             }
-            Action::Component(_) => Err(Outcome::boxed(Status::Skipped, "hooks that are components do not run in this version")),
+            // They are called, not run; see `asking`.
+            Action::Component(_) => Err(Outcome::boxed(Status::Failed, "a component was about to be run as a program")),
         }
     }
 
@@ -265,7 +267,7 @@ impl Hooks {
     }
 
     /// Ends a run, or lets it rest before it is tried again.
-    fn settle(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
+    pub(super) fn settle(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let again = matches!(outcome.status, Some(Status::Failed | Status::Timeout))
             && run.attempts <= run.hook.retry.count
@@ -284,7 +286,7 @@ impl Hooks {
         }
     }
 
-    fn finish(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
+    pub(super) fn finish(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
         let Some(run) = self.schedule.end(key) else { return };
         let record = self.ended(&run, outcome, ports);
         let Some(chain) = run.chain else { return };
@@ -300,4 +302,10 @@ fn too_many() -> Outcome {
     let why = format!("the call changes more than {MAX_PARTS} files, more than a hook is told of; split it");
     let answer = [("continue".to_owned(), false.into()), ("systemMessage".to_owned(), why.as_str().into())];
     Outcome { answer: Some(answer.into_iter().collect()), ..Outcome::of(Status::Failed, &why) }
+}
+
+/// How the run of a hook ends that nobody has approved as it is.
+pub(super) fn skipped(id: &str, why: &str) -> Box<Outcome> {
+    let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
+    Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
 }

@@ -1,9 +1,11 @@
 //! `tollgate hooks show`, `approve` and `revoke`.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tollgate::components::{Cache, compile_now};
 
 use super::preview;
 use crate::cli::client::{Gate, ask, flag, text};
@@ -32,13 +34,36 @@ pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Outpu
     Ok(Outcome::Done)
 }
 
-pub(super) fn run(gate: &mut dyn Gate, root: &Path, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
+pub(super) fn run(
+    gate: &mut dyn Gate,
+    (root, home): (&Path, Option<&Path>),
+    options: &Options,
+    json: bool,
+    output: &mut Output<'_>,
+) -> CommandResult {
     let person = Person::require(gate, root, &["hooks", "approve", &options.id], options.yes)?;
     let (outcome, changed) = approve(gate, &options.id, |question| person.ask(question), json, output)?;
     if !changed.is_empty() {
         person.record(gate, &changed)?;
     }
+    // The last is the component, where it is one: it is compiled while somebody waits, not at the first call.
+    if let Some(component) = changed.get(2) {
+        compile(component, home, json, output);
+    }
     Ok(outcome)
+}
+
+/// Has a component compiled, and says so where it takes long. What cannot be compiled is not called, which is said now.
+fn compile(digest: &str, home: Option<&Path>, json: bool, output: &mut Output<'_>) {
+    let Some(home) = home.and_then(|home| home.canonicalize().ok()) else { return };
+    let waiting = |took: Duration| {
+        if !json {
+            output.note(&format!("compiling it … {} s", took.as_secs_f32().round()));
+        }
+    };
+    if let Err(why) = compile_now(&Cache::new(&home), digest, None, waiting) {
+        output.note(&format!("it is approved, but cannot be called: {why}"));
+    }
 }
 
 pub(super) fn run_revoke(
@@ -82,7 +107,9 @@ pub(super) fn approve(
     } else {
         output.line(&format!("{} may run as it is now", escape(id)))?;
     }
-    Ok((Outcome::Done, vec![APPROVALS.to_owned(), text(&answer, "/digest").to_owned()]))
+    let mut changed = vec![APPROVALS.to_owned(), text(&answer, "/digest").to_owned()];
+    changed.extend(Some(text(&answer, "/component")).filter(|digest| !digest.is_empty()).map(str::to_owned));
+    Ok((Outcome::Done, changed))
 }
 
 fn revoke(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Output<'_>) -> CommandResult {

@@ -47,12 +47,12 @@ pub(crate) struct HookId {
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.workspace.json;
     options.workspace.run(|opened, output| {
-        let root = opened.root.clone();
+        let (root, home) = (opened.root.clone(), options.workspace.home());
         let mut hooks = Hooks::new(&mut opened.gate, HookOptions::new());
         match &options.command {
             Command::List => list::show(&mut hooks, json, output),
             Command::Show(one) => approve::show(&mut hooks, &one.id, json, output),
-            Command::Approve(options) => approve::run(&mut hooks, &root, options, json, output),
+            Command::Approve(options) => approve::run(&mut hooks, (&root, home.as_deref()), options, json, output),
             Command::Revoke(options) => approve::run_revoke(&mut hooks, &root, options, json, output),
             Command::Import(options) => import::run(&mut hooks, &root, options, json, output),
             Command::Run(options) => {

@@ -27,6 +27,21 @@ pub(super) fn render(hook: &Value, output: &Output<'_>) -> Vec<String> {
     row("runs", &command(&texts(shows, "runs")));
     row("prompt", text(hook, "/prompt"));
     row("component", text(hook, "/component"));
+    let component = shows.get("component").filter(|shown| shown.is_object());
+    if let Some(component) = component {
+        let manifest = component.get("manifest").unwrap_or(&nothing);
+        row("is", format!("{} {}", text(manifest, "/name"), text(manifest, "/version")).trim());
+        row("says", text(manifest, "/description"));
+        row("contract", text(component, "/contract"));
+        row("called for", &texts(component, "exports").join(", "));
+        texts(component, "grants").iter().for_each(|grant| row("gets", grant));
+        row("size", &component.get("bytes").map(|bytes| format!("{bytes} bytes")).unwrap_or_default());
+        row("bytes", text(component, "/digest"));
+        row("checked", "it can object, remark and add notes, and nothing else: it runs in a sandbox, from a copy of these bytes");
+    }
+    if let Some(settings) = hook.get("settings") {
+        row("settings", &settings.to_string());
+    }
     row("interpreter", text(shows, "/interpreter"));
     let script = script(shows);
     row("script", &script.join(" "));

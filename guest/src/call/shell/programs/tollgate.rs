@@ -89,6 +89,9 @@ const LOOK: &[&[&str]] = &[
     &["trace", "verify"],
 ];
 
+/// Of those, commands that start what the user's settings name. They only look as long as these settings are the user's.
+const START: &[&[&str]] = &[&["augment"], &["mcp"]];
+
 /// Commands that look where nothing follows them.
 const LOOK_ALONE: &[&[&str]] = &[&["intents"], &["trace"]];
 
@@ -163,6 +166,7 @@ fn look(args: &[Arg]) -> Option<Vec<Arg>> {
     let mut words = Vec::new();
     let mut outputs = Vec::new();
     let mut is_help = args.is_empty();
+    let mut has_home = false;
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let text = arg.text()?;
@@ -174,6 +178,7 @@ fn look(args: &[Arg]) -> Option<Vec<Arg>> {
         match OPTIONS.iter().find(|(listed, _)| *listed == name)? {
             (_, true) => {
                 let value = value.or_else(|| rest.next().cloned())?;
+                has_home |= name == "--home";
                 if OUTPUTS.contains(&name) {
                     outputs.push(value);
                 }
@@ -181,6 +186,9 @@ fn look(args: &[Arg]) -> Option<Vec<Arg>> {
             (_, false) if value.is_none() => is_help |= matches!(name, "--help" | "--version" | "-V" | "-h"),
             _ => return None,
         }
+    }
+    if has_home && START.iter().any(|start| words.starts_with(start)) {
+        return None;
     }
     let looks = is_help || LOOK_ALONE.contains(&words.as_slice()) || LOOK.iter().any(|look| words.starts_with(look));
     looks.then_some(outputs)

@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::arg::{Arg, display};
 use self::input::Input;
 use self::state::{Dialect, ShellState};
+use super::commands::Command;
 use super::programs;
 use super::syntax::{self, Script};
 use crate::effects::path::Location;
@@ -42,6 +43,8 @@ const MAX_STEPS: u32 = 10_000;
 const MAX_LOOKS: usize = 256;
 /// How many names of files are listed while a command is read.
 const MAX_LISTED: usize = 20_000;
+/// How many programs are listed, where they are.
+const MAX_COMMANDS: usize = 1_000;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
 
@@ -76,6 +79,8 @@ pub(super) struct ShellReader<'w> {
     loops: usize,
     /// Whether something that the command starts may outlive it.
     persistence: Persistence,
+    /// The programs that are run, where somebody wants them listed.
+    commands: Option<Vec<Command>>,
 }
 
 impl<'w> ShellReader<'w> {
@@ -101,7 +106,18 @@ impl<'w> ShellReader<'w> {
             left: Vec::new(),
             loops: 0,
             persistence: Persistence::Ends,
+            commands: None,
         }
+    }
+
+    /// The same where the programs are listed.
+    pub(super) fn listing(workspace: &'w dyn Workspace) -> Self {
+        Self { commands: Some(Vec::new()), ..Self::new(workspace) }
+    }
+
+    /// The programs that are run.
+    pub(super) fn into_commands(self) -> Vec<Command> {
+        self.commands.unwrap_or_default()
     }
 
     /// The workspace that the command would run in.
@@ -156,6 +172,9 @@ impl<'w> ShellReader<'w> {
             return self.unknown("the command runs too many programs through one another".to_owned());
         }
         if self.step() {
+            if let Some(commands) = self.commands.as_mut().filter(|commands| commands.len() < MAX_COMMANDS) {
+                commands.push(Command::new(argv, state));
+            }
             self.shells += 1;
             let before = std::mem::take(&mut self.unnamed);
             programs::run(self, argv, state, input);

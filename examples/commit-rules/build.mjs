@@ -1,0 +1,13 @@
+// Makes commit-rules.wasm of hook.js. Nothing of WASI is imported, and functions are called synchronously.
+import { readFile, writeFile } from 'node:fs/promises';
+import { componentize } from 'componentize-qjs';
+
+const { component } = await componentize({
+  witPath: '../../wit/hook',
+  world: 'checker',
+  jsSource: await readFile('hook.js', 'utf8'),
+  stubWasi: true,
+  sync: true,
+  optSize: true,
+});
+await writeFile('commit-rules.wasm', component);

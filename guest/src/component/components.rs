@@ -1,0 +1,90 @@
+//! Calls of hooks that are components, from and to the contract.
+
+use super::bindings::exports::tollgate::hooks::components as contract;
+use super::bindings::exports::tollgate::hooks::components::Guest;
+use super::{Component, operation, types, with_gate};
+use crate::hooks::components::files::{Granted, ReadFault};
+use crate::hooks::components::{Answer, Ask, Call, Limits, Outcome, Question, Reply, Severity, Subject};
+
+impl Guest for Component {
+    fn due() -> Vec<contract::Ask> {
+        with_gate(|gate| gate.due()).into_iter().map(ask).collect()
+    }
+
+    fn report(number: u64, answers: Vec<contract::Answer>) {
+        let answers: Vec<Answer> = answers.into_iter().map(answer).collect();
+        with_gate(|gate| gate.report(number, &answers));
+    }
+
+    fn read(files: Vec<Vec<String>>, path: String, limit_bytes: u64) -> Result<Vec<u8>, contract::ReadFault> {
+        with_gate(|gate| Granted::new(&files).read(&path, limit_bytes, gate.ports())).map_err(read_fault)
+    }
+
+    fn find(files: Vec<Vec<String>>, glob: String) -> Result<Vec<String>, contract::ReadFault> {
+        with_gate(|gate| Granted::new(&files).find(&glob, gate.ports())).map_err(read_fault)
+    }
+}
+
+fn read_fault(fault: ReadFault) -> contract::ReadFault {
+    match fault {
+        ReadFault::Denied => contract::ReadFault::Denied,
+        ReadFault::Missing => contract::ReadFault::Missing,
+        ReadFault::TooLarge => contract::ReadFault::TooLarge,
+        ReadFault::OtherKind => contract::ReadFault::OtherKind,
+        ReadFault::Other => contract::ReadFault::Other,
+    }
+}
+
+fn ask(ask: Ask) -> contract::Ask {
+    let subject = match ask.subject {
+        Subject::Augment(about) => contract::Subject::Augment(call(about)),
+        Subject::PreTool(about) => contract::Subject::PreTool(call(about)),
+        Subject::PostTool(about, outcome) => {
+            let outcome = match outcome {
+                Outcome::Done(result) => contract::Outcome::Done(result),
+                Outcome::Failed(error) => contract::Outcome::Failed(error),
+                Outcome::Refused(why) => contract::Outcome::Refused(why),
+            };
+            contract::Subject::PostTool(contract::EndedCall { call: call(about), outcome })
+        }
+        Subject::Event { name, session, data } => contract::Subject::Event(contract::Event { name, session, data }),
+    };
+    let questions = ask.questions.into_iter().map(question).collect();
+    contract::Ask { number: ask.number, round: contract::Round { subject, questions } }
+}
+
+fn call(call: Call) -> contract::Call {
+    let Call { session, id, tool, args, effects, complete, facts } = call;
+    let effects = effects.into_iter().map(|(path, done)| types::Effect { path, operation: operation(done) }).collect();
+    contract::Call { session, id, tool, args, effects, complete, facts }
+}
+
+fn question(question: Question) -> contract::Question {
+    let Question { hook, component, files, settings, limits } = question;
+    let Limits { cpu_ms, wall_ms, start_ms, memory_bytes, lifted_bytes, read_bytes } = limits;
+    let limits = contract::Limits { cpu_ms, wall_ms, start_ms, memory_bytes, lifted_bytes, read_bytes };
+    contract::Question { hook, component, files, settings, limits }
+}
+
+fn answer(answer: contract::Answer) -> Answer {
+    let reply = match answer.reply {
+        contract::Reply::Nothing => Reply::Nothing,
+        contract::Reply::Advice(contract::Advice { note, args }) => Reply::Advice { note, args },
+        contract::Reply::Objection(contract::Objection { severity, code, reason }) => {
+            let severity = match severity {
+                contract::Severity::Ask => Severity::Ask,
+                contract::Severity::Deny => Severity::Deny,
+            };
+            Reply::Objection { severity, code, reason }
+        }
+        contract::Reply::Remark(contract::Remark { code, text, withhold }) => Reply::Remark { code, text, withhold },
+        contract::Reply::Reaction(contract::Reaction { stop, message }) => Reply::Reaction { stop, message },
+        contract::Reply::UnusableSettings(why) => Reply::UnusableSettings(why),
+        contract::Reply::Failed(why) => Reply::Failed(why),
+        contract::Reply::Broke(why) => Reply::Broke(why),
+        contract::Reply::Late => Reply::Late,
+        contract::Reply::Absent(why) => Reply::Absent(why),
+    };
+    let log = answer.log.into_iter().map(|line| (line.level, line.text)).collect();
+    Answer { hook: answer.hook, reply, took_us: answer.took_us, log }
+}

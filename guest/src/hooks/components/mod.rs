@@ -1,0 +1,271 @@
+//! Hooks that are components of third parties: who is called with what, what counts, what is recorded.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `binary` | the outer layer of a component's bytes: what it imports, what it exports, its manifest |
+//! | `inspection` | whether a component can be a hook at all, and what it is |
+//! | `manifest`, `schema` | what it asks for, and whether settings fit it |
+//! | `features` | what core modules use that not every host runs alike |
+//! | `grant` | what it gets: what it asks for, as far as that is allowed |
+//! | `files` | the files that it was granted |
+//! | `approved` | the hook as a person approved it |
+//! | `said` | what all hooks said to one call |
+//! | `faults` | hooks that fail again and again are not called any more |
+//! | `words` | what hooks say, made fit for models and people |
+//!
+//! A hook can object, remark and add. Nothing that it returns is carried out, and there is no word for *allow*.
+
+pub mod approved;
+pub mod binary;
+pub mod faults;
+pub mod features;
+pub mod files;
+pub mod grant;
+pub mod inspection;
+pub mod manifest;
+pub mod said;
+pub mod schema;
+pub mod words;
+
+use crate::effects::Operation;
+
+/// The version of the contract that hooks implement.
+pub const CONTRACT: &str = "0.2.0";
+
+/// The custom section that holds a hook's manifest.
+pub const MANIFEST_SECTION: &str = "tollgate:hook";
+
+/// A longer component is refused.
+pub const MAX_COMPONENT_BYTES: u64 = 32 << 20;
+
+/// The folder in the home folder that holds the bytes of approved components.
+pub const KEPT: &str = ".tollgate/components";
+
+/// What a hook is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Function {
+    /// `augment.apply`.
+    Augment,
+    /// `pre-tool.check`.
+    PreTool,
+    /// `post-tool.settle`.
+    PostTool,
+    /// `events.handle`.
+    Events,
+}
+
+impl Function {
+    /// All of them, in the order in which a call meets them.
+    pub const ALL: [Self; 4] = [Self::Augment, Self::PreTool, Self::PostTool, Self::Events];
+
+    /// The interface that has it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Augment => "augment",
+            Self::PreTool => "pre-tool",
+            Self::PostTool => "post-tool",
+            Self::Events => "events",
+        }
+    }
+
+    /// The event at which it is called; none where any but these can be meant.
+    pub fn trigger(self) -> Option<&'static str> {
+        match self {
+            Self::Augment | Self::PreTool => Some("before_tool"),
+            Self::PostTool => Some("after_tool"),
+            Self::Events => None,
+        }
+    }
+}
+
+/// A tool call as hooks see it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Call {
+    /// The session that makes it.
+    pub session: String,
+    /// Its id.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments: one JSON object.
+    pub args: String,
+    /// What it would do.
+    pub effects: Vec<(String, Operation)>,
+    /// Whether that is everything.
+    pub complete: bool,
+    /// What else is known: one JSON object.
+    pub facts: String,
+}
+
+/// How a call ended, as hooks see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It ran; its result, where it is known.
+    Done(Option<String>),
+    /// It ran and failed.
+    Failed(String),
+    /// It did not run.
+    Refused(String),
+}
+
+/// What hooks are called about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A call, before anybody judges it.
+    Augment(Call),
+    /// A call that the gate has ruled on.
+    PreTool(Call),
+    /// A call that has ended.
+    PostTool(Call, Outcome),
+    /// Any other event.
+    Event {
+        /// Its name.
+        name: String,
+        /// Its session.
+        session: Option<String>,
+        /// One JSON object.
+        data: String,
+    },
+}
+
+impl Subject {
+    /// The function that is called with it.
+    pub fn function(&self) -> Function {
+        match self {
+            Self::Augment(_) => Function::Augment,
+            Self::PreTool(_) => Function::PreTool,
+            Self::PostTool(..) => Function::PostTool,
+            Self::Event { .. } => Function::Events,
+        }
+    }
+}
+
+/// What one call of a hook may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Processor time of one call.
+    pub cpu_ms: u32,
+    /// Elapsed time of one call.
+    pub wall_ms: u32,
+    /// Elapsed time of starting an instance and its first call.
+    pub start_ms: u32,
+    /// All linear memories together.
+    pub memory_bytes: u64,
+    /// What crosses to the host in one call.
+    pub lifted_bytes: u64,
+    /// What is read from files in one call.
+    pub read_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { cpu_ms: 50, wall_ms: 250, start_ms: 400, memory_bytes: 64 << 20, lifted_bytes: 1 << 20, read_bytes: 4 << 20 }
+    }
+}
+
+/// One hook to call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The hook's id.
+    pub hook: String,
+    /// The digest of the approved component.
+    pub component: String,
+    /// The files that it may read: those that match a glob of every list.
+    pub files: Vec<Vec<String>>,
+    /// One JSON object.
+    pub settings: String,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// Hooks to call about one subject, under a number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ask {
+    /// Unique within the instance.
+    pub number: u64,
+    /// What they are called about.
+    pub subject: Subject,
+    /// The hooks.
+    pub questions: Vec<Question>,
+}
+
+/// How strongly a hook objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// A person should decide.
+    Ask,
+    /// The call must not run.
+    Deny,
+}
+
+impl Severity {
+    /// What it is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// What came of calling one hook, as the host reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// It has nothing to say.
+    Nothing,
+    /// What it adds to a call.
+    Advice {
+        /// What the agent should be told.
+        note: Option<String>,
+        /// Other arguments, as JSON.
+        args: Option<String>,
+    },
+    /// An objection to a call.
+    Objection {
+        /// How strongly.
+        severity: Severity,
+        /// For programs.
+        code: String,
+        /// For people.
+        reason: String,
+    },
+    /// A remark about a result.
+    Remark {
+        /// For programs.
+        code: String,
+        /// For people.
+        text: String,
+        /// Whether the result should be kept from the agent.
+        withhold: bool,
+    },
+    /// A reaction to an event.
+    Reaction {
+        /// Whether it should not happen.
+        stop: bool,
+        /// What is shown.
+        message: Option<String>,
+    },
+    /// Its settings cannot be used, in its own words.
+    UnusableSettings(String),
+    /// It failed, in its own words.
+    Failed(String),
+    /// It trapped, ran out of something or broke the contract.
+    Broke(String),
+    /// Its time was up.
+    Late,
+    /// It cannot be called yet or not at all.
+    Absent(String),
+}
+
+/// The answer of one hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The hook.
+    pub hook: String,
+    /// What came of it.
+    pub reply: Reply,
+    /// How long it took, in microseconds.
+    pub took_us: u64,
+    /// What it logged and printed: level and text.
+    pub log: Vec<(String, String)>,
+}

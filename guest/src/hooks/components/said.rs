@@ -1,0 +1,146 @@
+//! What all hooks said to one call.
+
+use serde_json::Value;
+
+use super::approved::Approved;
+use super::words::{self, MAX_FAULT, MAX_NOTE, MAX_REASON, attributed, clean};
+use super::{Function, Reply, Severity};
+use crate::json::object;
+
+/// An objection that counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objection {
+    /// How strongly.
+    pub severity: Severity,
+    /// `HOOK/CODE`.
+    pub code: String,
+    /// Under the hook's name.
+    pub reason: String,
+}
+
+/// What all hooks said to one call.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Said {
+    /// What they have against it, in order.
+    pub objections: Vec<Objection>,
+    /// What the agent is told: notes and remarks.
+    pub notes: Vec<String>,
+    /// Other arguments, and the hook that they come from.
+    pub args: Option<(String, Value)>,
+    /// Why the result is kept from the agent.
+    pub withheld: Option<String>,
+    /// Hooks that could not answer, and why.
+    pub faults: Vec<(String, String)>,
+    /// What a person should be told about hooks.
+    pub notices: Vec<String>,
+    /// The same in short, a JSON object for each hook.
+    pub summary: Vec<Value>,
+}
+
+impl Said {
+    /// The strictest objection: that of the first hook among those that object most, with the reasons of the others behind its own.
+    /// Where the workspace is strict, a hook that could not answer counts as one that asks.
+    pub fn strictest(&self, is_strict: bool) -> Option<Objection> {
+        let severity = self.objections.iter().map(|objection| objection.severity).max();
+        let mut found: Vec<Objection> =
+            self.objections.iter().filter(|objection| Some(objection.severity) == severity).cloned().collect();
+        if is_strict && severity != Some(Severity::Deny) {
+            found.extend(self.faults.iter().map(|(hook, why)| Objection {
+                severity: Severity::Ask,
+                code: format!("{}/fault", clean(hook, 128)),
+                reason: format!(
+                    "hook {}: it could not be asked, because {}; the settings are strict, so a person has to decide",
+                    clean(hook, 128),
+                    clean(why, MAX_FAULT)
+                ),
+            }));
+        }
+        let mut found = found.into_iter();
+        let mut first = found.next()?;
+        for other in found {
+            first.reason.push_str("; ");
+            first.reason.push_str(&other.reason);
+        }
+        Some(first)
+    }
+
+    /// Takes in what one hook answered. Returns what is recorded of it, or why it counts as a fault.
+    pub(crate) fn take(&mut self, hook: &str, approved: &Approved, function: Function, reply: &Reply) -> Result<Value, Fault> {
+        let broke = |why: &str| Err(Fault { why: why.to_owned(), is_late: false, for_good: false, counts: true });
+        let checked = |code: &str| if words::is_code(code) { Ok(format!("{}/{code}", clean(hook, 128))) } else { Err(()) };
+        match (function, reply) {
+            (_, Reply::Nothing) => Ok(Value::Null),
+            (Function::PreTool, Reply::Objection { severity, code, reason }) => {
+                let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 of a to z, 0 to 9 and _") };
+                let reason = attributed(hook, reason, MAX_REASON);
+                let word = object(&mut [
+                    ("severity", severity.as_str().into()),
+                    ("code", code.as_str().into()),
+                    ("reason", reason.as_str().into()),
+                ]);
+                self.objections.push(Objection { severity: *severity, code: full, reason });
+                Ok(word)
+            }
+            (Function::PostTool, Reply::Remark { code, text, withhold }) => {
+                let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 of a to z, 0 to 9 and _") };
+                let text = attributed(hook, text, MAX_REASON);
+                let is_withheld = *withhold && approved.grant.withhold;
+                let mut word = vec![("code", code.as_str().into()), ("text", text.as_str().into())];
+                if *withhold {
+                    word.push(("withhold", if is_withheld { Value::Bool(true) } else { "not granted".into() }));
+                }
+                let told = format!("{text} ({full})");
+                if is_withheld {
+                    self.withheld.get_or_insert(told);
+                } else {
+                    self.notes.push(told);
+                }
+                Ok(object(&mut word))
+            }
+            (Function::Augment, Reply::Advice { note, args }) => {
+                let mut word = Vec::new();
+                let note = note.as_deref().map(|note| attributed(hook, note, MAX_NOTE));
+                if let Some(note) = &note {
+                    word.push(("note", note.as_str().into()));
+                }
+                if let Some(args) = args {
+                    let parsed: Option<Value> = serde_json::from_str(args).ok().filter(Value::is_object);
+                    let Some(parsed) = parsed else { return broke("its arguments are not a JSON object") };
+                    let heeded = match &self.args {
+                        _ if !approved.grant.rewrite => "not granted",
+                        Some(_) => "another hook came first",
+                        None => "heeded",
+                    };
+                    word.push(("args", parsed.clone()));
+                    word.push(("rewrite", heeded.into()));
+                    if heeded == "heeded" {
+                        self.args = Some((clean(hook, 128), parsed));
+                    }
+                }
+                self.notes.extend(note);
+                Ok(object(&mut word))
+            }
+            (_, Reply::UnusableSettings(why)) => {
+                let why = format!("its settings cannot be used: {}", clean(why, MAX_FAULT));
+                Err(Fault { why, is_late: false, for_good: true, counts: true })
+            }
+            (_, Reply::Failed(why)) => broke(&format!("it failed: {}", clean(why, MAX_FAULT))),
+            (_, Reply::Broke(why)) => broke(&clean(why, MAX_FAULT)),
+            (_, Reply::Late) => Err(Fault { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true }),
+            // Nobody's fault of the hook.
+            (_, Reply::Absent(why)) => Err(Fault { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false }),
+            _ => broke("it answered another question"),
+        }
+    }
+}
+
+/// Why a hook did not answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) why: String,
+    pub(crate) is_late: bool,
+    /// It does not go away by itself.
+    pub(crate) for_good: bool,
+    /// Whether it is the hook's own.
+    pub(crate) counts: bool,
+}

@@ -1,0 +1,375 @@
+//! Calls of hooks that are components: who is called, and what follows from the answers.
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::super::components::approved::{Approved, place};
+use super::super::components::said::{Fault, Said};
+use super::super::components::words::{MAX_NOTE, attributed, clean};
+use super::super::components::{Answer, Ask, Function, MAX_COMPONENT_BYTES, Reply, Subject};
+use super::super::declaration::{Action, Hook};
+use super::super::outcome::Outcome;
+use super::super::registry::Registered;
+use super::super::run::Status;
+use super::super::schedule::Key;
+use super::super::trust::{self, Trust};
+use super::Hooks;
+use super::running::skipped;
+use crate::digest::Digest;
+use crate::engine::Order;
+use crate::json::{self, object};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
+
+/// What one hook's log comes to in a record, in lines and in characters of each.
+const MAX_LINES: usize = 100;
+const MAX_LINE: usize = 1_000;
+
+/// Beyond a run's own limits, so long its answer may take to arrive.
+const SLACK_MS: u64 = 5_000;
+
+/// A round of calls that is under way.
+pub(super) struct Round {
+    number: u64,
+    /// Whom the answer is for; none where it is the run of an event.
+    asker: Option<u64>,
+    function: Function,
+    session: Option<String>,
+    call: Option<String>,
+    called: Vec<(Rc<Hook>, Rc<Approved>)>,
+    said: Said,
+}
+
+impl Hooks {
+    /// Whether any hook is called for a function about a tool. Declarations are as they were last looked at.
+    pub fn has_components(&self, function: Function, tool: &str) -> bool {
+        self.registry.all().iter().any(|registered| is_called(registered, function, tool))
+    }
+
+    /// Whether any hook is a component.
+    pub fn has_any_component(&self) -> bool {
+        self.registry.all().iter().any(|registered| matches!(registered.hook.action, Action::Component(_)))
+    }
+
+    /// Has hooks called about a tool call; false where there is none to call. The answer comes by [`Hooks::take_said`].
+    pub fn ask(&mut self, asker: u64, subject: Subject, ports: &Ports) -> bool {
+        let function = subject.function();
+        let call = match &subject {
+            Subject::Augment(call) | Subject::PreTool(call) | Subject::PostTool(call, _) => call,
+            Subject::Event { .. } => return false,
+        };
+        let fitting: Vec<Registered> =
+            self.registry.all().iter().filter(|registered| is_called(registered, function, &call.tool)).cloned().collect();
+        let (mut called, mut said) = (Vec::new(), Said::default());
+        // All files are looked at in one crossing, and the approvals once.
+        let questions: Vec<Question> = fitting.iter().filter_map(file_question).collect();
+        let files = if questions.is_empty() { Vec::new() } else { ports.workspace.inspect(&questions) };
+        self.approvals.refresh(ports);
+        for (registered, file) in fitting.into_iter().zip(files) {
+            // What nobody has approved as it is says nothing; a person has been told.
+            let Ok(approved) = self.approved_component(&registered, &file, ports) else { continue };
+            if !approved.functions.contains(&function) {
+                continue;
+            }
+            let hook = registered.hook;
+            match self.faults.rests(&hook.id, &approved.approval, ports) {
+                Some(why) => said.faults.push((hook.id.clone(), resting(&why))),
+                None => called.push((hook, approved)),
+            }
+        }
+        if called.is_empty() {
+            // Only where a hook could object does it matter that it cannot be asked.
+            let waits = function == Function::PreTool && !said.faults.is_empty();
+            if waits {
+                self.said.push((asker, said));
+            }
+            return waits;
+        }
+        self.numbers += 1;
+        let number = self.numbers;
+        let questions = called.iter().map(|(hook, approved)| approved.question(&hook.id)).collect();
+        let (session, call) = (Some(call.session.clone()), Some(call.id.clone()));
+        self.rounds.push(Round { number, asker: Some(asker), function, session, call, called, said });
+        self.due.push(Ask { number, subject, questions });
+        true
+    }
+
+    /// What the host is to call now.
+    pub fn take_due(&mut self) -> Vec<Ask> {
+        std::mem::take(&mut self.due)
+    }
+
+    /// What hooks said to questions of [`Hooks::ask`], by the number of the asker.
+    pub fn take_said(&mut self) -> Vec<(u64, Said)> {
+        std::mem::take(&mut self.said)
+    }
+
+    /// Takes in what hooks answered.
+    pub fn report(&mut self, number: u64, answers: &[Answer], ports: &Ports) {
+        let Some(at) = self.rounds.iter().position(|round| round.number == number) else { return };
+        let mut round = self.rounds.remove(at);
+        for (hook, approved) in std::mem::take(&mut round.called) {
+            let missing = Answer {
+                hook: hook.id.clone(),
+                reply: Reply::Absent("the host did not call it".to_owned()),
+                took_us: 0,
+                log: Vec::new(),
+            };
+            let answer = answers.iter().find(|answer| answer.hook == hook.id).unwrap_or(&missing);
+            if round.asker.is_none() {
+                self.finish_event(number, &hook, &approved, answer, ports);
+            } else {
+                self.take_answer(&mut round, &hook, &approved, answer, ports);
+            }
+        }
+        if let Some(asker) = round.asker {
+            self.said.push((asker, round.said));
+        }
+    }
+
+    fn take_answer(&mut self, round: &mut Round, hook: &Hook, approved: &Approved, answer: &Answer, ports: &Ports) {
+        let taken = round.said.take(&hook.id, approved, round.function, &answer.reply);
+        let mut summary = vec![("hook", Value::from(hook.id.as_str()))];
+        let (status, word) = match taken {
+            Ok(word) => {
+                self.faults.answered(&hook.id, &approved.approval, ports);
+                summary.extend(["severity", "code"].into_iter().filter_map(|key| Some((key, word.get(key)?.clone()))));
+                (Status::Success, ("said", word))
+            }
+            Err(fault) => {
+                round.said.notices.extend(self.count_fault(hook, approved, &fault, ports));
+                round.said.faults.push((hook.id.clone(), fault.why.clone()));
+                summary.push(("fault", fault.why.as_str().into()));
+                (fault_status(&fault), ("reason", fault.why.into()))
+            }
+        };
+        round.said.summary.push(object(&mut summary));
+        self.record_call(round, hook, answer, status, word, ports);
+    }
+
+    /// Counts a fault of a hook's own. Returns what to say where the hook is not called any more.
+    fn count_fault(&mut self, hook: &Hook, approved: &Approved, fault: &Fault, ports: &Ports) -> Option<String> {
+        let id = clean(&hook.id, 128);
+        ports.warn(&format!("the hook `{id}` did not answer: {}", fault.why));
+        if !fault.counts || !self.faults.failed(&hook.id, &approved.approval, &fault.why, fault.for_good, ports) {
+            return None;
+        }
+        let remedy = format!("a person can have it called again with `tollgate hooks approve {id}`");
+        let often = if fault.for_good { "" } else { " three times in a row" };
+        let notice = format!("the hook `{id}` has failed{often} and is not called any more: {}; {remedy}", fault.why);
+        ports.fail(&notice);
+        Some(format!("Tollgate: {notice}"))
+    }
+
+    fn record_call(
+        &mut self,
+        round: &Round,
+        hook: &Hook,
+        answer: &Answer,
+        status: Status,
+        word: (&'static str, Value),
+        ports: &Ports,
+    ) {
+        self.numbers += 1;
+        let number = self.numbers;
+        let id = self.record_id(number, ports);
+        let clean_text = |text: &str| Value::from(ports.secrets.redact_with(text, &hook.secrets));
+        let mut fields = vec![
+            ("id", Value::from(id)),
+            ("hook", hook.id.as_str().into()),
+            ("trigger", round.function.trigger().unwrap_or_default().into()),
+            ("function", round.function.as_str().into()),
+            ("status", status.as_str().into()),
+        ];
+        fields.extend(round.session.as_deref().map(|session| ("session", clean_text(session))));
+        fields.extend(round.call.as_deref().map(|call| ("call", clean_text(call))));
+        fields.push(("ended", ports.clock.now().to_string().into()));
+        fields.push(("duration_us", answer.took_us.into()));
+        fields.push(word);
+        fields.extend(logged(answer).map(|log| ("log", log)));
+        let mut record = object(&mut fields);
+        ports.secrets.redact_value(&mut record, &hook.secrets);
+        self.lines.push_str(&record.to_string());
+        self.lines.push('\n');
+        self.command(Order::Record(record));
+    }
+
+    /// Begins the run of a component's hook for an event.
+    pub(super) fn begin_component(&mut self, key: Key, ports: &Ports) {
+        let Some(run) = self.schedule.get(key).cloned() else { return };
+        let hook = run.hook.clone();
+        let Some(registered) = self.registry.find(&hook.id).cloned() else {
+            return self.finish(key, Outcome::of(Status::Skipped, "it is no longer declared"), ports);
+        };
+        let file = file_question(&registered).and_then(|question| ports.workspace.inspect(&[question]).pop());
+        let Some(file) = file else {
+            return self.finish(key, Outcome::of(Status::Failed, "the host did not look at its component"), ports);
+        };
+        self.approvals.refresh(ports);
+        let approved = match self.approved_component(&registered, &file, ports) {
+            Ok(approved) => approved,
+            Err(outcome) => return self.finish(key, *outcome, ports),
+        };
+        if !approved.functions.contains(&Function::Events) {
+            let why = "its component exports no `events`, so there is nothing to call";
+            return self.finish(key, Outcome::of(Status::Skipped, why), ports);
+        }
+        if let Some(why) = self.faults.rests(&hook.id, &approved.approval, ports) {
+            return self.finish(key, Outcome::of(Status::Skipped, &resting(&why)), ports);
+        }
+        let now = (self.now, ports.clock.now());
+        if let Some(run) = self.schedule.get_mut(key) {
+            run.began.get_or_insert(now);
+            run.attempts += 1;
+        }
+        self.numbers += 1;
+        let number = self.numbers;
+        let subject = Subject::Event {
+            name: (*run.event.name).to_owned(),
+            session: run.event.session.as_deref().map(str::to_owned),
+            data: run.event.data.to_string(),
+        };
+        let limits = approved.grant.limits;
+        let longest = u64::from(limits.start_ms) + u64::from(limits.wall_ms) + SLACK_MS;
+        self.due.push(Ask { number, subject, questions: vec![approved.question(&hook.id)] });
+        let (session, called) = (run.event.session.as_deref().map(str::to_owned), vec![(hook, approved)]);
+        let (function, said) = (Function::Events, Said::default());
+        self.rounds.push(Round { number, asker: None, function, session, call: None, called, said });
+        self.schedule.began(key, number, self.now.saturating_add(longest));
+        self.show(key, Status::Running, ports);
+    }
+
+    fn finish_event(&mut self, number: u64, hook: &Hook, approved: &Approved, answer: &Answer, ports: &Ports) {
+        let Some(key) = self.schedule.of_command(number) else { return };
+        let mut outcome = match &answer.reply {
+            Reply::Reaction { stop, message } => {
+                let mut said = Map::new();
+                said.insert("continue".to_owned(), (!stop).into());
+                if let Some(message) = message {
+                    said.insert("systemMessage".to_owned(), attributed(&hook.id, message, MAX_NOTE).into());
+                }
+                Outcome { status: Some(Status::Success), answer: Some(said), ..Outcome::default() }
+            }
+            reply => match Said::default().take(&hook.id, approved, Function::Events, reply) {
+                Ok(_) => Outcome { status: Some(Status::Success), ..Outcome::default() },
+                Err(fault) => {
+                    self.count_fault(hook, approved, &fault, ports);
+                    Outcome::of(fault_status(&fault), &fault.why)
+                }
+            },
+        };
+        if outcome.status == Some(Status::Success) {
+            self.faults.answered(&hook.id, &approved.approval, ports);
+        }
+        let lines: Vec<String> = answer.log.iter().take(MAX_LINES).map(|(_, text)| clean(text, MAX_LINE)).collect();
+        if !lines.is_empty() {
+            outcome.output = Some(ports.secrets.redact_with(&lines.join("\n"), &hook.secrets).into_owned());
+        }
+        self.settle(key, outcome, ports);
+    }
+
+    /// The component of a hook as it was approved; otherwise how the run ends, and a person is asked.
+    ///
+    /// The approvals have been looked at just now, and so has the component's file.
+    fn approved_component(&mut self, registered: &Registered, file: &Facts, ports: &Ports) -> Result<Rc<Approved>, Box<Outcome>> {
+        let hook = &registered.hook;
+        let stamp = (self.approvals.stamp(), file.stamp);
+        let known = self.approved.iter().find(|(known, at, _)| Rc::ptr_eq(known, hook) && *at == stamp);
+        if let Some((_, _, approved)) = known {
+            return Ok(approved.clone());
+        }
+        let approval = self.approvals.find(&hook.id, &self.machine).cloned();
+        if let Some(approval) = &approval
+            && is_as_approved(registered, approval, file, ports)
+            && let Some(approved) = Approved::read(hook, approval).map(Rc::new)
+        {
+            self.approved.retain(|(known, (at, _), _)| known.id != hook.id && *at == stamp.0);
+            self.approved.push((hook.clone(), stamp, approved.clone()));
+            return Ok(approved);
+        }
+        if approval.is_none() {
+            self.examined += 1;
+            if self.examined > super::running::MAX_EXAMINED {
+                return Err(skipped(&hook.id, Trust::New.reason()));
+            }
+        }
+        // The same file is not read at every call only to be refused again.
+        if self.refused.iter().any(|(id, at)| *id == hook.id && *at == stamp) {
+            return Err(skipped(&hook.id, "it is not approved as it is now"));
+        }
+        self.refused.retain(|(id, _)| *id != hook.id);
+        self.refused.push((hook.id.clone(), stamp));
+        match trust::fingerprint(registered, false, &self.machine, ports) {
+            Err(why) => {
+                ports.warn(&format!("the hook `{}` is not called: {why}", hook.id));
+                Err(Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))
+            }
+            Ok(fingerprint) => {
+                let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
+                Err(self.want_approval(&hook.id, &fingerprint, trust, ports))
+            }
+        }
+    }
+}
+
+/// Whether declaration and file are what was approved. The bytes that run are the kept ones in any case.
+fn is_as_approved(registered: &Registered, approval: &Value, file: &Facts, ports: &Ports) -> bool {
+    let shows = approval.get("shows");
+    if shows.and_then(|shows| shows.get("declaration")) != Some(&trust::declaration(&registered.hook)) {
+        return false;
+    }
+    let digest = shows.and_then(|shows| json::text(shows.get("component")?, "digest")?.parse::<Digest>().ok());
+    let (Some(digest), Some((root, path))) = (digest, place(registered)) else { return false };
+    if file.kind != FileKind::File || file.link.is_some() {
+        return false;
+    }
+    if approval.get("stamp").and_then(Value::as_u64) == Some(file.stamp) {
+        return true;
+    }
+    let found = match root {
+        // The host hashes faster.
+        Root::Project => ports.workspace.inspect(&[Question { root, path, digest: true }]).pop().and_then(|facts| facts.digest),
+        _ => ports.workspace.read(root, &path, MAX_COMPONENT_BYTES).ok().map(|bytes| Digest::of(&bytes)),
+    };
+    found == Some(digest)
+}
+
+fn is_called(registered: &Registered, function: Function, tool: &str) -> bool {
+    registered.disabled.is_none() && registered.hook.is_called_for(function, tool)
+}
+
+fn resting(why: &str) -> String {
+    format!("it has failed before and is not called any more: {why}")
+}
+
+fn fault_status(fault: &Fault) -> Status {
+    match fault {
+        Fault { counts: false, .. } => Status::Skipped,
+        Fault { is_late: true, .. } => Status::Timeout,
+        _ => Status::Failed,
+    }
+}
+
+/// What to ask the host about the file of a component.
+fn file_question(registered: &Registered) -> Option<Question> {
+    let (root, path) = place(registered)?;
+    Some(Question { root, path, digest: false })
+}
+
+fn logged(answer: &Answer) -> Option<Value> {
+    let line = |(level, text): &(String, String)| {
+        object(&mut [("level", clean(level, 10).into()), ("text", clean(text, MAX_LINE).into())])
+    };
+    (!answer.log.is_empty()).then(|| answer.log.iter().take(MAX_LINES).map(line).collect())
+}
+
+impl Hook {
+    /// Whether its component is called for a function about a tool.
+    fn is_called_for(&self, function: Function, tool: &str) -> bool {
+        matches!(self.action, Action::Component(_))
+            && function
+                .trigger()
+                .is_some_and(|trigger| self.trigger == trigger || self.trigger == super::super::declaration::ANY_CALL)
+            && self.is_about(tool)
+    }
+}

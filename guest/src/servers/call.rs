@@ -1,0 +1,418 @@
+//! One call of a server's tool, from whoever wants it to the answer.
+//!
+//! The order of things: the server is connected to, the arguments are compared with the tool's schema, the gate rules, a person
+//! decides where the gate wants that, the tool runs, the gate enters what came of it. A lookup is no call of an agent: it goes to the
+//! server and back.
+
+use serde_json::{Map, Value};
+
+use super::hub::{Hub, Step};
+use super::outcome::{Answer, Fault};
+use super::request::{refusal, reply};
+use super::spec::Transport;
+use crate::json::{self, object};
+
+/// Of what a tool answers, hooks are told this much.
+const MAX_TOLD: usize = 100_000;
+
+/// Who asks, and so how they are answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// The gate itself, for what is known about a concept.
+    Lookup,
+    /// In our own form.
+    Own,
+    /// In the protocol's.
+    Protocol,
+}
+
+/// How far a call has come.
+#[derive(Debug)]
+enum Stage {
+    /// Its server is being connected to.
+    Server,
+    /// The gate rules on it.
+    Before {
+        command: u64,
+    },
+    /// A person decides.
+    Person {
+        command: u64,
+    },
+    /// The tool runs.
+    Sent {
+        command: u64,
+        connection: u64,
+        until: u64,
+    },
+    /// The gate enters what came of it.
+    After {
+        command: u64,
+        ending: Ending,
+    },
+    Over,
+}
+
+/// What became of a call.
+#[derive(Debug)]
+struct Ending {
+    /// `done`, `failed`, `refused`, `unavailable` or `late`.
+    outcome: &'static str,
+    answer: Answer,
+}
+
+impl Ending {
+    fn of(outcome: &'static str, why: &str) -> Self {
+        Self { outcome, answer: Answer::of_text(why, true) }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) number: u64,
+    style: Style,
+    /// Empty as long as nothing but a name says which tool is meant.
+    server: String,
+    tool: String,
+    arguments: Value,
+    session: String,
+    id: String,
+    is_attended: bool,
+    /// How long whoever asks waits, connecting included, and until when that is.
+    patience_ms: Option<u64>,
+    give_up: Option<u64>,
+    stage: Stage,
+    /// What the model is told beside the answer.
+    told: Vec<String>,
+}
+
+impl Call {
+    pub(super) fn read(number: u64, style: Style, params: &Value) -> Result<Self, String> {
+        let text = |key: &str| match json::text(params, key) {
+            Some(text) if !text.is_empty() => Ok(text.to_owned()),
+            _ => Err(format!("`{key}` is missing")),
+        };
+        let unless = |is_given: bool, key: &str| if is_given { Ok(String::new()) } else { text(key) };
+        let arguments = match params.get("arguments") {
+            None | Some(Value::Null) => Value::Object(Map::new()),
+            Some(arguments @ Value::Object(_)) => arguments.clone(),
+            Some(_) => return Err("`arguments` must be an object".to_owned()),
+        };
+        Ok(Self {
+            number,
+            style,
+            server: unless(style == Style::Protocol, "server")?,
+            tool: text(if style == Style::Protocol { "name" } else { "tool" })?,
+            arguments,
+            session: unless(style == Style::Lookup, "session")?,
+            id: unless(style == Style::Lookup, "call")?,
+            is_attended: params.get("attended") == Some(&Value::Bool(true)),
+            patience_ms: params.get("timeout_ms").and_then(Value::as_u64).filter(|_| style == Style::Lookup),
+            give_up: None,
+            stage: Stage::Server,
+            told: Vec::new(),
+        })
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.stage, Stage::Over)
+    }
+
+    pub(super) fn deadline(&self) -> Option<u64> {
+        let sent = if let Stage::Sent { until, .. } = self.stage { Some(until) } else { None };
+        sent.into_iter().chain(self.give_up).min()
+    }
+
+    /// The command whose result it waits for.
+    pub(super) fn waits_for(&self) -> Option<u64> {
+        match self.stage {
+            Stage::Before { command }
+            | Stage::Person { command }
+            | Stage::Sent { command, .. }
+            | Stage::After { command, .. } => Some(command),
+            Stage::Server | Stage::Over => None,
+        }
+    }
+
+    /// The connection over which the answer is to come.
+    pub(super) fn uses(&self) -> Option<u64> {
+        if let Stage::Sent { connection, .. } = self.stage { Some(connection) } else { None }
+    }
+
+    /// Goes on as far as it can while nothing is reported.
+    pub(super) fn advance(&mut self, demands: bool, hub: &mut Hub, step: &mut Step<'_>) {
+        if demands {
+            self.give_up = self.patience_ms.map(|patience| step.now.saturating_add(patience));
+        }
+        if self.give_up.is_some_and(|until| until <= step.now) && !self.is_over() {
+            self.withdraw(step);
+            return self.give(Ending::of("late", ""), step);
+        }
+        match self.stage {
+            Stage::Server => self.find_server(demands, hub, step),
+            Stage::Sent { until, .. } if until <= step.now => {
+                let may = hub.link(&self.server).map_or(0, |link| link.spec.call_timeout_ms);
+                self.withdraw(step);
+                self.fail(&Fault::Late(may), hub, step);
+            }
+            _ => {}
+        }
+    }
+
+    fn find_server(&mut self, demands: bool, hub: &mut Hub, step: &mut Step<'_>) {
+        if self.style == Style::Protocol
+            && let Some(tool) = hub.tool(&self.tool)
+        {
+            (self.server, self.tool) = (tool.server.clone(), tool.tool.clone());
+        }
+        if demands {
+            hub.demand(Some(&self.server).filter(|server| !server.is_empty()).map(String::as_str), step);
+        }
+        if self.server.is_empty() {
+            if hub.is_settled(None) {
+                let gone = hub.links.iter().filter_map(|link| Some(format!("`{}`: {}", link.spec.name, link.why_unavailable()?)));
+                let gone: Vec<String> = gone.collect();
+                let hint = if gone.is_empty() { String::new() } else { format!("; not connected are {}", gone.join("; ")) };
+                step.commands.push(refusal(self.number, &format!("no MCP server has a tool `{}`{hint}", self.tool)));
+                self.stage = Stage::Over;
+            }
+            return;
+        }
+        let Some(link) = hub.link(&self.server) else {
+            let known: Vec<&str> = hub.links.iter().map(|link| link.spec.name.as_str()).collect();
+            let known =
+                if known.is_empty() { "none is declared".to_owned() } else { format!("declared are {}", known.join(", ")) };
+            let why = format!("there is no MCP server `{}`; {known}", self.server);
+            return self.give(Ending::of("unavailable", &why), step);
+        };
+        if !link.is_settled() {
+            return;
+        }
+        if let Some(why) = link.why_unavailable() {
+            let why = format!("the MCP server `{}` is not available: {why}", self.server);
+            // Whoever looks something up tells a source that is not there from one that is broken.
+            let is_broken = self.style == Style::Lookup && !link.is_absent();
+            return self.give(Ending::of(if is_broken { "failed" } else { "unavailable" }, &why), step);
+        }
+        if self.style == Style::Lookup {
+            return self.send(hub, step);
+        }
+        let Some(tool) = link.tools.iter().find(|tool| tool.tool == self.tool) else {
+            let known: Vec<&str> = link.tools.iter().map(|tool| tool.tool.as_str()).collect();
+            let why = format!("the MCP server `{}` has no tool `{}`; it has {}", self.server, self.tool, known.join(", "));
+            return self.give(Ending::of("unavailable", &why), step);
+        };
+        if let Some(misfit) = tool.input.misfit(&self.arguments) {
+            let why = format!("the arguments do not fit `{}` of the MCP server `{}`: {misfit}", self.tool, self.server);
+            return self.give(Ending::of("failed", &why), step);
+        }
+        let command = hub.next();
+        step.commands.push(exchange(command, self.event("before_tool", &[], hub)));
+        self.stage = Stage::Before { command };
+    }
+
+    /// Takes in what its command brought.
+    pub(super) fn take(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
+        match std::mem::replace(&mut self.stage, Stage::Over) {
+            Stage::Before { .. } => self.ruled(input, hub, step),
+            Stage::Person { .. } => match input.get("accepted") {
+                Some(Value::Bool(true)) => self.send(hub, step),
+                decided => {
+                    let nobody = "nobody could be asked whether it may run";
+                    let why = if decided == Some(&Value::Bool(false)) { "a person did not let it run" } else { nobody };
+                    self.told.clear();
+                    self.settle(Ending::of("refused", why), hub, step);
+                }
+            },
+            Stage::Sent { .. } => self.answered(input, hub, step),
+            Stage::After { ending, .. } => {
+                self.hear(&answer_of(input));
+                self.give(ending, step);
+            }
+            other @ (Stage::Server | Stage::Over) => self.stage = other,
+        }
+    }
+
+    /// The gate's ruling. What cannot be read is no permission.
+    fn ruled(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
+        let mut answer = answer_of(input);
+        let reason =
+            json::text(&answer, "reason").or(json::text(input, "refused")).unwrap_or("the gate did not answer").to_owned();
+        match json::text(&answer, "verdict") {
+            Some("allow") => {
+                if let Some(arguments @ Value::Object(_)) = answer.get_mut("args").map(Value::take) {
+                    self.arguments = arguments;
+                }
+                self.hear(&answer);
+                self.send(hub, step);
+            }
+            Some("ask") if self.is_attended => {
+                self.hear(&answer);
+                let command = hub.next();
+                let message = format!("May `{}` of the MCP server `{}` run? {reason}", self.tool, self.server);
+                let fields = [
+                    ("type", "ask".into()),
+                    ("command", command.into()),
+                    ("number", self.number.into()),
+                    ("message", message.into()),
+                ];
+                step.commands.push(object(&mut { fields }));
+                self.stage = Stage::Person { command };
+            }
+            _ => self.give(Ending::of("refused", &reason), step),
+        }
+    }
+
+    fn hear(&mut self, answer: &Value) {
+        let context = ["context", "notice"].into_iter().filter_map(|key| json::text(answer, key));
+        self.told.extend(context.map(str::to_owned));
+    }
+
+    fn send(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
+        // A connection that has ended meanwhile does not come back for this call.
+        let Some((connection, may)) = hub.link(&self.server).and_then(|link| Some((link.ready()?, link.spec.call_timeout_ms)))
+        else {
+            return self.fail(&Fault::Closed("the connection is gone".to_owned()), hub, step);
+        };
+        let command = hub.next();
+        step.commands.push(object(&mut [
+            ("type", "call".into()),
+            ("connection", connection.into()),
+            ("command", command.into()),
+            ("tool", self.tool.as_str().into()),
+            ("arguments", self.arguments.clone()),
+        ]));
+        self.stage = Stage::Sent { command, connection, until: step.now.saturating_add(may.into()) };
+    }
+
+    fn answered(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
+        let read = match json::text(input, "result") {
+            Some(result) => Answer::read(result),
+            None => Err(Fault::Protocol {
+                code: input.get("code").and_then(Value::as_i64).unwrap_or_default(),
+                message: json::text(input, "message").unwrap_or_default().to_owned(),
+            }),
+        };
+        let answer = match read {
+            Ok(answer) => answer,
+            Err(fault) => return self.fail(&fault, hub, step),
+        };
+        let tool = hub.link(&self.server).and_then(|link| link.tools.iter().find(|tool| tool.tool == self.tool));
+        if let Some(misfit) = tool.and_then(|tool| answer.misfit(tool.output.as_ref()?)) {
+            self.told.push(format!(
+                "Note: the structured content of this answer is not what the MCP server `{}` says that `{}` answers: {misfit}.",
+                self.server, self.tool
+            ));
+        }
+        self.settle(Ending { outcome: if answer.is_error { "failed" } else { "done" }, answer }, hub, step);
+    }
+
+    fn fail(&mut self, fault: &Fault, hub: &mut Hub, step: &mut Step<'_>) {
+        let why = fault.words(&self.server, &self.tool);
+        self.settle(Ending::of("failed", &why), hub, step);
+    }
+
+    /// The connection is gone.
+    pub(super) fn lose(&mut self, why: &str, hub: &mut Hub, step: &mut Step<'_>) {
+        self.fail(&Fault::Closed(why.to_owned()), hub, step);
+    }
+
+    /// Whoever asked does not wait any more. What the tool has done by now is entered all the same.
+    pub(super) fn abandon(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
+        match self.stage {
+            Stage::Sent { .. } => {
+                self.withdraw(step);
+                self.settle(Ending::of("failed", "whoever asked for it has canceled it"), hub, step);
+            }
+            Stage::After { .. } => {}
+            Stage::Server | Stage::Before { .. } | Stage::Person { .. } | Stage::Over => self.stage = Stage::Over,
+        }
+    }
+
+    /// Tells the host that nobody waits for the tool any more.
+    fn withdraw(&self, step: &mut Step<'_>) {
+        if let Stage::Sent { command, connection, .. } = self.stage {
+            let fields = [("type", "cancel".into()), ("connection", connection.into()), ("command", command.into())];
+            step.commands.push(object(&mut { fields }));
+        }
+    }
+
+    /// Lets the gate enter what came of the call.
+    fn settle(&mut self, ending: Ending, hub: &mut Hub, step: &mut Step<'_>) {
+        if self.style == Style::Lookup {
+            return self.give(ending, step);
+        }
+        let text: String = ending.answer.text().chars().take(MAX_TOLD).collect();
+        let key = match ending.outcome {
+            "done" => "result",
+            "refused" => "refused",
+            _ => "error",
+        };
+        let command = hub.next();
+        step.commands.push(exchange(command, self.event("after_tool", &[(key, text.into())], hub)));
+        self.stage = Stage::After { command, ending };
+    }
+
+    /// Answers whoever asked.
+    fn give(&mut self, Ending { outcome, mut answer }: Ending, step: &mut Step<'_>) {
+        let told = std::mem::take(&mut self.told);
+        let result = match self.style {
+            Style::Lookup => {
+                let texts: Vec<&str> = answer.content.iter().filter_map(|block| json::text(block, "text")).collect();
+                let text = texts.join("\n");
+                match outcome {
+                    "unavailable" | "late" => outcome.into(),
+                    "done" if text.is_empty() => "unknown".into(),
+                    "done" => object(&mut [("text", text.into())]),
+                    _ => object(&mut [("failed", text.into())]),
+                }
+            }
+            Style::Protocol => {
+                answer.note(&told);
+                answer.to_mcp()
+            }
+            Style::Own => {
+                let mut result = answer.to_json();
+                if let Some(result) = result.as_object_mut() {
+                    result.insert("outcome".to_owned(), outcome.into());
+                    result.insert("server".to_owned(), self.server.as_str().into());
+                    result.insert("tool".to_owned(), self.tool.as_str().into());
+                    result.insert("notes".to_owned(), told.into());
+                }
+                result
+            }
+        };
+        step.commands.push(reply(self.number, result));
+        self.stage = Stage::Over;
+    }
+
+    /// What the gate is told, in the words of the program `generic`.
+    fn event(&self, name: &str, more: &[(&str, Value)], hub: &Hub) -> Value {
+        let cwd = hub.link(&self.server).and_then(|link| match &link.spec.transport {
+            Transport::Stdio { cwd, .. } => cwd.clone(),
+            Transport::Http(_) | Transport::Sse(_) => None,
+        });
+        let mut fields = vec![
+            ("event", name.into()),
+            ("session", self.session.as_str().into()),
+            ("call", self.id.as_str().into()),
+            ("tool", format!("mcp__{}__{}", self.server, self.tool).into()),
+            ("server", self.server.as_str().into()),
+            ("server_tool", self.tool.as_str().into()),
+            ("args", self.arguments.clone()),
+            ("unattended", (!self.is_attended).into()),
+        ];
+        fields.extend(cwd.map(|cwd| ("cwd", cwd.into())));
+        fields.extend(more.iter().cloned());
+        object(&mut fields)
+    }
+}
+
+fn exchange(command: u64, payload: Value) -> Value {
+    object(&mut [("type", "exchange".into()), ("command", command.into()), ("payload", payload)])
+}
+
+/// What the gate answered, in the words of the program `generic`; null where it cannot be read.
+fn answer_of(input: &Value) -> Value {
+    json::text(input, "text").and_then(|text| json::value(text).ok()).unwrap_or_default()
+}

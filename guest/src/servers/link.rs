@@ -1,0 +1,301 @@
+//! One server and the connection to it: when it is made, when it is tried again, which tools it has.
+
+use serde_json::Value;
+
+use super::claim;
+use super::permit;
+use super::secret::{self, Settings};
+use super::spec::{Endpoint, ServerSpec, Transport};
+use super::tool::Tool;
+use crate::json::{self, object};
+use crate::ports::Ports;
+
+/// The first wait before a server is tried again; it doubles with every failure.
+const FIRST_WAIT_MS: u64 = 1_000;
+
+/// The longest wait.
+const MAX_WAIT_MS: u64 = 60_000;
+
+/// A connection that held this long was a good one, as is one that served a call: what failed before does not count any more.
+const STEADY_MS: u64 = 60_000;
+
+/// No server has more tools.
+const MAX_TOOLS: usize = 1_000;
+
+/// Of what the host or the server says about a fault, this much is kept.
+const MAX_WHY: usize = 500;
+
+/// How a connection stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    /// Nobody has asked for it yet.
+    Idle,
+    /// It may not be started, or cannot be: why. That stays until its declaration changes.
+    Refused(String),
+    /// It is being made.
+    Connecting { connection: u64, until: u64 },
+    /// It is made, and the tools are being listed.
+    Listing { connection: u64, until: u64 },
+    /// It can be used.
+    Ready { connection: u64, since: u64 },
+    /// It failed, and is tried again.
+    Waiting { until: u64, why: String },
+}
+
+/// A server and its connection.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) spec: ServerSpec,
+    pub(super) state: State,
+    /// How often it failed in a row.
+    failures: u32,
+    /// Whether the last connection was ready before it ended.
+    had_worked: bool,
+    /// Whether its program was not there when it was last started.
+    is_missing: bool,
+    /// Whether a call was answered over this connection.
+    pub(super) has_served: bool,
+    /// What the server calls itself, and its version.
+    pub(super) identity: Option<(String, String)>,
+    pub(super) tools: Vec<Tool>,
+    /// Whether they are not those that were last named.
+    pub(super) has_other_tools: bool,
+    /// What was left out of its tools, and why.
+    pub(super) warnings: Vec<String>,
+}
+
+impl Link {
+    pub(super) fn new(spec: ServerSpec, ports: &Ports) -> Self {
+        let state = match permit::check(&spec, ports) {
+            Ok(()) => State::Idle,
+            Err(why) => State::Refused(why),
+        };
+        Self {
+            spec,
+            state,
+            failures: 0,
+            had_worked: false,
+            is_missing: false,
+            has_served: false,
+            identity: None,
+            tools: Vec::new(),
+            has_other_tools: false,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The connection's number, where there is one.
+    pub(super) fn connection(&self) -> Option<u64> {
+        match self.state {
+            State::Connecting { connection, .. } | State::Listing { connection, .. } | State::Ready { connection, .. } => {
+                Some(connection)
+            }
+            State::Idle | State::Refused(_) | State::Waiting { .. } => None,
+        }
+    }
+
+    /// The connection, where it can be used.
+    pub(super) fn ready(&self) -> Option<u64> {
+        if let State::Ready { connection, .. } = self.state { Some(connection) } else { None }
+    }
+
+    /// Whether there is nothing to connect to, or nobody may.
+    pub(super) fn is_absent(&self) -> bool {
+        self.is_missing || matches!(self.state, State::Refused(_))
+    }
+
+    /// Whether it is known for now what can be had of it.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.state, State::Refused(_) | State::Ready { .. } | State::Waiting { .. })
+    }
+
+    /// When something has to be done though nothing happens.
+    pub(super) fn deadline(&self, is_wanted: bool) -> Option<u64> {
+        match self.state {
+            State::Connecting { until, .. } | State::Listing { until, .. } => Some(until),
+            State::Waiting { until, .. } => is_wanted.then_some(until),
+            State::Idle | State::Refused(_) | State::Ready { .. } => None,
+        }
+    }
+
+    /// Whether somebody's demand is reason enough to connect now. A server that worked is not made to wait for.
+    pub(super) fn is_due(&self, now: u64) -> bool {
+        match &self.state {
+            State::Idle => true,
+            State::Waiting { until, .. } => now >= *until || (self.had_worked && self.failures <= 1),
+            _ => false,
+        }
+    }
+
+    /// Orders the connection. Its settings are resolved now and stand nowhere but in the order.
+    pub(super) fn connect(&mut self, connection: u64, now: u64, settings: &Settings<'_>) -> Option<Value> {
+        match self.transport(settings) {
+            Ok(transport) => {
+                let until = now.saturating_add(self.spec.connect_timeout_ms.into());
+                self.state = State::Connecting { connection, until };
+                Some(object(&mut [
+                    ("type", "connect".into()),
+                    ("connection", connection.into()),
+                    ("server", self.spec.name.as_str().into()),
+                    ("transport", transport),
+                ]))
+            }
+            Err(key) => {
+                let why = format!("the setting `{key}`, which it needs, is not set");
+                self.state = State::Refused(why);
+                None
+            }
+        }
+    }
+
+    /// How it is reached, or the setting that is missing.
+    fn transport(&self, settings: &Settings<'_>) -> Result<Value, String> {
+        let resolved = |pairs: &[(String, String)]| {
+            let pair = |(name, value): &(String, String)| {
+                Ok((name.clone(), Value::from(secret::resolve(value, &self.spec.source, settings)?)))
+            };
+            pairs.iter().map(pair).collect::<Result<_, String>>().map(Value::Object)
+        };
+        let endpoint = |Endpoint { address, headers }: &Endpoint| {
+            Ok(object(&mut [
+                ("type", self.spec.kind().into()),
+                ("url", address.to_string().into()),
+                ("headers", resolved(headers)?),
+            ]))
+        };
+        match &self.spec.transport {
+            Transport::Stdio { command, args, env, cwd } => {
+                let mut fields = vec![
+                    ("type", "stdio".into()),
+                    ("argv", std::iter::once(command).chain(args).map(String::as_str).collect()),
+                    ("inherit", permit::inherited().into()),
+                    ("set", resolved(env)?),
+                    ("cwd", cwd.clone().into()),
+                ];
+                // For the gate, which writes it into the words.
+                fields.extend(self.spec.confine.then_some(("confine", true.into())));
+                Ok(object(&mut fields))
+            }
+            Transport::Http(at) | Transport::Sse(at) => endpoint(at),
+        }
+    }
+
+    /// The server has introduced itself; its tools are asked for next.
+    pub(super) fn connected(&mut self, input: &Value, now: u64, ports: &Ports) -> Option<Value> {
+        let State::Connecting { connection, until } = self.state else { return None };
+        let info = input.pointer("/info/serverInfo").unwrap_or(&Value::Null);
+        let word = |key: &str| json::text(info, key).unwrap_or_default().chars().filter(|c| !c.is_control()).take(100).collect();
+        self.identity = Some((word("name"), word("version")));
+        if input.pointer("/info/capabilities/tools").is_none() {
+            self.listed(&Value::Null, now, ports);
+            return None;
+        }
+        self.state = State::Listing { connection, until };
+        Some(object(&mut [("type", "list".into()), ("connection", connection.into())]))
+    }
+
+    /// What the server says of its tools: each as a text of its own, so that one that cannot be read does not hide the others.
+    pub(super) fn listed(&mut self, input: &Value, now: u64, ports: &Ports) {
+        let Some(connection) = self.connection() else { return };
+        (self.tools, self.warnings, self.has_other_tools) = (Vec::new(), Vec::new(), true);
+        self.warnings.extend(json::text(input, "failed").map(|why| format!("its tools cannot be listed: {why}")));
+        let listed = input.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        if listed.len() > MAX_TOOLS {
+            self.warnings.push(format!("of {} tools only the first {MAX_TOOLS} are used", listed.len()));
+        }
+        for text in listed.iter().take(MAX_TOOLS) {
+            match Tool::read(&self.spec.name, text.as_str().unwrap_or_default()) {
+                Ok(tool) if self.tools.iter().any(|other| other.tool == tool.tool) => {
+                    self.warnings.push(format!("the tool `{}` is listed twice; the first one counts", tool.tool));
+                }
+                Ok(tool) => self.tools.push(tool),
+                Err(why) => self.warnings.push(why),
+            }
+        }
+        for why in &self.warnings {
+            ports.warn(&format!("the MCP server `{}`: {why}", self.spec.name));
+        }
+        let claims: Vec<Value> = self.tools.iter().map(|tool| tool.to_mcp(&tool.tool)).collect();
+        // Nothing depends on it: what is not kept, nobody claims.
+        let _ = claim::keep(&self.spec.name, &claims, ports);
+        if !matches!(self.state, State::Ready { .. }) {
+            self.state = State::Ready { connection, since: now };
+        }
+    }
+
+    /// The connection has ended, or could not be made.
+    pub(super) fn closed(&mut self, kind: &str, why: &str, now: u64, ports: &Ports) {
+        let since = match self.state {
+            State::Ready { since, .. } => Some(since),
+            _ => None,
+        };
+        let detail: String = why.trim().chars().filter(|c| !c.is_control()).take(MAX_WHY).collect();
+        let what = match (kind, since) {
+            ("missing", _) => "its program is not there",
+            ("denied", _) => "it does not accept the credentials",
+            ("redirect", _) => "it redirects to another host, which is refused",
+            ("flood", _) => "it sent more than it may and was cut off",
+            ("late", _) => "it was not ready in time",
+            ("unapproved", _) => "its extension may not start it",
+            ("unconfined", _) => "it was not started",
+            (_, Some(_)) => "it ended",
+            (_, None) => "it could not be connected to",
+        };
+        let why = if detail.is_empty() { what.to_owned() } else { format!("{what}: {detail}") };
+        ports.warn(&format!("the MCP server `{}` is not available: {why}", self.spec.name));
+        if std::mem::take(&mut self.has_served) || since.is_some_and(|since| now.saturating_sub(since) >= STEADY_MS) {
+            self.failures = 0;
+        }
+        (self.had_worked, self.is_missing) = (since.is_some(), kind == "missing");
+        self.failures = self.failures.saturating_add(1);
+        (self.identity, self.tools, self.has_other_tools) = (None, Vec::new(), true);
+        // What a person has to put right is not tried every second.
+        let wait = match kind {
+            "missing" | "denied" | "redirect" | "unapproved" | "unconfined" => MAX_WAIT_MS,
+            _ => (FIRST_WAIT_MS << (self.failures - 1).min(6)).min(MAX_WAIT_MS),
+        };
+        self.state = State::Waiting { until: now.saturating_add(wait), why };
+    }
+
+    /// Why it cannot be used now; none where it can.
+    pub(super) fn why_unavailable(&self) -> Option<&str> {
+        match &self.state {
+            State::Ready { .. } => None,
+            State::Refused(why) | State::Waiting { why, .. } => Some(why),
+            State::Idle | State::Connecting { .. } | State::Listing { .. } => Some("it is not connected yet"),
+        }
+    }
+
+    /// How it stands, for people and programs.
+    pub(super) fn status(&self, now: u64) -> Value {
+        let (word, retry) = match &self.state {
+            State::Idle => ("idle", None),
+            State::Refused(_) if self.spec.disabled => ("disabled", None),
+            State::Refused(_) => ("refused", None),
+            State::Connecting { .. } | State::Listing { .. } => ("connecting", None),
+            State::Ready { .. } => ("connected", None),
+            State::Waiting { until, .. } => ("unavailable", Some(until.saturating_sub(now))),
+        };
+        let why = match &self.state {
+            State::Refused(why) | State::Waiting { why, .. } => Value::from(why.as_str()),
+            _ => Value::Null,
+        };
+        let identity = self
+            .identity
+            .as_ref()
+            .map(|(name, version)| object(&mut [("name", name.as_str().into()), ("version", version.as_str().into())]));
+        object(&mut [
+            ("name", self.spec.name.as_str().into()),
+            ("state", word.into()),
+            ("why", why),
+            ("retry_ms", retry.map(Value::from).unwrap_or_default()),
+            ("transport", self.spec.kind().into()),
+            ("target", self.spec.target().into()),
+            ("source", self.spec.source.to_string().into()),
+            ("tools", self.tools.len().into()),
+            ("server", identity.unwrap_or_default()),
+            ("settings", self.spec.settings().into()),
+            ("warnings", self.warnings.clone().into()),
+        ])
+    }
+}

@@ -1,0 +1,130 @@
+//! What somebody wants of the servers.
+//!
+//! | `method` | `params` | answer |
+//! | --- | --- | --- |
+//! | `declared` | | `{servers, warnings}` at once, without connecting |
+//! | `status` | `{server?}` | the same, once it is known of every server, or of that one, how it stands |
+//! | `tools` | `{server?}` | the same with `tools`, in our own form |
+//! | `tools/list` | | `{tools}` as the protocol has it, Tollgate's own among them |
+//! | `tools/call` | `{name, arguments, session, call, attended}` | a result as the protocol has it |
+//! | `call` | `{server, tool, arguments, session, call, attended}` | `{outcome, text, parts, structured, …}` in our own form |
+//! | `lookup` | `{server, tool, arguments, timeout_ms}` | an answer for a lookup: `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or `"late"` |
+
+use serde_json::Value;
+
+use super::call::{Call, Style};
+use super::hub::{Hub, Step};
+use crate::json::{self, object};
+use crate::programs::own_tools::{OWN_TOOLS, OwnTool};
+
+#[derive(Debug)]
+enum Kind {
+    Declared,
+    Status,
+    Tools,
+    List,
+    Call(Box<Call>),
+}
+
+/// One thing that somebody wants.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) number: u64,
+    has_demanded: bool,
+    /// The only server that it is about.
+    server: Option<String>,
+    kind: Kind,
+}
+
+impl Request {
+    pub(super) fn read(number: u64, input: &Value) -> Result<Self, String> {
+        let params = input.get("params").unwrap_or(&Value::Null);
+        let call = |style| Ok::<_, String>(Kind::Call(Box::new(Call::read(number, style, params)?)));
+        let kind = match json::text(input, "method").unwrap_or_default() {
+            "declared" => Kind::Declared,
+            "status" => Kind::Status,
+            "tools" => Kind::Tools,
+            "tools/list" => Kind::List,
+            "tools/call" => call(Style::Protocol)?,
+            "call" => call(Style::Own)?,
+            "lookup" => call(Style::Lookup)?,
+            other => return Err(format!("`{other}` is not a request about MCP servers")),
+        };
+        let server = json::text(params, "server").map(str::to_owned);
+        Ok(Self { number, has_demanded: false, server, kind })
+    }
+
+    /// The call that it is about.
+    pub(super) fn call(&self) -> Option<&Call> {
+        match &self.kind {
+            Kind::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// The same, to go on with.
+    pub(super) fn call_mut(&mut self) -> Option<&mut Call> {
+        match &mut self.kind {
+            Kind::Call(call) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Goes on as far as it can.
+    pub(super) fn advance(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
+        let demands = !std::mem::replace(&mut self.has_demanded, true);
+        if let Kind::Call(call) = &mut self.kind {
+            return call.advance(demands, hub, step);
+        }
+        if demands && !matches!(self.kind, Kind::Declared) {
+            hub.demand(self.server.as_deref(), step);
+        }
+    }
+
+    /// Answers it where it can be answered by now; says whether it is over.
+    pub(super) fn finish(&mut self, hub: &mut Hub, step: &mut Step<'_>) -> bool {
+        if let Kind::Call(call) = &self.kind {
+            return call.is_over();
+        }
+        if !matches!(self.kind, Kind::Declared) && !hub.is_settled(self.server.as_deref()) {
+            return false;
+        }
+        let mut result = hub.status(step.now);
+        match self.kind {
+            Kind::Tools => {
+                let tools: Vec<Value> = hub.tools().map(|(name, tool)| tool.to_json(name)).collect();
+                result.as_object_mut().map(|result| result.insert("tools".to_owned(), tools.into()));
+            }
+            Kind::List => {
+                hub.tell_names();
+                let others = hub.tools().map(|(name, tool)| tool.offered(name));
+                result = object(&mut [("tools", OWN_TOOLS.iter().map(own).chain(others).collect())]);
+            }
+            Kind::Declared | Kind::Status | Kind::Call(_) => {}
+        }
+        step.commands.push(reply(self.number, result));
+        true
+    }
+}
+
+/// One of Tollgate's own tools, as the protocol has it.
+fn own(tool: &OwnTool) -> Value {
+    let hints = object(&mut [("readOnlyHint", (!tool.changes).into()), ("openWorldHint", false.into())]);
+    object(&mut [
+        ("name", tool.name.into()),
+        ("title", tool.title.into()),
+        ("description", tool.description.into()),
+        ("inputSchema", tool.schema()),
+        ("annotations", hints),
+    ])
+}
+
+/// The answer to a request.
+pub(super) fn reply(number: u64, result: Value) -> Value {
+    object(&mut [("type", "reply".into()), ("number", number.into()), ("result", result)])
+}
+
+/// The answer to a request that cannot be understood.
+pub(super) fn refusal(number: u64, why: &str) -> Value {
+    object(&mut [("type", "reply".into()), ("number", number.into()), ("error", why.into())])
+}

@@ -1,0 +1,98 @@
+//! Measures hooks of third parties beside hooks that are programs, in one run: `cargo xtask bench`.
+//!
+//! What is measured is the calling of hooks. Reading the call and recording what they say costs the same whatever a hook is.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
+
+#[path = "../tests/built/mod.rs"]
+mod built;
+mod race;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tollgate::components::{Cache, Runner, compile_now};
+
+use built::{Language, build, sample, sh, tools};
+use race::limit;
+
+const TIMES: usize = 2_000;
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    for name in ["workspace", "home/.tollgate/components"] {
+        fs::create_dir_all(root.join(name)).unwrap();
+    }
+    println!("{:<52} {:>12} {:>12}", "", "five hooks", "from cache");
+    let rust = rust(&root).map(|built| component(&root, &built));
+    row("Rust components", &root, rust, Duration::from_micros(100), Duration::from_millis(5));
+    let js = tools(Language::Js).and_then(|()| sample("commit-rules", Language::Js)).map(|built| component(&root, &built));
+    row("JavaScript components (QuickJS)", &root, js, Duration::from_micros(1_000), Duration::from_millis(8));
+    println!("{:<52} {:>12.1?}", "programs (`cat`)", programs());
+}
+
+/// The hook that `tollgate new-hook` writes.
+fn rust(root: &Path) -> Result<PathBuf, String> {
+    sh("tollgate new-hook bench-hook --lang rust", root);
+    build(&root.join("bench-hook"), Language::Rust, "bench-hook")
+}
+
+/// Keeps a component as an approval does, and compiles it. Returns its digest.
+fn component(root: &Path, built: &Path) -> String {
+    let bytes = fs::read(built).unwrap();
+    let hex: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    fs::write(root.join(format!("home/.tollgate/components/{hex}.wasm")), &bytes).unwrap();
+    let digest = format!("sha256:{hex}");
+    let command = Path::new(env!("CARGO_BIN_EXE_tollgate"));
+    compile_now(&Cache::new(&root.join("home")), &digest, Some(command), |_| ()).unwrap();
+    digest
+}
+
+fn row(what: &str, root: &Path, digest: Result<String, String>, most: Duration, most_load: Duration) {
+    let digest = match digest {
+        Ok(digest) => digest,
+        Err(why) => return println!("{what:<52} not measured: {}", why.lines().next().unwrap_or_default()),
+    };
+    let mut runner = Runner::open(&root.join("workspace"), &root.join("home")).unwrap();
+    let line = line(&digest);
+    runner.time(&line, 200).unwrap();
+    let (called, loaded) = (runner.time(&line, TIMES).unwrap(), runner.time_load(&digest, 50).unwrap());
+    println!("{what:<52} {called:>12.1?} {loaded:>12.1?}");
+    limit(what, called, most);
+    limit(what, loaded, most_load);
+}
+
+/// Five hooks about one call, each with an instance of its own.
+fn line(digest: &str) -> String {
+    let call = json!({
+        "session": "s", "id": "c", "tool": "bash", "args": json!({"command": "git commit -m 'fix(a): b' && rm src/a.ts"}).to_string(),
+        "effects": [{"path": "src/a.ts", "operation": "delete"}, {"path": "src/b.ts", "operation": "read"}], "complete": true,
+        "facts": json!({"commands": [{"words": ["git", "commit", "-m", "fix(a): b"], "cwd": "."}, {"words": ["rm", "src/a.ts"], "cwd": "."}]}).to_string(),
+    });
+    let limits = json!({"cpu_ms": 50, "wall_ms": 250, "start_ms": 400, "memory_bytes": 64 << 20, "lifted_bytes": 1 << 20, "read_bytes": 4 << 20});
+    let question = |number: usize| json!({"hook": format!("h{number}"), "component": digest, "files": [], "settings": "{}", "limits": limits});
+    json!({"subject": {"pre_tool": call}, "questions": (0..5).map(question).collect::<Vec<Value>>()}).to_string()
+}
+
+/// Five programs that read the call and say nothing, one after the other.
+fn programs() -> Duration {
+    let call = line("none");
+    let mut taken: Vec<Duration> = (0..50)
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..5 {
+                let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+                std::io::Write::write_all(&mut child.stdin.take().unwrap(), call.as_bytes()).unwrap();
+                child.wait().unwrap();
+            }
+            start.elapsed()
+        })
+        .collect();
+    taken.sort();
+    taken[taken.len() / 2]
+}

@@ -1,0 +1,220 @@
+//! `tollgate mcp-proxy`: an MCP server that stands before others, on standard input and output.
+//!
+//! Any MCP client can point at it, also one that has no hooks. It offers the tools of the servers that are declared, and Tollgate's
+//! own. Every call passes the gate before it is sent and after it has ended: it is ruled on, entered in the ledger, and can be
+//! augmented. Where the gate wants a person's word, the client is asked for it by elicitation; a client without that gets a refusal.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use clap::Args;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, Implementation, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, ServerRequest, Tool,
+};
+use rmcp::service::{NotificationContext, RequestContext, ServerInitializeError};
+use rmcp::{ErrorData, Peer, RoleServer, ServerHandler, ServiceExt as _};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tollgate::Tollgate;
+use tollgate::hooks::{Hooks, Options as HookOptions, Question, Remote};
+
+use crate::cli::client::{ask, text};
+use crate::cli::interrupt::on_interrupt;
+use crate::cli::workspace::WorkspaceArgs;
+use crate::cli::{CommandError, say};
+
+/// The options of `tollgate mcp-proxy`.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these servers [default: all that are declared]
+    #[arg(value_name = "SERVER")]
+    servers: Vec<String>,
+    /// The session that calls belong to [default: a new one]
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+    #[command(flatten)]
+    workspace: WorkspaceArgs,
+}
+
+/// Serves until the input ends.
+pub(crate) fn run(options: &Options) -> ExitCode {
+    match options.workspace.open().and_then(|opened| serve(opened.gate, options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(stop) => stop.exit(),
+    }
+}
+
+fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
+    let opening = ask(&mut gate, &json!({"op": "mcp", "do": "open"}))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|why| CommandError::Failed(format!("the server cannot be started: {why}")))?;
+    let client = Client { peer: Arc::default(), handle: runtime.handle().clone() };
+    let mut hooks = {
+        let (asking, telling) = (client.clone(), client.clone());
+        let told = HookOptions::new().on_question(move |question| asking.ask(question));
+        Hooks::new(gate, told.on_tools_changed(move || telling.tell_tools_changed()))
+    };
+    let remote = hooks.remote();
+    remote.want_servers((!options.servers.is_empty()).then_some(options.servers.as_slice()));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let end = {
+        let (is_over, remote) = (Arc::clone(&is_over), remote.clone());
+        move || {
+            is_over.store(true, Ordering::Relaxed);
+            remote.wake();
+        }
+    };
+    let on_signal = end.clone();
+    on_interrupt(move |_| on_signal());
+    let server = Server {
+        name: text(&opening, "/server").to_owned(),
+        instructions: text(&opening, "/instructions").to_owned(),
+        session: options.session.clone().unwrap_or_else(|| text(&opening, "/session").to_owned()),
+        calls: AtomicU64::new(0),
+        client,
+        remote,
+    };
+    // The gate is driven here, so the client is served by another thread.
+    let serving = thread::spawn(move || {
+        let served = runtime.block_on(async {
+            match server.serve((tokio::io::stdin(), tokio::io::stdout())).await {
+                Ok(service) => service.waiting().await.map(drop).map_err(|fault| fault.to_string()),
+                // Nobody wanted anything.
+                Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+                Err(fault) => Err(format!("the MCP client cannot be understood: {fault}")),
+            }
+        });
+        // Reading standard input cannot be stopped, so it is left behind.
+        runtime.shutdown_background();
+        end();
+        served
+    });
+    while !is_over.load(Ordering::Relaxed) {
+        // A gate that fails is restarted with the next call, and whoever waits has been told.
+        if let Err(fault) = hooks.work(Duration::from_secs(60)) {
+            say(&format!("error: {fault}"));
+        }
+    }
+    match serving.is_finished().then(|| serving.join()) {
+        Some(Ok(Err(why))) => Err(CommandError::Failed(why)),
+        _ => Ok(()),
+    }
+}
+
+/// The client at the other end, once it has introduced itself.
+#[derive(Clone)]
+struct Client {
+    peer: Arc<OnceLock<Peer<RoleServer>>>,
+    handle: Handle,
+}
+
+impl Client {
+    /// Whether the person behind it can be asked.
+    fn elicits(&self) -> bool {
+        let info = self.peer.get().and_then(Peer::peer_info);
+        info.is_some_and(|info| info.capabilities.elicitation.is_some())
+    }
+
+    /// Asks the person. What is not answered with a yes is dropped, and the call does not run.
+    fn ask(&self, question: Question) {
+        let Some(peer) = self.peer.get().cloned() else { return };
+        self.handle.spawn(async move {
+            let form = json!({"type": "object", "properties": {}});
+            let params = json!({"mode": "form", "message": question.message, "requestedSchema": form});
+            let asked = CustomRequest::new("elicitation/create", Some(params));
+            let answer = peer.send_request(ServerRequest::CustomRequest(asked)).await;
+            let answer = answer.ok().and_then(|answer| serde_json::to_value(answer).ok()).unwrap_or_default();
+            match answer.get("action").and_then(Value::as_str) {
+                Some("accept") => question.decide(true),
+                Some("decline") => question.decide(false),
+                _ => {}
+            }
+        });
+    }
+
+    fn tell_tools_changed(&self) {
+        if let Some(peer) = self.peer.get().cloned() {
+            self.handle.spawn(async move { peer.notify_tool_list_changed().await });
+        }
+    }
+}
+
+/// What a client sees.
+struct Server {
+    name: String,
+    instructions: String,
+    session: String,
+    calls: AtomicU64,
+    client: Client,
+    remote: Remote,
+}
+
+impl Server {
+    /// What the gate answers to a request. A client that cancels does not wait for it.
+    async fn request(&self, method: &str, params: Value, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
+        let (sender, answer) = oneshot::channel();
+        let number = self.remote.request(method, params, move |result| drop(sender.send(result)));
+        tokio::select! {
+            answer = answer => match answer {
+                Ok(Ok(result)) => Ok(result),
+                Ok(Err(why)) => Err(ErrorData::invalid_params(why, None)),
+                Err(_) => Err(ErrorData::internal_error("the gate does not answer", None)),
+            },
+            () = context.ct.cancelled() => {
+                self.remote.cancel_request(number);
+                Err(ErrorData::internal_error("the request was canceled", None))
+            }
+        }
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new(self.name.clone(), env!("CARGO_PKG_VERSION")))
+            .with_instructions(self.instructions.clone())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let _ = self.client.peer.set(context.peer);
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut listed = self.request("tools/list", json!({}), &context).await?;
+        let tools = listed.get_mut("tools").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
+        let read = |tool: Value| {
+            let name = text(&tool, "/name").to_owned();
+            serde_json::from_value::<Tool>(tool)
+                .inspect_err(|why| say(&format!("warn: the tool `{name}` is left out: {why}")))
+                .ok()
+        };
+        Ok(ListToolsResult::with_all_items(tools.into_iter().filter_map(read).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        // A client that is asked something before it says that it is ready has introduced itself all the same.
+        let _ = self.client.peer.set(context.peer.clone());
+        let call = format!("{}-{}", self.session, self.calls.fetch_add(1, Ordering::Relaxed) + 1);
+        let params = json!({
+            "name": request.name, "arguments": request.arguments, "session": self.session, "call": call, "attended": self.client.elicits(),
+        });
+        let result = self.request("tools/call", params, &context).await?;
+        let result: CallToolResult = serde_json::from_value(result)
+            .map_err(|why| ErrorData::internal_error(format!("the server's answer cannot be passed on: {why}"), None))?;
+        Ok(result.into())
+    }
+}

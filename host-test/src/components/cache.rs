@@ -1,0 +1,219 @@
+//! Approved bytes and native code in the user's own folder, never in a workspace.
+//!
+//! | path below `~/.tollgate/` | what |
+//! | --- | --- |
+//! | `components/HEX.wasm` | approved bytes, kept by the gate under their digest |
+//! | `cache/VERSION-ARCH-OS/HEX.cwasm` | the same as native code |
+//! | `cache/VERSION-ARCH-OS/HEX.failed` | why they could not be compiled |
+//! | `cache/VERSION-ARCH-OS/HEX.lock` | somebody compiles them now |
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tollgate_guest::digest::Digest;
+use tollgate_guest::hooks::components::{KEPT, MAX_COMPONENT_BYTES};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::runtime::VERSION;
+
+/// Nobody compiles longer.
+const MAX_COMPILING: Duration = Duration::from_secs(180);
+
+/// The folders of one user.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    home: PathBuf,
+}
+
+impl Cache {
+    /// In the home folder of a user.
+    pub fn new(home: &Path) -> Self {
+        Self { home: home.to_owned() }
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The bytes of a component, which are what their digest says.
+    pub fn bytes(&self, digest: &str) -> Result<Vec<u8>, String> {
+        let path = self.home.join(KEPT).join(format!("{}.wasm", hex(digest)?));
+        let read = || -> io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            open_private(&path)?.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let bytes = read().map_err(|why| format!("its approved bytes cannot be read: {why}; approve it again"))?;
+        if Digest::of(&bytes).to_string() != digest {
+            return Err("its kept bytes are not the approved ones; approve it again".to_owned());
+        }
+        Ok(bytes)
+    }
+
+    /// The native code of a component; none where it has to be compiled first.
+    pub(super) fn load(&self, engine: &Engine, digest: &str) -> Result<Option<Component>, String> {
+        let path = self.path(digest, "cwasm")?;
+        match open_private(&path) {
+            Ok(_) => check_folder(&self.folder()).map_err(|why| format!("its native code cannot be used: {why}"))?,
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {
+                return match fs::read_to_string(self.path(digest, "failed")?) {
+                    Ok(why) => Err(format!("it could not be compiled: {why}")),
+                    Err(_) => Ok(None),
+                };
+            }
+            Err(why) => return Err(format!("its native code cannot be used: {why}")),
+        }
+        // Code for another processor or another engine is made anew.
+        Ok(deserialize_file(engine, &path).ok())
+    }
+
+    /// Whether there is native code for a component.
+    pub fn is_compiled(&self, digest: &str) -> bool {
+        self.path(digest, "cwasm").is_ok_and(|path| open_private(&path).is_ok())
+    }
+
+    /// Keeps the native code of a component, or why there is none.
+    pub(super) fn keep(&self, digest: &str, compiled: Result<&[u8], &str>) -> Result<(), String> {
+        let (kind, bytes) = match compiled {
+            Ok(code) => ("cwasm", code),
+            Err(why) => ("failed", why.as_bytes()),
+        };
+        let path = self.path(digest, kind)?;
+        let write = || -> io::Result<()> {
+            let folder = self.make_folder()?;
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(bytes)?;
+            file.persist(&path).map(drop).map_err(|fault| fault.error)
+        };
+        write().map_err(|why| format!("`{}` cannot be written: {why}", path.display()))?;
+        if compiled.is_ok() {
+            let _ = fs::remove_file(self.path(digest, "failed")?);
+        }
+        Ok(())
+    }
+
+    /// Forgets that a component could not be compiled.
+    pub(super) fn forget_failure(&self, digest: &str) {
+        if let Ok(path) = self.path(digest, "failed") {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Forgets whoever began to compile a component and was ended.
+    pub(super) fn forget_stale(&self, digest: &str) {
+        if let Ok(path) = self.path(digest, "lock")
+            && age(&path).is_some_and(|age| age > MAX_COMPILING)
+        {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    /// Whether nobody else compiles the component now. Whoever gets true does.
+    pub(super) fn take_turn(&self, digest: &str) -> Result<bool, String> {
+        let path = self.path(digest, "lock")?;
+        self.make_folder().map_err(|why| format!("`{}` cannot be made: {why}", self.folder().display()))?;
+        if age(&path).is_some_and(|age| age > MAX_COMPILING) {
+            // Whoever compiled it was ended before it could say why. Nobody tries that over and over.
+            let _ = fs::remove_file(&path);
+            let why = "it takes more time or memory than compiling a hook may take";
+            self.keep(digest, Err(why))?;
+            return Err(format!("it could not be compiled: {why}"));
+        }
+        Ok(OpenOptions::new().write(true).create_new(true).open(&path).is_ok())
+    }
+
+    pub(super) fn end_turn(&self, digest: &str) {
+        if let Ok(path) = self.path(digest, "lock") {
+            let _ = fs::remove_file(path);
+        }
+    }
+
+    fn folder(&self) -> PathBuf {
+        let engine = format!("{VERSION}-{}-{}", std::env::consts::ARCH, std::env::consts::OS);
+        self.home.join(".tollgate/cache").join(engine)
+    }
+
+    fn path(&self, digest: &str, kind: &str) -> Result<PathBuf, String> {
+        Ok(self.folder().join(format!("{}.{kind}", hex(digest)?)))
+    }
+
+    /// Makes the folder, which nobody else may enter: what lies in it is run as native code.
+    fn make_folder(&self) -> io::Result<PathBuf> {
+        let folder = self.folder();
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&folder)?;
+        Ok(folder)
+    }
+}
+
+/// How long ago a file was written.
+fn age(path: &Path) -> Option<Duration> {
+    let written = fs::metadata(path).and_then(|found| found.modified()).ok()?;
+    SystemTime::now().duration_since(written).ok()
+}
+
+/// The digits of a digest, which become the name of a file.
+fn hex(digest: &str) -> Result<&str, String> {
+    let is_hex = |hex: &&str| hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    digest.strip_prefix("sha256:").filter(is_hex).ok_or_else(|| format!("`{digest}` is not a digest"))
+}
+
+/// Opens a file that is the user's own: no link, nobody else's, and nobody else may write to it.
+fn open_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+        let nofollow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+        let file = options.custom_flags(nofollow).open(path)?;
+        let found = file.metadata()?;
+        let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+        if !found.is_file() || !is_ours || found.mode() & 0o022 != 0 {
+            return Err(io::Error::other(format!("`{}` could have been written by somebody else; remove it", path.display())));
+        }
+        Ok(file)
+    }
+    #[cfg(not(unix))]
+    options.open(path)
+}
+
+/// Refuses a folder that is not the user's alone: whoever can write there could put native code in place of what was made.
+fn check_folder(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = fs::symlink_metadata(folder)?;
+        let is_ours = found.uid() == rustix::process::geteuid().as_raw();
+        if !found.is_dir() || !is_ours || found.mode() & 0o022 != 0 {
+            return Err(io::Error::other(format!("`{}` could have been written by somebody else; remove it", folder.display())));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
+/// Loads native code from a file.
+#[allow(unsafe_code)]
+fn deserialize_file(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
+    // SAFETY: the file lies in a folder that nobody but the user may write to, and was written there by `keep`, which gets its bytes
+    // from wasmtime. Whoever can change it can run programs as the user anyway. wasmtime refuses what was made by another version or
+    // for another configuration.
+    unsafe { Component::deserialize_file(engine, path) }
+}
+
+/// Loads native code that was made just now.
+#[cfg(feature = "compiler")]
+#[allow(unsafe_code)]
+pub(super) fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes were made by wasmtime in this process and have not left it.
+    unsafe { Component::deserialize(engine, compiled) }
+}

@@ -1,0 +1,170 @@
+//! Calls of hooks as JSON lines, for hosts that run them in a process of their own: one round in, its answers out.
+//!
+//! In: `{"subject": {"pre_tool": CALL}, "questions": [QUESTION]}`, where the subject is one of `augment`, `pre_tool`, `post_tool` with an
+//! `outcome` beside its `call`, and `event`. Out: `{"answers": [{"hook", "reply": {NAME: VALUE}, "took_us", "log"}]}`, or
+//! `{"error": …}` where the line cannot be understood. Names are those of the contract, with `_` in them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::Components;
+use crate::bindings::third_party::exports::tollgate::hooks::components::{
+    Advice, Answer, Call, EndedCall, Event, Limits, Line, Objection, Outcome, Question, Reaction, Remark, Reply, Round, Severity,
+    Subject,
+};
+use crate::bindings::tollgate::hooks::types::{Effect, Operation};
+use crate::error::Error;
+use crate::files::Files;
+
+/// Calls hooks of one workspace for another process.
+pub struct Runner {
+    components: Components,
+}
+
+impl Runner {
+    /// For a workspace, with what the home folder keeps.
+    pub fn open(workspace: &Path, home: &Path) -> Result<Self, Error> {
+        let files = Files::open(workspace, Some(home), None)?;
+        Ok(Self { components: Components::new(Arc::new(files), None) })
+    }
+
+    /// How long a line takes once it is understood, the median of this many times.
+    #[doc(hidden)]
+    pub fn time(&mut self, line: &str, times: usize) -> Result<std::time::Duration, String> {
+        let value = serde_json::from_str::<Value>(line).map_err(|why| why.to_string())?;
+        let round = round(&value).ok_or("it is not a round of calls")?;
+        let mut taken = Vec::new();
+        for _ in 0..times {
+            let start = std::time::Instant::now();
+            let answers = self.components.call(&round);
+            taken.push(start.elapsed());
+            if let Some(fault) = answers.iter().find(|answer| !matches!(answer.reply, Reply::Nothing | Reply::Objection(_))) {
+                return Err(self::answer(fault).to_string());
+            }
+        }
+        taken.sort_unstable();
+        taken.get(times / 2).copied().ok_or_else(|| "it was not called".to_owned())
+    }
+
+    /// How long it takes to load a component from the cache and to link it, the median of this many times.
+    #[doc(hidden)]
+    pub fn time_load(&mut self, digest: &str, times: usize) -> Result<std::time::Duration, String> {
+        self.components.time_load(digest, times)
+    }
+
+    /// Answers one line.
+    pub fn answer(&mut self, line: &str) -> String {
+        let parsed = serde_json::from_str::<Value>(line).map_err(|why| why.to_string());
+        let round = parsed.and_then(|value| round(&value).ok_or_else(|| "it is not a round of calls".to_owned()));
+        match round {
+            Ok(round) => {
+                let answers: Vec<Value> = self.components.call(&round).iter().map(answer).collect();
+                json!({"answers": answers}).to_string()
+            }
+            Err(why) => json!({"error": why}).to_string(),
+        }
+    }
+}
+
+fn text(value: &Value, key: &str) -> Option<String> {
+    value.get(key)?.as_str().map(str::to_owned)
+}
+
+/// A text that may be missing or null.
+fn maybe(value: &Value, key: &str) -> Option<String> {
+    value.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn round(value: &Value) -> Option<Round> {
+    let (kind, about) = value.get("subject")?.as_object()?.iter().next()?;
+    let subject = match kind.as_str() {
+        "augment" => Subject::Augment(call(about)?),
+        "pre_tool" => Subject::PreTool(call(about)?),
+        "post_tool" => {
+            let (how, word) = about.get("outcome")?.as_object()?.iter().next()?;
+            let outcome = match how.as_str() {
+                "done" => Outcome::Done(word.as_str().map(str::to_owned)),
+                "failed" => Outcome::Failed(word.as_str()?.to_owned()),
+                "refused" => Outcome::Refused(word.as_str()?.to_owned()),
+                _ => return None,
+            };
+            Subject::PostTool(EndedCall { call: call(about.get("call")?)?, outcome })
+        }
+        "event" => {
+            Subject::Event(Event { name: text(about, "name")?, session: maybe(about, "session"), data: text(about, "data")? })
+        }
+        _ => return None,
+    };
+    let questions = value.get("questions")?.as_array()?.iter().map(question).collect::<Option<_>>()?;
+    Some(Round { subject, questions })
+}
+
+fn call(value: &Value) -> Option<Call> {
+    let effect = |effect: &Value| {
+        let operation = match effect.get("operation")?.as_str()? {
+            "read" => Operation::Read,
+            "create" => Operation::Create,
+            "modify" => Operation::Modify,
+            "delete" => Operation::Delete,
+            "execute" => Operation::Execute,
+            _ => return None,
+        };
+        Some(Effect { path: text(effect, "path")?, operation })
+    };
+    Some(Call {
+        session: text(value, "session")?,
+        id: text(value, "id")?,
+        tool: text(value, "tool")?,
+        args: text(value, "args")?,
+        effects: value.get("effects")?.as_array()?.iter().map(effect).collect::<Option<_>>()?,
+        complete: value.get("complete")?.as_bool()?,
+        facts: text(value, "facts")?,
+    })
+}
+
+fn question(value: &Value) -> Option<Question> {
+    let globs =
+        |list: &Value| -> Option<Vec<String>> { list.as_array()?.iter().map(|glob| glob.as_str().map(str::to_owned)).collect() };
+    let limits = value.get("limits")?;
+    let number = |key: &str| limits.get(key).and_then(Value::as_u64);
+    let small = |key: &str| number(key).and_then(|number| u32::try_from(number).ok());
+    Some(Question {
+        hook: text(value, "hook")?,
+        component: text(value, "component")?,
+        files: value.get("files")?.as_array()?.iter().map(globs).collect::<Option<_>>()?,
+        settings: text(value, "settings")?,
+        limits: Limits {
+            cpu_ms: small("cpu_ms")?,
+            wall_ms: small("wall_ms")?,
+            start_ms: small("start_ms")?,
+            memory_bytes: number("memory_bytes")?,
+            lifted_bytes: number("lifted_bytes")?,
+            read_bytes: number("read_bytes")?,
+        },
+    })
+}
+
+fn answer(answer: &Answer) -> Value {
+    let reply = match &answer.reply {
+        Reply::Nothing => json!({"nothing": null}),
+        Reply::Advice(Advice { note, args }) => json!({"advice": {"note": note, "args": args}}),
+        Reply::Objection(Objection { severity, code, reason }) => {
+            let severity = match severity {
+                Severity::Ask => "ask",
+                Severity::Deny => "deny",
+            };
+            json!({"objection": {"severity": severity, "code": code, "reason": reason}})
+        }
+        Reply::Remark(Remark { code, text, withhold }) => json!({"remark": {"code": code, "text": text, "withhold": withhold}}),
+        Reply::Reaction(Reaction { stop, message }) => json!({"reaction": {"stop": stop, "message": message}}),
+        Reply::UnusableSettings(why) => json!({"unusable_settings": why}),
+        Reply::Failed(why) => json!({"failed": why}),
+        Reply::Broke(why) => json!({"broke": why}),
+        Reply::Late => json!({"late": null}),
+        Reply::Absent(why) => json!({"absent": why}),
+    };
+    let line = |line: &Line| json!({"level": line.level, "text": line.text});
+    json!({"hook": answer.hook, "reply": reply, "took_us": answer.took_us, "log": answer.log.iter().map(line).collect::<Vec<_>>()})
+}

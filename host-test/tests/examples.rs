@@ -1,0 +1,61 @@
+//! The samples and the projects that `tollgate new-hook` writes, in every language: they build, and pass their own cases.
+//!
+//! Where the tools of a language cannot be had, its tests are shown as ignored.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+#[cfg(all(unix, feature = "compiler"))]
+mod built;
+
+#[cfg(all(unix, feature = "compiler"))]
+fn main() {
+    use built::{Language, SAMPLES, build, pack, said, sample, sh, tools};
+    use libtest_mimic::{Arguments, Failed, Trial};
+    use std::path::Path;
+
+    fn pass(built: &Path, project: &Path) -> Result<(), Failed> {
+        let output = sh(&format!("tollgate test-hook {} cases.jsonl", built.display()), project);
+        let told = said(&output);
+        if output.status.success() && told.contains("ok") { Ok(()) } else { Err(told.into()) }
+    }
+
+    fn try_sample(name: &str, language: Language) -> Result<(), Failed> {
+        pass(&sample(name, language)?, &built::repository().join("examples").join(name))
+    }
+
+    fn try_new(language: Language) -> Result<(), Failed> {
+        let word = format!("{language:?}").to_lowercase();
+        let folder = tempfile::tempdir().unwrap();
+        let name = format!("first-{word}");
+        let output = sh(&format!("tollgate new-hook {name} --lang {word}"), folder.path());
+        if !output.status.success() {
+            return Err(said(&output).into());
+        }
+        let project = folder.path().join(&name);
+        let built = build(&project, language, &name)?;
+        pack(&built, &project)?;
+        pass(&built, &project)
+    }
+
+    let mut arguments = Arguments::from_args();
+    // They share what they build.
+    arguments.test_threads = Some(1);
+    let mut trials = Vec::new();
+    for language in [Language::Rust, Language::Js, Language::Python] {
+        let missing = if arguments.list { None } else { tools(language).err() };
+        if let Some(why) = &missing {
+            eprintln!("the tools for {language:?} cannot be had, so its hooks are not tested: {why}");
+        }
+        let ignored = missing.is_some();
+        for (name, _) in SAMPLES.into_iter().filter(|(_, of)| *of == language) {
+            trials.push(Trial::test(format!("samples/{name}"), move || try_sample(name, language)).with_ignored_flag(ignored));
+        }
+        trials.push(Trial::test(format!("new-hook/{language:?}"), move || try_new(language)).with_ignored_flag(ignored));
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+#[cfg(not(all(unix, feature = "compiler")))]
+fn main() {
+    eprintln!("hooks are built by a shell and compiled here, so their tests need Unix and the feature `compiler`");
+}

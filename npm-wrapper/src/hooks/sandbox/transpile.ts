@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { $init, generate } from '@bytecodealliance/jco-transpile/component';
+
+/** Makes code of a component, whose bytes have to be those of the digest. */
+export async function transpile(file: string, hex: string, folder: string): Promise<void> {
+  const bytes = fs.readFileSync(file);
+  if (createHash('sha256').update(bytes).digest('hex') !== hex) {
+    throw new Error('its kept bytes are not the approved ones; approve it again');
+  }
+  // The transpiler would take text, too.
+  if (bytes.readUInt32BE(0) !== 0x0061736d) throw new Error('it is not a component');
+  await $init;
+  const { files } = generate(bytes, {
+    name: 'hook',
+    instantiation: { tag: 'sync' },
+    map: [],
+    noTypescript: true,
+    noNodejsCompat: true,
+    noNamespacedExports: false,
+    base64Cutoff: 0,
+    multiMemory: false,
+    validLiftingOptimization: false,
+  });
+  for (const [name, content] of files) {
+    if (name === 'hook.js') continue;
+    if (!/^hook\.core\d*\.wasm$/.test(name)) continue;
+    fs.writeFileSync(path.join(folder, name), content, { mode: 0o600 });
+  }
+  // Last, because whoever finds it takes the rest for complete.
+  const code = files.find(([name]) => name === 'hook.js')?.[1];
+  if (code === undefined) throw new Error('the transpiler wrote no code');
+  fs.writeFileSync(path.join(folder, 'hook.mjs'), code, { mode: 0o600 });
+}
