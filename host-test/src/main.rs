@@ -48,9 +48,6 @@ enum Command {
     /// Call hooks of third parties for another host, a JSON line for each round
     #[command(hide = true)]
     HookRunner(commands::hook_runner::Options),
-    /// Make native code of an approved component
-    #[command(hide = true)]
-    CompileHook(commands::compile_hook::Options),
     /// Run hooks without an editor: when files are saved, created, deleted or renamed, and on commits
     Watch(commands::watch::Options),
     /// List MCP servers and their tools, call a tool through the gate, and add servers
@@ -96,7 +93,6 @@ fn main() -> ExitCode {
         Command::PackHook(options) => commands::inspect::pack(&options),
         Command::TestHook(options) => commands::test_hook::run(&options),
         Command::HookRunner(options) => commands::hook_runner::run(&options),
-        Command::CompileHook(options) => commands::compile_hook::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Confine(options) => commands::confine::run(&options),
         Command::Hook(options) => commands::agent_event::run(&options),

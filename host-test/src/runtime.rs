@@ -83,7 +83,7 @@ impl Runtime {
             Ok(Inner { engine, instance, plugin, third_party, limits })
         };
         let inner = set_up().map_err(Error::Engine)?;
-        tick(&inner.engine)
+        tick(&inner.engine, TICK)
             .map_err(|fault| Error::Engine(wasmtime::Error::from(fault).context("cannot start the deadline thread")))?;
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -134,14 +134,14 @@ fn pool(limits: Limits) -> PoolingAllocationConfig {
     pool
 }
 
-/// Advances the epoch as long as the engine exists.
-fn tick(engine: &Engine) -> std::io::Result<()> {
+/// Advances the epoch at this interval, as long as the engine exists.
+pub(crate) fn tick(engine: &Engine, interval: Duration) -> std::io::Result<()> {
     let engine = engine.weak();
     let beat = move || {
         while let Some(engine) = engine.upgrade() {
             engine.increment_epoch();
             drop(engine);
-            thread::sleep(TICK);
+            thread::sleep(interval);
         }
     };
     thread::Builder::new().name("tollgate-ticker".to_owned()).spawn(beat).map(drop)

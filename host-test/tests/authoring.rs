@@ -1,7 +1,7 @@
 //! An author's way, from the first command to a denial: the commands of `docs/first-hook.md` are run as they stand there.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-#![cfg(all(target_os = "linux", feature = "compiler"))]
+#![cfg(target_os = "linux")]
 
 mod built;
 mod terminal;

@@ -4,10 +4,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-#[cfg(all(unix, feature = "compiler"))]
+#[cfg(unix)]
 mod built;
 
-#[cfg(all(unix, feature = "compiler"))]
+#[cfg(unix)]
 fn main() {
     use built::{Language, SAMPLES, build, pack, said, sample, sh, tools};
     use libtest_mimic::{Arguments, Failed, Trial};
@@ -55,7 +55,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-#[cfg(not(all(unix, feature = "compiler")))]
+#[cfg(not(unix))]
 fn main() {
-    eprintln!("hooks are built by a shell and compiled here, so their tests need Unix and the feature `compiler`");
+    eprintln!("hooks are built by a shell and compiled here, so their tests need Unix");
 }

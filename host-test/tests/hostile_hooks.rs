@@ -1,7 +1,6 @@
 //! Hooks that mean harm: the host survives each, answers in time, leaks nothing, and says what happened.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-#![cfg(feature = "compiler")]
 
 mod hostile;
 
@@ -220,11 +219,11 @@ fn nothing_leaks_over_many_calls_and_faults() {
         house.write("src/a.ts");
     }
     let before = rss();
-    for _ in 0..2_000 {
+    for _ in 0..10_000 {
         assert_eq!(house.write("src/a.ts").0["verdict"], "allow");
     }
     let grown = rss().saturating_sub(before);
-    assert!(grown < 24 << 10, "{grown} kB more after 2,000 calls, of which every other was a fault");
+    assert!(grown < 24 << 10, "{grown} kB more after 10,000 calls, of which every other was a fault");
 }
 
 /// A repository cannot ship native code, and code that others could have written is not loaded.

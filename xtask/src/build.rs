@@ -21,6 +21,8 @@ pub(crate) fn build() -> Result<()> {
 pub(crate) fn host() -> Result<()> {
     add_target()?;
     run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate"]))?;
+    // In a run of its own: together, cargo would build the command with the compiler's features.
+    run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate-compiler"]))?;
     let built = out_folder()?.join("tollgate.wasm");
     fs::copy(&built, component()).with_context(|| format!("copying {}", built.display()))?;
     Ok(())

@@ -17,7 +17,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 const HELP: &str = "\
-cargo xtask build   target/release/tollgate, target/tollgate.wasm and npm-wrapper/dist/
+cargo xtask build   target/release/tollgate and tollgate-compiler, target/tollgate.wasm and npm-wrapper/dist/
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N

@@ -7,7 +7,6 @@
 
 pub(crate) mod agent_event;
 pub(crate) mod augment;
-pub(crate) mod compile_hook;
 pub(crate) mod concepts;
 pub(crate) mod confine;
 pub(crate) mod doctor;

@@ -8,12 +8,11 @@
 //! | `cache/VERSION-ARCH-OS/HEX.lock` | somebody compiles them now |
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use tollgate_guest::digest::Digest;
-use tollgate_guest::hooks::components::{KEPT, MAX_COMPONENT_BYTES};
+use tollgate_guest::hooks::components::KEPT;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -39,19 +38,14 @@ impl Cache {
         &self.home
     }
 
-    /// The bytes of a component, which are what their digest says.
-    pub fn bytes(&self, digest: &str) -> Result<Vec<u8>, String> {
-        let path = self.home.join(KEPT).join(format!("{}.wasm", hex(digest)?));
-        let read = || -> io::Result<Vec<u8>> {
-            let mut bytes = Vec::new();
-            open_private(&path)?.take(MAX_COMPONENT_BYTES + 1).read_to_end(&mut bytes)?;
-            Ok(bytes)
-        };
-        let bytes = read().map_err(|why| format!("its approved bytes cannot be read: {why}; approve it again"))?;
-        if Digest::of(&bytes).to_string() != digest {
-            return Err("its kept bytes are not the approved ones; approve it again".to_owned());
-        }
-        Ok(bytes)
+    /// The file that holds the approved bytes of a component.
+    pub(super) fn component(&self, digest: &str) -> Result<PathBuf, String> {
+        Ok(self.home.join(KEPT).join(format!("{}.wasm", hex(digest)?)))
+    }
+
+    /// The file for the native code of a component.
+    pub(super) fn code(&self, digest: &str) -> Result<PathBuf, String> {
+        self.path(digest, "cwasm")
     }
 
     /// The native code of a component; none where it has to be compiled first.
@@ -76,23 +70,17 @@ impl Cache {
         self.path(digest, "cwasm").is_ok_and(|path| open_private(&path).is_ok())
     }
 
-    /// Keeps the native code of a component, or why there is none.
-    pub(super) fn keep(&self, digest: &str, compiled: Result<&[u8], &str>) -> Result<(), String> {
-        let (kind, bytes) = match compiled {
-            Ok(code) => ("cwasm", code),
-            Err(why) => ("failed", why.as_bytes()),
-        };
-        let path = self.path(digest, kind)?;
+    /// Keeps why a component has no native code, and removes the code if there is any.
+    pub(super) fn keep_failure(&self, digest: &str, why: &str) -> Result<(), String> {
+        let path = self.path(digest, "failed")?;
         let write = || -> io::Result<()> {
             let folder = self.make_folder()?;
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(bytes)?;
+            file.write_all(why.as_bytes())?;
             file.persist(&path).map(drop).map_err(|fault| fault.error)
         };
         write().map_err(|why| format!("`{}` cannot be written: {why}", path.display()))?;
-        if compiled.is_ok() {
-            let _ = fs::remove_file(self.path(digest, "failed")?);
-        }
+        let _ = fs::remove_file(self.code(digest)?);
         Ok(())
     }
 
@@ -120,7 +108,7 @@ impl Cache {
             // Whoever compiled it was ended before it could say why. Nobody tries that over and over.
             let _ = fs::remove_file(&path);
             let why = "it takes more time or memory than compiling a hook may take";
-            self.keep(digest, Err(why))?;
+            self.keep_failure(digest, why)?;
             return Err(format!("it could not be compiled: {why}"));
         }
         Ok(OpenOptions::new().write(true).create_new(true).open(&path).is_ok())
@@ -204,16 +192,8 @@ fn check_folder(folder: &Path) -> io::Result<()> {
 /// Loads native code from a file.
 #[allow(unsafe_code)]
 fn deserialize_file(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
-    // SAFETY: the file lies in a folder that nobody but the user may write to, and was written there by `keep`, which gets its bytes
-    // from wasmtime. Whoever can change it can run programs as the user anyway. wasmtime refuses what was made by another version or
+    // SAFETY: the file lies in a folder that nobody but the user may write to, and was written there by
+    // `tollgate-compiler`, which gets its bytes from wasmtime. Whoever can change it can run programs as the user anyway. wasmtime refuses what was made by another version or
     // for another configuration.
     unsafe { Component::deserialize_file(engine, path) }
-}
-
-/// Loads native code that was made just now.
-#[cfg(feature = "compiler")]
-#[allow(unsafe_code)]
-pub(super) fn deserialize(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes were made by wasmtime in this process and have not left it.
-    unsafe { Component::deserialize(engine, compiled) }
 }

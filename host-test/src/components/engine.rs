@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use wasmtime::component::{Component, HasSelf, InstancePre, Linker};
@@ -15,12 +14,13 @@ use super::lent::Lent;
 use super::wasi;
 use crate::bindings::hook::Hook;
 use crate::engine_config::engine_config;
+use crate::runtime::tick;
 
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(5);
 
-/// How hooks are compiled and run. Whoever compiles uses the same.
-pub(super) fn config() -> Config {
+/// How hooks are run; `tollgate-compiler` compiles them for the same configuration.
+fn config() -> Config {
     engine_config(cfg!(windows))
 }
 
@@ -44,8 +44,17 @@ impl Loaded {
 impl HookEngine {
     pub(super) fn new() -> wasmtime::Result<Self> {
         let engine = Engine::new(&config())?;
-        tick(&engine)?;
+        tick(&engine, TICK)?;
         Ok(Self { engine, loaded: HashMap::new() })
+    }
+
+    /// Loads and links a component once, to find out whether that can be done.
+    pub(super) fn check(cache: &Cache, digest: &str) -> Result<(), String> {
+        let engine = Engine::new(&config()).map_err(|fault| format!("{fault:#}"))?;
+        let component = cache
+            .load(&engine, digest)?
+            .ok_or("its native code cannot be loaded; install `tollgate-compiler` of this version")?;
+        link(&component).map(drop).map_err(|fault| format!("{fault:#}"))
     }
 
     /// The component of a digest; else why it cannot be called now.
@@ -68,24 +77,4 @@ fn link(component: &Component) -> wasmtime::Result<Loaded> {
     Hook::add_to_linker::<_, HasSelf<_>>(&mut linker, |lent| lent)?;
     wasi::add(&mut linker, component)?;
     Ok(Loaded { instance: linker.instantiate_pre(component)? })
-}
-
-/// Links a component once, to find out whether that can be done.
-#[cfg(feature = "compiler")]
-pub(super) fn check(engine: &Engine, compiled: &[u8]) -> Result<(), String> {
-    let component = super::cache::deserialize(engine, compiled).map_err(|fault| format!("{fault:#}"))?;
-    link(&component).map(drop).map_err(|fault| format!("{fault:#}"))
-}
-
-/// Advances the epoch for as long as somebody holds the engine.
-fn tick(engine: &Engine) -> std::io::Result<()> {
-    let engine = engine.weak();
-    let beat = move || {
-        while let Some(engine) = engine.upgrade() {
-            engine.increment_epoch();
-            drop(engine);
-            thread::sleep(TICK);
-        }
-    };
-    thread::Builder::new().name("tollgate-hooks".to_owned()).spawn(beat).map(drop)
 }

@@ -12,7 +12,7 @@
 //! | `lent` | settings, files, log |
 //! | `wasi` | WASI in name only |
 //! | `cache` | approved bytes and native code in the user's folder |
-//! | `compiling` | compiling in a process of its own |
+//! | `compiling` | compiling, by `tollgate-compiler` in a process of its own |
 //! | `wire` | calls as JSON lines, for hosts in another process |
 
 mod cache;
@@ -32,8 +32,6 @@ use std::time::Instant;
 use crate::bindings::third_party::exports::tollgate::hooks::components::{Answer, Line, Question, Reply, Round};
 use crate::files::Files;
 pub use cache::Cache;
-#[cfg(feature = "compiler")]
-pub use compiling::compile_here;
 pub use compiling::{CompileError, compile_in_background, compile_now};
 use engine::HookEngine;
 use instance::Instance;

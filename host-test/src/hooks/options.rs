@@ -74,8 +74,8 @@ impl Options {
         self
     }
 
-    /// The `tollgate` command that compiles hooks of third parties, in a process of its own. Without it, this program where it is that
-    /// command, else the one that is found in `PATH`.
+    /// The program `tollgate-compiler`, which compiles hooks of third parties. Without it, the one beside this program is used, or the
+    /// one in `PATH`.
     #[must_use]
     pub fn compiler(mut self, program: impl Into<PathBuf>) -> Self {
         self.compiler = Some(program.into());

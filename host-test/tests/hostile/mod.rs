@@ -14,8 +14,12 @@ use tollgate_guest::hooks::components::binary::custom_section;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
+/// The compiler, which `cargo xtask build` leaves beside the command.
 pub(crate) fn compiler() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_tollgate"))
+    let program =
+        Path::new(env!("CARGO_BIN_EXE_tollgate")).with_file_name(format!("tollgate-compiler{}", std::env::consts::EXE_SUFFIX));
+    assert!(program.is_file(), "`{}` is missing: cargo build --release --package tollgate-compiler", program.display());
+    program
 }
 
 /// A component of a world of the contract.
