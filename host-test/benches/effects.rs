@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::native::NativeGate;
 
-use race::{race, row};
+use race::{race, row, single_row};
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
@@ -25,7 +25,6 @@ fn main() {
     native.perform(select.as_bytes());
     component.perform(select.as_bytes()).unwrap();
 
-    println!("{:<52} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
     for (what, call) in [
         ("a write", json!({"tool": "write", "args": {"path": "src/a0.ts"}})),
         ("a shell line of 50 commands", json!({"tool": "bash", "args": {"command": shell_line()}})),
@@ -36,7 +35,7 @@ fn main() {
         let mut ours = || drop(std::hint::black_box(native.perform(&line)));
         let mut theirs = || drop(std::hint::black_box(component.perform(&line).unwrap()));
         let (native, wasmtime) = race(200, &mut ours, &mut theirs);
-        row(what, native, wasmtime);
+        row(&format!("wasmtime / native: {what}"), &native, &wasmtime);
     }
     alone();
 }
@@ -50,7 +49,8 @@ fn alone() {
     let mut commands = || drop(std::hint::black_box(shell::footprint(&line, "", &*world)));
     let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::PatchDialect::Any)));
     let (commands, files) = race(200, &mut commands, &mut files);
-    println!("\neffects alone, natively: {commands:.1?} for 50 commands, {files:.1?} for a patch of 1,000 lines");
+    single_row("native: effects of 50 commands, without file access", &commands);
+    single_row("native: effects of a patch of 1,000 lines, without file access", &files);
 }
 
 fn workspace(root: &Path) {

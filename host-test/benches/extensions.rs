@@ -21,7 +21,6 @@ const EXTENSIONS: usize = 100;
 const MAX_ADDED: Duration = Duration::from_millis(5);
 
 fn main() {
-    println!("{:<52} {:>12} {:>12} {:>7}", "", "without", "with", "ratio");
     discovery();
 }
 
@@ -58,7 +57,7 @@ fn discovery() {
     let event = br#"{"op":"event","event":"before_tool","session":"s","data":{"tool_name":"read"}}"#;
     for (what, line) in [("a ruling", call.as_slice()), ("an event before a tool", event.as_slice())] {
         let (one, other) = race(200, &mut || drop(without.perform(line).unwrap()), &mut || drop(with.perform(line).unwrap()));
-        row(&format!("{what}, with {EXTENSIONS} extensions"), one, other);
-        limit(&format!("what {EXTENSIONS} extensions add to {what}"), other.saturating_sub(one), MAX_ADDED);
+        row(&format!("{what}, with {EXTENSIONS} extensions"), &one, &other);
+        limit(&format!("what {EXTENSIONS} extensions add to {what}"), other.median().saturating_sub(one.median()), MAX_ADDED);
     }
 }

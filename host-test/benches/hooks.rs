@@ -21,7 +21,6 @@ const RUNS: usize = 10_000;
 const BATCH: usize = 100;
 
 fn main() {
-    println!("{:<52} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
     let workspace = TestWorkspace::new(HOOKS);
     workspace.declarations();
     workspace.events();
@@ -100,7 +99,7 @@ impl TestWorkspace {
         let mut ours = || drop(std::hint::black_box(self.native().take(0, &[machine(&self.root())])));
         let mut theirs = || drop(std::hint::black_box(self.component().take(0, &[machine(&self.root())])));
         let (native, wasmtime) = race(10, &mut ours, &mut theirs);
-        row("1,000 hooks, read for the first time", native, wasmtime);
+        row("wasmtime / native: 1,000 hooks, read for the first time", &native, &wasmtime);
     }
 
     fn events(&self) {
@@ -113,7 +112,7 @@ impl TestWorkspace {
             let mut ours = || drop(std::hint::black_box(native.take(1, &inputs)));
             let mut theirs = || drop(std::hint::black_box(component.take(1, &inputs)));
             let (native, wasmtime) = race(200, &mut ours, &mut theirs);
-            row(what, native, wasmtime);
+            row(&format!("wasmtime / native: {what}"), &native, &wasmtime);
         }
     }
 
@@ -128,7 +127,7 @@ impl TestWorkspace {
         let mut ours = || drop(std::hint::black_box(native.take(2, &[])));
         let mut theirs = || drop(std::hint::black_box(component.take(2, &[])));
         let (native, wasmtime) = race(200, &mut ours, &mut theirs);
-        row("10,000 runs wait: a step in which nothing is due", native, wasmtime);
+        row("wasmtime / native: 10,000 runs wait: a step in which nothing is due", &native, &wasmtime);
     }
 
     fn runs(&self) {
@@ -136,7 +135,7 @@ impl TestWorkspace {
         let mut ours = || to_the_end(&mut native);
         let mut theirs = || to_the_end(&mut component);
         let (native, wasmtime) = race(3, &mut ours, &mut theirs);
-        row("2 hooks: 10,000 runs from the event to the record", native, wasmtime);
+        row("wasmtime / native: 2 hooks: 10,000 runs from the event to the record", &native, &wasmtime);
     }
 }
 

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use tollgate::components::{Cache, Runner, compile_now};
 
 use built::{Language, build, sample, sh, tools};
-use race::limit;
+use race::{Times, limit, micros, print, single_row};
 
 const TIMES: usize = 2_000;
 
@@ -28,12 +28,12 @@ fn main() {
     for name in ["workspace", "home/.tollgate/components"] {
         fs::create_dir_all(root.join(name)).unwrap();
     }
-    println!("{:<52} {:>12} {:>12}", "", "five hooks", "from cache");
+    let programs = programs();
+    single_row("five hooks that are programs (`cat`)", &programs);
     let rust = rust(&root).map(|built| component(&root, &built));
-    row("Rust components", &root, rust, Duration::from_micros(25), Duration::from_millis(2));
+    components("Rust components", &root, &programs, rust, Duration::from_micros(25), Duration::from_millis(2));
     let js = tools(Language::Js).and_then(|()| sample("commit-rules", Language::Js)).map(|built| component(&root, &built));
-    row("JavaScript components (QuickJS)", &root, js, Duration::from_micros(250), Duration::from_millis(2));
-    println!("{:<52} {:>12.1?}", "programs (`cat`)", programs());
+    components("JavaScript components (QuickJS)", &root, &programs, js, Duration::from_micros(250), Duration::from_millis(2));
 }
 
 /// The hook that `tollgate new-hook` writes.
@@ -53,16 +53,18 @@ fn component(root: &Path, built: &Path) -> String {
     digest
 }
 
-fn row(what: &str, root: &Path, digest: Result<String, String>, most: Duration, most_load: Duration) {
+/// Five hooks that are components, beside five that are programs.
+fn components(what: &str, root: &Path, programs: &Times, digest: Result<String, String>, most: Duration, most_load: Duration) {
     let digest = match digest {
         Ok(digest) => digest,
-        Err(why) => return println!("{what:<52} not measured: {}", why.lines().next().unwrap_or_default()),
+        Err(why) => return eprintln!("{what}: not measured: {}", why.lines().next().unwrap_or_default()),
     };
     let mut runner = Runner::open(&root.join("workspace"), &root.join("home")).unwrap();
     let line = line(&digest);
     runner.time(&line, 200).unwrap();
     let (called, loaded) = (runner.time(&line, TIMES).unwrap(), runner.time_load(&digest, 50).unwrap());
-    println!("{what:<52} {called:>12.1?} {loaded:>12.1?}");
+    print(&format!("five hooks: {what} / programs (`cat`)"), micros(called), micros(programs.median()), "µs");
+    print(&format!("loading from the cache: {what}"), micros(loaded), 0.0, "µs");
     limit(what, called, most);
     limit(what, loaded, most_load);
 }
@@ -80,9 +82,9 @@ fn line(digest: &str) -> String {
 }
 
 /// Five programs that read the call and say nothing, one after the other.
-fn programs() -> Duration {
+fn programs() -> Times {
     let call = line("none");
-    let mut taken: Vec<Duration> = (0..50)
+    let taken = (0..50)
         .map(|_| {
             let start = Instant::now();
             for _ in 0..5 {
@@ -93,6 +95,5 @@ fn programs() -> Duration {
             start.elapsed()
         })
         .collect();
-    taken.sort();
-    taken[taken.len() / 2]
+    Times::new(taken)
 }

@@ -2,7 +2,7 @@
 //!
 //! Only with the feature `native`, for benchmarks. A host that used it for decisions would not run the verified component.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::time::SystemTime;
@@ -18,7 +18,10 @@ use crate::error::Error;
 use crate::files::{FileError, Files, states_folder};
 
 /// The native gate of a workspace.
-pub struct NativeGate(RefCell<Gate>);
+pub struct NativeGate {
+    gate: RefCell<Gate>,
+    files: Rc<Native>,
+}
 
 impl NativeGate {
     /// Opens the gate with user settings and hooks from a home folder, which also contains the state folder.
@@ -28,26 +31,42 @@ impl NativeGate {
     }
 
     fn over(files: Files) -> Result<Self, Error> {
-        let files = Rc::new(Native(files));
+        let files = Rc::new(Native { files, crossings: Cell::new(0) });
         let ports = Ports {
             workspace: files.clone(),
             records: files.clone(),
             log: files.clone(),
             clock: files.clone(),
             random: files.clone(),
-            environment: files,
+            environment: files.clone(),
             secrets: Rc::default(),
         };
-        Ok(Self(RefCell::new(Gate::new(ports))))
+        Ok(Self { gate: RefCell::new(Gate::new(ports)), files })
     }
 
     /// Answers one JSON line.
     pub fn perform(&self, line: &[u8]) -> String {
-        tollgate_guest::operations::perform(&mut self.0.borrow_mut(), line)
+        tollgate_guest::operations::perform(&mut self.gate.borrow_mut(), line)
+    }
+
+    /// How often the gate called its host. In the component, each is a call of an import.
+    pub fn crossings(&self) -> u64 {
+        self.files.crossings.get()
     }
 }
 
-struct Native(Files);
+struct Native {
+    files: Files,
+    crossings: Cell<u64>,
+}
+
+impl Native {
+    /// The files, for one call of the gate, which is counted.
+    fn counted(&self) -> &Files {
+        self.crossings.set(self.crossings.get() + 1);
+        &self.files
+    }
+}
 
 impl Workspace for Native {
     fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
@@ -68,25 +87,25 @@ impl Workspace for Native {
             digest: facts.digest.and_then(|digest| digest.parse().ok()),
         };
         let asked: Vec<_> = questions.iter().map(asked).collect();
-        self.0.inspect(&asked).into_iter().map(told).collect()
+        self.counted().inspect(&asked).into_iter().map(told).collect()
     }
 
     fn read(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
-        self.0.read(root(at), path, limit_bytes).map_err(fault)
+        self.counted().read(root(at), path, limit_bytes).map_err(fault)
     }
 
     fn read_range(&self, at: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
-        self.0.read_range(root(at), path, offset, limit_bytes).map_err(fault)
+        self.counted().read_range(root(at), path, offset, limit_bytes).map_err(fault)
     }
 
     fn read_tail(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
-        let tail = self.0.read_tail(root(at), path, limit_bytes).map_err(fault)?;
+        let tail = self.counted().read_tail(root(at), path, limit_bytes).map_err(fault)?;
         Ok(Tail { offset: tail.offset, bytes: tail.bytes })
     }
 
     fn list(&self, at: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         let reach = workspace::Reach { depth: reach.depth, limit: reach.limit, skip: reach.skip.clone() };
-        let listing = self.0.list(root(at), directory, &reach).map_err(fault)?;
+        let listing = self.counted().list(root(at), directory, &reach).map_err(fault)?;
         let entry = |entry: workspace::Entry| DirEntry {
             path: entry.path,
             kind: kind(entry.kind),
@@ -106,7 +125,7 @@ impl Workspace for Native {
 
 impl Records for Native {
     fn append(&self, at: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
-        self.0.append(root(at), path, bytes).map_err(fault)
+        self.counted().append(root(at), path, bytes).map_err(fault)
     }
 
     fn replace(&self, at: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
@@ -115,20 +134,23 @@ impl Records for Native {
             Expectation::Absent => records::Expectation::Absent,
             Expectation::Digest(digest) => records::Expectation::Digest(digest.to_string()),
         };
-        self.0.replace(root(at), path, bytes, &expected).map_err(fault)
+        self.counted().replace(root(at), path, bytes, &expected).map_err(fault)
     }
 
     fn remove(&self, at: Root, path: &str) -> Result<(), FileFault> {
-        self.0.remove(root(at), path).map_err(fault)
+        self.counted().remove(root(at), path).map_err(fault)
     }
 }
 
 impl Log for Native {
-    fn write(&self, _level: LogLevel, _message: &str, _details: &serde_json::Value) {}
+    fn write(&self, _level: LogLevel, _message: &str, _details: &serde_json::Value) {
+        self.counted();
+    }
 }
 
 impl Clock for Native {
     fn now(&self) -> Timestamp {
+        self.counted();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
@@ -136,6 +158,7 @@ impl Clock for Native {
 
 impl Random for Native {
     fn random_bytes(&self) -> [u8; 16] {
+        self.counted();
         let mut bytes = [0; 16];
         let _ = getrandom::fill(&mut bytes);
         bytes
@@ -144,10 +167,12 @@ impl Random for Native {
 
 impl Environment for Native {
     fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        self.counted();
         names.iter().map(|name| std::env::var(name).ok()).collect()
     }
 
     fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        self.counted();
         names.iter().map(|_| None).collect()
     }
 }

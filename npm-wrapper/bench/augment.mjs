@@ -7,6 +7,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { createTollgate } from '../dist/index.js';
+import { race, raced, row } from './race.mjs';
 
 const NOTES = 50_000;
 
@@ -44,36 +45,16 @@ function plainAugment(args) {
 const gate = createTollgate({ workspace, home: workspace });
 const begun = performance.now();
 while (!gate.perform({ op: 'concepts', query: 'note-1' }).done);
-console.log(`${NOTES} notes indexed in ${(performance.now() - begun).toFixed(0)} ms`);
+row(`${NOTES} notes, indexed for the first time`, performance.now() - begun, 0, 'ms');
 
-/** The median time of each in milliseconds, measured alternately. */
-function race(rounds, one, other) {
-  const times = [[], []];
-  for (let round = 0; round < rounds + 5; round += 1) {
-    [one, other].forEach((work, which) => {
-      const start = performance.now();
-      work(round);
-      if (round >= 5) times[which].push(performance.now() - start);
-    });
-  }
-  return times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]);
-}
-
-function row(what, [plain, gated]) {
-  console.log(
-    `${what.padEnd(46)} ${plain.toFixed(3).padStart(9)} ms ${gated.toFixed(3).padStart(9)} ms ${(gated / plain).toFixed(2).padStart(7)}x`,
-  );
-}
-
-console.log(`${''.padEnd(46)} ${'plain JS'.padStart(12)} ${'the gate'.padStart(12)} ${'ratio'.padStart(8)}`);
 const words = 'text without a concept in it, and then some more of it. '.repeat(8);
 const nested = {
   parts: Array.from({ length: 2_200 }, (_, i) => ({ text: `${words}${i % 100 === 0 ? `[[nobody-${i % 700}]]` : ''}` })),
 };
 const size = (JSON.stringify(nested).length / 1e6).toFixed(2);
 const call = (args, tool = 'task') => ({ session: 's', call: 'c', tool, args });
-row(
-  `concepts in ${size} MB of nested arguments`,
+raced(
+  `concepts in ${size} MB of nested arguments / plain JS`,
   race(
     30,
     () => plainConcepts(nested),
@@ -81,16 +62,16 @@ row(
   ),
 );
 const asked = (i) => ({ prompt: `Look at [[note-${(i * 7919) % NOTES}]].` });
-row(
-  `one of ${NOTES} notes`,
+raced(
+  `one of ${NOTES} notes / plain JS`,
   race(
     200,
     (i) => plainAugment(asked(i)),
     (i) => gate.augment(call(asked(i))),
   ),
 );
-row(
-  'a call without a concept',
+raced(
+  'a call without a concept / plain JS',
   race(
     200,
     () => plainAugment({ prompt: 'nothing' }),

@@ -1,5 +1,6 @@
 //! The project's own commands. `cargo xtask` lists them.
 
+mod bench;
 mod build;
 mod check;
 mod compose;
@@ -7,6 +8,7 @@ mod demo;
 mod docs;
 mod e2e;
 mod fuzz;
+mod guard;
 mod module_order;
 mod npm;
 mod repository;
@@ -21,7 +23,8 @@ cargo xtask build   target/release/tollgate and tollgate-compiler, target/tollga
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
-cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
+cargo xtask bench   how long operations take, as ratios to baselines in one run, with budgets; also in target/bench.json
+cargo xtask guard   instructions, system calls and calls of the host in hot paths, compared with xtask/guard.json; --renew
 cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
 cargo xtask compose target/tollgate-wasi.wasm: the whole gate for hosts that offer plain WASI, from what is built
 cargo xtask check   format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size
@@ -44,7 +47,9 @@ fn run() -> Result<()> {
         ["demo"] => demo::demo(),
         ["test"] => test::test(),
         ["fuzz", words @ ..] => fuzz::fuzz(words),
-        ["bench"] => bench(),
+        ["bench"] => bench::bench(),
+        ["guard"] => guard::guard(false),
+        ["guard", "--renew"] => guard::guard(true),
         ["check"] => check::check(),
         ["compose"] => compose::compose(),
         ["compose", "test"] => compose::test(),
@@ -55,23 +60,4 @@ fn run() -> Result<()> {
         }
         other => bail!("`{}` is not a command of this project; commands are:\n{HELP}", other.join(" ")),
     }
-}
-
-/// Measures rulings, the ledger and hooks natively and in wasmtime, then augmentation in Node against plain JavaScript.
-fn bench() -> Result<()> {
-    build::build()?;
-    let mut rust = repository::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
-    repository::run(rust.args([
-        "--bench",
-        "effects",
-        "--bench",
-        "extensions",
-        "--bench",
-        "governance",
-        "--bench",
-        "hooks",
-        "--bench",
-        "third_party",
-    ]))?;
-    repository::run(repository::command("node", &["bench/augment.mjs"]).current_dir(repository::root().join("npm-wrapper")))
 }

@@ -55,7 +55,8 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-fn command_line(command: &Command) -> String {
+/// A command as a reader would type it.
+pub(crate) fn command_line(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program()).to_string_lossy();
     let words: Vec<_> = command.get_args().map(|word| word.to_string_lossy()).collect();
     format!("{program} {}", words.join(" ")).replace(&format!("{}/", root().display()), "")

@@ -1,0 +1,116 @@
+//! The budget of each row, and which rows are known to exceed theirs.
+
+use super::measurement::Measurement;
+
+/// The maximum of a row: a multiple of its baseline, plus a constant.
+pub(crate) struct Budget {
+    /// The name of the row.
+    pub(crate) row: &'static str,
+    /// Its description.
+    pub(crate) what: &'static str,
+    /// The multiple of the baseline.
+    pub(crate) factor: f64,
+    /// The constant, in the row's unit.
+    pub(crate) plus: f64,
+    /// Why it is known to exceed its budget. Such a row does not fail, and is listed with the reason.
+    pub(crate) miss: Option<&'static str>,
+}
+
+const fn times(row: &'static str, what: &'static str, factor: f64) -> Budget {
+    Budget { row, what, factor, plus: 0.0, miss: None }
+}
+
+impl Budget {
+    const fn and(self, plus: f64) -> Self {
+        Self { plus, ..self }
+    }
+
+    #[allow(dead_code)]
+    const fn missed(self, why: &'static str) -> Self {
+        Self { miss: Some(why), ..self }
+    }
+
+    /// The budget as text.
+    fn text(&self) -> String {
+        match (self.factor, self.plus) {
+            (factor, 0.0) => format!("≤ {factor}"),
+            (0.0, plus) => format!("≤ {plus} in total"),
+            (factor, plus) => format!("≤ {factor} × + {plus}"),
+        }
+    }
+}
+
+/// All rows with a budget.
+pub(crate) const BUDGETS: &[Budget] = &[
+    times("wasmtime/check/in-scope", "wasmtime / native: check of a write in scope", 1.3),
+    times("wasmtime/check/out-of-scope", "wasmtime / native: check of a write out of scope", 1.3),
+    times("wasmtime/check/shell", "wasmtime / native: check of a shell command", 1.3),
+    times("node/check/in-scope", "Node / plain JS: check of a write in scope", 2.0),
+    times("node/check/out-of-scope", "Node / plain JS: check of a write out of scope", 2.0),
+    times("node/check/shell", "Node / plain JS: check of a shell command", 2.0),
+    times("node/check/patterns", "Node / plain JS: check against 10,000 scope patterns", 0.2),
+    times("wasmtime/settle/unavoidable", "check and settle of a write / stat, hash and append", 4.0),
+    times("process/deny", "tollgate hook, a denied shell command, 10 intents / true", 3.0).and(1.0),
+    times("process/deny/intents", "the same with 1,000 intents / with 10", 1.5),
+    times("process/deny/hooks", "the same with 1,000 hooks / with none", 1.5),
+    times("process/deny/notes", "the same with 50,000 notes / with none", 1.5),
+    times("process/deny/ledger", "the same with a ledger of a million lines / without", 1.5),
+    times("wasmtime/program/15000", "wasmtime: a program call in 15,000 files / git status", 3.0),
+    times("node/program/15000", "Node: a program call in 15,000 files / git status", 3.0),
+    times("wasmtime/program/growth", "wasmtime: growth from 15,000 to 100,000 files / of git status", 1.0),
+    times("node/program/growth", "Node: growth from 15,000 to 100,000 files / of git status", 1.0),
+    times("node/load", "Node: load and first check / an empty script", 1.0).and(60.0),
+    times("wasmtime/session/memory", "wasmtime: memory of one more session", 0.0).and(2.0),
+    times("wasmtime/sessions", "wasmtime: a call of one in 10,000 sessions / of one session", 1.5),
+];
+
+/// A row with its budget.
+pub(crate) struct Judged {
+    /// Its description.
+    pub(crate) what: String,
+    /// The measurement.
+    pub(crate) measured: Measurement,
+    /// The budget as text, if the row has one.
+    pub(crate) budget: Option<String>,
+    /// The maximum.
+    max: f64,
+    /// Why it is known to exceed its budget.
+    pub(crate) miss: Option<&'static str>,
+}
+
+impl Judged {
+    /// Whether it is within its budget.
+    pub(crate) fn is_within(&self) -> bool {
+        self.measured.ours <= self.max
+    }
+
+    /// Whether it exceeds its budget and is not a known miss.
+    pub(crate) fn fails(&self) -> bool {
+        !self.is_within() && self.miss.is_none()
+    }
+}
+
+/// Combines rows with their budgets, in the order of the budgets. Rows without one come last.
+pub(crate) fn judge(measured: &[Measurement]) -> Vec<Judged> {
+    let found = |budget: &Budget| measured.iter().find(|row| row.row == budget.row).cloned();
+    let with = BUDGETS.iter().filter_map(|budget| {
+        let measured = found(budget)?;
+        let max = budget.factor * measured.baseline + budget.plus;
+        Some(Judged { what: budget.what.to_owned(), measured, budget: Some(budget.text()), max, miss: budget.miss })
+    });
+    let is_listed = |row: &Measurement| BUDGETS.iter().any(|budget| budget.row == row.row);
+    let without = measured.iter().filter(|row| !is_listed(row)).map(|row| Judged {
+        what: row.row.clone(),
+        measured: row.clone(),
+        budget: None,
+        max: f64::INFINITY,
+        miss: None,
+    });
+    with.chain(without).collect()
+}
+
+/// The rows that have a budget and were not measured.
+pub(crate) fn unmeasured(measured: &[Measurement]) -> Vec<&'static str> {
+    let is_measured = |budget: &&Budget| measured.iter().any(|row| row.row == budget.row);
+    BUDGETS.iter().filter(|budget| !is_measured(budget)).map(|budget| budget.row).collect()
+}

@@ -1,0 +1,127 @@
+//! Whole processes: how long an agent program waits when its hook is a command.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
+
+use super::measurement::Measurement;
+use super::workspace::{Load, Workspace};
+use crate::repository::{self, tollgate};
+
+/// How often each is run, alternately.
+const ROUNDS: usize = 150;
+
+/// A process that is run repeatedly.
+struct Contender {
+    command: Box<dyn Fn() -> Command>,
+    input: Vec<u8>,
+    times: Vec<Duration>,
+}
+
+impl Contender {
+    fn new(input: Vec<u8>, command: impl Fn() -> Command + 'static) -> Self {
+        Self { command: Box::new(command), input, times: Vec::new() }
+    }
+
+    /// `tollgate hook claude-code` in a workspace.
+    fn hook(workspace: &Workspace, input: Vec<u8>) -> Self {
+        let (root, home) = (workspace.root(), workspace.home());
+        Self::new(input, move || {
+            let mut command = Command::new(tollgate());
+            command.args(["hook", "claude-code"]).current_dir(&root).env("HOME", &home).env_remove("XDG_STATE_HOME");
+            command
+        })
+    }
+
+    fn run(&self) -> Result<(Duration, Vec<u8>)> {
+        let mut command = (self.command)();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let began = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("running {:?}", command.get_program()))?;
+        if let Some(mut input) = child.stdin.take() {
+            // A program that reads nothing may have ended.
+            let _ = input.write_all(&self.input);
+        }
+        let output = child.wait_with_output()?;
+        Ok((began.elapsed(), output.stdout))
+    }
+
+    /// The tenth percentile in milliseconds: the time without much interference from other load.
+    fn millis(&self) -> f64 {
+        let mut times = self.times.clone();
+        times.sort();
+        times.get(times.len() / 10).copied().unwrap_or_default().as_secs_f64() * 1e3
+    }
+}
+
+/// Runs all of them alternately, so that other load on the machine affects all.
+fn race(contenders: &mut [&mut Contender]) -> Result<()> {
+    for round in 0..ROUNDS + ROUNDS / 10 {
+        for contender in contenders.iter_mut() {
+            let (time, _) = contender.run()?;
+            if round >= ROUNDS / 10 {
+                contender.times.push(time);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Measures hook processes. `baselines` contains the packages of the plain JavaScript.
+pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
+    println!("\n\u{25b8} whole processes");
+    let command = json!({"command": "cd src && sed -i s/2/3/ billing/pay.ts"});
+    let edit = json!({"file_path": "src/auth/login.ts", "old_string": "1", "new_string": "2"});
+    let small = Workspace::new(Load::Small)?;
+    let loaded = [Load::Intents, Load::Hooks, Load::Notes, Load::Ledger].map(Workspace::new);
+    let loaded: Vec<Workspace> = loaded.into_iter().collect::<Result<_>>()?;
+    let payload = small.payload("Bash", &command);
+    let mut nothing = Contender::new(Vec::new(), || Command::new("true"));
+    let mut deny = Contender::hook(&small, payload.clone());
+    let answer = String::from_utf8_lossy(&deny.run()?.1).into_owned();
+    ensure!(answer.contains("\"deny\""), "the command should be denied: {answer}");
+    let mut allow = Contender::hook(&small, small.payload("Edit", &edit));
+    let outside = tempfile::tempdir()?;
+    let elsewhere = json!({"session_id": "s", "hook_event_name": "PreToolUse", "cwd": outside.path(), "tool_name": "Bash",
+                           "tool_input": {"command": "ls"}, "tool_use_id": "c"});
+    let (place, home) = (outside.path().to_owned(), small.home());
+    let mut ungoverned = Contender::new(elsewhere.to_string().into_bytes(), move || {
+        let mut command = Command::new(tollgate());
+        command.args(["hook", "claude-code"]).current_dir(&place).env("HOME", &home).env_remove("XDG_STATE_HOME");
+        command
+    });
+    let (script, root, packages) =
+        (repository::root().join("npm-wrapper/bench/plain_hook.mjs"), small.root(), baselines.to_owned());
+    let mut plain = Contender::new(payload, move || {
+        let mut command = Command::new("node");
+        command.arg(&script).current_dir(&root).env("TOLLGATE_BASELINES", &packages);
+        command
+    });
+    race(&mut [&mut nothing, &mut deny, &mut allow, &mut ungoverned, &mut plain])?;
+    let row = |row: &str, ours: &Contender, baseline: &Contender| Measurement {
+        row: row.to_owned(),
+        ours: ours.millis(),
+        baseline: baseline.millis(),
+        unit: "ms".to_owned(),
+    };
+    let mut rows = vec![
+        row("process/deny", &deny, &nothing),
+        row("process/allow: tollgate hook, an allowed write / true", &allow, &nothing),
+        row("process/ungoverned: tollgate hook outside of a workspace / true", &ungoverned, &nothing),
+        row("process/script: tollgate hook / a hook as a Node script", &deny, &plain),
+    ];
+    for (name, workspace) in ["intents", "hooks", "notes", "ledger"].into_iter().zip(&loaded) {
+        let mut deny = Contender::hook(&small, small.payload("Bash", &command));
+        let mut ours = Contender::hook(workspace, workspace.payload("Bash", &command));
+        // The first call may keep something for the next ones.
+        let answer = String::from_utf8_lossy(&ours.run()?.1).into_owned();
+        ensure!(answer.contains("\"deny\""), "{name}: the command should be denied: {answer}");
+        race(&mut [&mut deny, &mut ours])?;
+        rows.push(row(&format!("process/deny/{name}"), &ours, &deny));
+    }
+    Ok(rows)
+}
