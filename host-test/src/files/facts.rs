@@ -1,13 +1,13 @@
 //! Collects the facts about a path.
 
-use cap_std::fs::Metadata;
 use sha2::{Digest as _, Sha256};
 use std::io::{self, Read};
 use tollgate_guest::digest::Digest;
 
+use super::stat::NO_MARKS;
 use super::walk::{FolderCache, Names, Stat, join_names};
 use super::{FileError, Files};
-use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Marks, Question, Root};
+use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Question, Root};
 
 impl Files {
     /// The facts about several paths.
@@ -24,21 +24,17 @@ impl Files {
             entry_path: walked.entry.as_ref().map(|names| self.guest_path(names)),
             link: walked.link,
             hard_links: 0,
-            marks: NONE,
+            marks: NO_MARKS,
             size: 0,
             digest: None,
         };
         match walked.found {
             Stat::Missing => {}
             Stat::Denied => facts.kind = Kind::Unreadable,
-            Stat::Found(metadata) => {
-                facts.kind = kind(&metadata);
-                facts.hard_links = hard_links(&metadata);
-                facts.marks = marks(&metadata);
-                if metadata.is_file() {
-                    facts.size = metadata.len();
-                    facts.digest =
-                        walked.real.filter(|_| question.digest).and_then(|real| self.digest(Root::Project, &real).ok());
+            Stat::Found(file) => {
+                (facts.kind, facts.hard_links, facts.marks, facts.size) = (file.kind(), file.hard_links, file.marks, file.size);
+                if file.is_file() && question.digest {
+                    facts.digest = walked.real.and_then(|real| self.digest(Root::Project, &real).ok());
                 }
             }
         }
@@ -62,51 +58,4 @@ pub fn digest_of(file: &mut impl Read) -> io::Result<Digest> {
             length => hasher.update(piece.get(..length).unwrap_or_default()),
         }
     }
-}
-
-pub(super) fn kind(metadata: &Metadata) -> Kind {
-    if metadata.is_file() {
-        Kind::File
-    } else if metadata.is_dir() {
-        Kind::Directory
-    } else {
-        Kind::Other
-    }
-}
-
-/// The marks of a path that does not exist.
-const NONE: Marks = Marks { device: 0, inode: 0, changed_ns: 0, modified_ns: 0 };
-
-/// The number of hard links of a file. The link count of a directory means something else.
-#[cfg(unix)]
-pub(super) fn hard_links(metadata: &Metadata) -> u32 {
-    use cap_std::fs::MetadataExt as _;
-    if metadata.is_dir() { 1 } else { u32::try_from(metadata.nlink()).unwrap_or(u32::MAX) }
-}
-
-/// What identifies a file and its version.
-#[cfg(unix)]
-pub(super) fn marks(metadata: &Metadata) -> Marks {
-    use cap_std::fs::MetadataExt as _;
-    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-    Marks {
-        device: metadata.dev(),
-        inode: metadata.ino(),
-        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
-        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
-    }
-}
-
-/// Other systems report hard links and change times only for open files.
-#[cfg(not(unix))]
-pub(super) fn hard_links(_metadata: &Metadata) -> u32 {
-    1
-}
-
-/// What identifies a version of a file.
-#[cfg(not(unix))]
-pub(super) fn marks(metadata: &Metadata) -> Marks {
-    let modified = metadata.modified().ok().map(|time| time.into_std());
-    let since = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
-    Marks { modified_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX), ..NONE }
 }

@@ -1,8 +1,10 @@
 //! Lists folders.
 
+use std::path::Path;
+
 use cap_std::fs::Dir;
 
-use super::facts::{hard_links, kind, marks};
+use super::stat::{FileStat, stat_at};
 use super::walk::{Stat, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Entry, Fault, Listing, Reach, Root};
@@ -17,7 +19,7 @@ impl Files {
         match walked.found {
             Stat::Missing => return Err(Fault::Missing.into()),
             Stat::Denied => return Err(Fault::Denied.into()),
-            Stat::Found(metadata) if !metadata.is_dir() => return Err(Fault::Other.into()),
+            Stat::Found(file) if !file.is_dir() => return Err(Fault::Other.into()),
             Stat::Found(_) => {}
         }
         let folder = if below.is_empty() { dir.try_clone()? } else { dir.open_dir(join_names(below))? };
@@ -31,7 +33,7 @@ impl Files {
 
 /// The next item of a folder: an entry, or the content of a subfolder.
 enum Next {
-    Name(cap_std::fs::Metadata),
+    Name(FileStat),
     Inside,
 }
 
@@ -46,8 +48,8 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
                 continue;
             }
         };
-        let metadata = match folder.symlink_metadata(&name) {
-            Ok(metadata) => metadata,
+        let file = match stat_at(folder, Path::new(&name)) {
+            Ok(file) => file,
             // The entry was removed in the meantime.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(_) => {
@@ -55,10 +57,10 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
                 continue;
             }
         };
-        if metadata.is_dir() && depth > 1 && !reach.skip.contains(&name) {
+        if file.is_dir() && depth > 1 && !reach.skip.contains(&name) {
             next.push((format!("{name}/"), Next::Inside));
         }
-        next.push((name, Next::Name(metadata)));
+        next.push((name, Next::Name(file)));
     }
     // With its slash, the content of a folder sorts by full path: after `a-b` and before `a0`.
     next.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -75,17 +77,11 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
                 }
             }
             Next::Name(_) if listing.entries.len() as u64 >= u64::from(reach.limit) => listing.truncated = true,
-            Next::Name(metadata) => {
-                let link =
-                    metadata.is_symlink().then(|| folder.read_link_contents(&name).ok()?.into_os_string().into_string().ok());
-                listing.entries.push(Entry {
-                    path: format!("{prefix}{name}"),
-                    kind: kind(&metadata),
-                    link: link.flatten(),
-                    hard_links: hard_links(&metadata),
-                    marks: marks(&metadata),
-                    size: if metadata.is_file() { metadata.len() } else { 0 },
-                });
+            Next::Name(file) => {
+                let link = file.is_symlink().then(|| folder.read_link_contents(&name).ok()?.into_os_string().into_string().ok());
+                let (kind, hard_links, marks, size) = (file.kind(), file.hard_links, file.marks, file.size);
+                let path = format!("{prefix}{name}");
+                listing.entries.push(Entry { path, kind, link: link.flatten(), hard_links, marks, size });
             }
         }
     }

@@ -9,6 +9,7 @@ mod facts;
 mod fault;
 mod listing;
 mod reading;
+mod stat;
 mod state;
 mod walk;
 mod writing;

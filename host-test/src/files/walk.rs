@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use cap_std::fs::Metadata;
-
 use super::Files;
+use super::stat::{FileStat, stat_at};
 use crate::bindings::tollgate::hooks::workspace::Root;
 
 /// A path with more links than this is treated as a cycle, as on Linux.
@@ -65,7 +64,7 @@ pub(super) struct Walked {
 pub(super) enum Stat {
     Missing,
     Denied,
-    Found(Metadata),
+    Found(FileStat),
 }
 
 /// Caches which folders exist while one list of questions is answered: many paths share the same few folders.
@@ -147,14 +146,13 @@ impl Files {
         }
     }
 
-    /// Looks up a path without following links. Paths in the workspace are looked up from its own handle.
+    /// Looks up a path without following a link in its last name; those before it have been followed. Paths in the workspace are
+    /// looked up from its own handle.
     fn look(&self, at: &Names) -> Stat {
         let looked = match at.below(&self.project.real) {
-            Some([]) => self.project.dir.dir_metadata(),
-            Some(below) => self.project.dir.symlink_metadata(join_names(below)),
+            Some(below) => stat_at(&self.project.dir, &join_names(below)),
             None => match (&self.outside, at.below(&Names(self.drive()))) {
-                (Some(outside), Some([])) => outside.dir_metadata(),
-                (Some(outside), Some(below)) => outside.symlink_metadata(join_names(below)),
+                (Some(outside), Some(below)) => stat_at(outside, &join_names(below)),
                 _ => return Stat::Denied,
             },
         };

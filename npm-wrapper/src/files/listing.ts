@@ -5,13 +5,18 @@ import { type Found, linkTarget, look } from './walk.js';
 
 /** One step while listing a folder: report an entry, or list a subfolder. */
 interface Step {
-  key: Buffer;
+  key: string;
   name: string;
   /** What to report; missing for the step that lists the subfolder. */
   found?: Found;
 }
 
-const SLASH = Buffer.from('/');
+/** What names may contain instead of what is not valid Unicode. */
+const UNCERTAIN = /[\uD800-\uDFFF\uFFFD]/;
+
+/** Characters that sort differently in UTF-16 and in UTF-8. */
+const SORTS_DIFFERENTLY = /[\uD800-\uFFFF]/;
+
 const nameText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Lists the entries below a folder, sorted bytewise by path. */
@@ -58,23 +63,39 @@ export function listingOf(folder: string, reach: Reach): Listing {
   function stepsIn(prefix: string, deeper: boolean): Step[] {
     const folder = top + prefix;
     const steps: Step[] = [];
-    // Without file types, because Bun does not return names as bytes together with types.
-    for (const key of fs.readdirSync(folder, { encoding: 'buffer' })) {
-      const name = decoded(key);
-      if (name === undefined) {
-        listing.unseen ??= prefix + key.toString();
-        continue;
-      }
+    let isPlain = true;
+    for (const name of namesIn(folder, prefix)) {
+      isPlain &&= !SORTS_DIFFERENTLY.test(name);
       const found = look(folder + name);
       // The entry was removed in the meantime.
       if (found === 'missing') continue;
       if (found === 'unreadable') listing.unseen ??= prefix + name;
-      steps.push({ key, name, found });
+      steps.push({ key: name, name, found });
       const isFolder = found !== 'unreadable' && found.isDirectory();
-      if (deeper && isFolder && !skip.has(name)) steps.push({ key: Buffer.concat([key, SLASH]), name });
+      if (deeper && isFolder && !skip.has(name)) steps.push({ key: `${name}/`, name });
     }
-    return steps.sort((one, other) => Buffer.compare(one.key, other.key));
+    return steps.sort((one, other) => (isPlain ? compare(one.key, other.key) : compareBytes(one.key, other.key)));
   }
+
+  /** The names in a folder that are UTF-8. */
+  function namesIn(folder: string, prefix: string): string[] {
+    const names = fs.readdirSync(folder);
+    if (!names.some((name) => UNCERTAIN.test(name))) return names;
+    // Without file types, because Bun does not return names as bytes together with types.
+    return fs.readdirSync(folder, { encoding: 'buffer' }).flatMap((bytes) => {
+      const name = decoded(bytes);
+      if (name === undefined) listing.unseen ??= prefix + bytes.toString();
+      return name ?? [];
+    });
+  }
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function compareBytes(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }
 
 /** Names that are not UTF-8 cannot be represented in the contract's strings. */
