@@ -23,7 +23,7 @@ fn main() -> Result<()> {
     // Read at run time, because the target folder may have been copied from another work tree.
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").context("cargo sets CARGO_MANIFEST_DIR")?);
     let repository = manifest.parent().context("host-test/ is in the repository")?;
-    for part in ["guest/src", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
+    for part in ["guest/src", "guest/build.rs", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", repository.join(part).display());
     }
 

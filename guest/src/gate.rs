@@ -172,6 +172,7 @@ impl Gate {
     pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
         let found = self.selectable(intent)?;
         let now = self.ports.clock.now();
+        self.intents.keep_parsed(now, &self.ports);
         let select = |selection: &mut Selection| {
             selection.intent = Some(found.id.clone());
             (selection.by, selection.since) = (None, Some(now.to_string()));
@@ -351,7 +352,8 @@ impl Gate {
 
     /// What is in force, and what is wrong with the file as it stands.
     pub(crate) fn intents(&mut self) -> (Governance, &[Diagnosis]) {
-        (self.governance(), self.intents.diagnoses())
+        let governance = self.governance();
+        (governance, self.intents.diagnoses(&self.ports))
     }
 
     /// Looks at the settings again, so that what is entered is redacted by them.

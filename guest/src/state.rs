@@ -16,12 +16,14 @@
 //! | `confined/`, `unconfined/` | which calls under way run confined, and which sessions know that theirs do not |
 //! | `restoring/` | which changes the gate is taking back by itself |
 //! | `good/` | the last intents, settings and hooks that could be used |
+//! | `kept/` | parsed intents |
 //! | `notes/` | an index of the notes |
 //! | `servers/` | what MCP servers say of their tools |
 //! | `program.json` | the digest of Tollgate's own program, by which a copy is known |
 //! | `default.json` | the intent that new sessions work for |
 //! | `ledger.json` | how far the ledger went when this machine last wrote to it |
 
+pub(crate) mod kept;
 mod own_program;
 
 use crate::digest::Digest;

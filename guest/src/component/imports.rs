@@ -42,6 +42,7 @@ impl Workspace for Imports {
             hard_links: facts.hard_links,
             identity: identity(facts.marks),
             stamp: stamp(facts.marks, facts.size),
+            changed_ms: marks::changed_ms(facts.marks.changed_ns, facts.marks.modified_ns),
             size: facts.size,
             digest: facts.digest.and_then(|digest| digest.parse().ok()),
         };

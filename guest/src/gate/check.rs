@@ -176,6 +176,7 @@ impl Gate {
         };
         scratch.keep(&call.session, &self.ports);
         let now = self.ports.clock.now();
+        self.intents.keep_parsed(now, &self.ports);
         let mut fault = self.recorder.strict_fault(config);
         // A person may take longer to decide than a lease lasts.
         if ruling.verdict == Verdict::Allow

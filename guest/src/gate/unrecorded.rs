@@ -57,10 +57,12 @@ impl Gate {
     }
 
     /// Remembers a call that is not to run, in case it does.
-    pub(super) fn note_denial(&self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
+    pub(super) fn note_denial(&mut self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
         let effects: Vec<Effect> = effects.iter().filter(|effect| effect.mutates()).take(MAX_ENTRIES).cloned().collect();
         let denial = DeniedCall { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
-        rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
+        let now = self.ports.clock.now();
+        self.intents.keep_parsed(now, &self.ports);
+        rulings::note(named(call), Past::Denied(denial), now, &self.ports);
     }
 
     /// The same for a call that was allowed, or asked about, and that someone else kept from running.

@@ -1,18 +1,21 @@
 //! All intents of a workspace, as `.orchestration/active_intents.yaml` declares them.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
+use super::kept::KeptIntents;
 use super::reading::{self, Reading};
-use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
-use crate::state;
+use crate::digest::Digest;
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root, Timestamp};
+use crate::state::{self, kept};
 
 /// Where the intents stand.
 pub const PATH: &str = ".orchestration/active_intents.yaml";
 
 /// A larger file is a mistake, and would take the guest's memory.
-const MAX_BYTES: u64 = 8 << 20;
+pub(super) const MAX_BYTES: u64 = 8 << 20;
 
 /// Under this name the last good version is kept.
 const COPY: &str = "active_intents.yaml";
@@ -22,29 +25,45 @@ const MAX_LINES: usize = 10;
 
 /// All intents, in the order of the file.
 #[derive(Debug, Default)]
-pub struct Intents(Vec<Intent>);
+pub struct Intents {
+    /// All of them, once they are needed.
+    all: OnceCell<Vec<Intent>>,
+    /// What an earlier process parsed, if this one did not.
+    kept: Option<KeptIntents>,
+}
 
 impl Intents {
+    fn new(all: Vec<Intent>) -> Self {
+        Self { all: OnceCell::from(all), kept: None }
+    }
+
     /// Reads the YAML text, or says why it cannot be used.
     pub fn parse(text: &[u8]) -> Result<Self, Diagnosis> {
         let reading = reading::read(text);
-        reading.refused.map_or(Ok(Self(reading.intents)), Err)
+        reading.refused.map_or(Ok(Self::new(reading.intents)), Err)
     }
 
     /// All of them, in the order of the file.
     pub fn all(&self) -> &[Intent] {
-        &self.0
+        self.all.get_or_init(|| self.kept.as_ref().map(KeptIntents::all).unwrap_or_default())
     }
 
     /// The intent of that id.
     pub fn find(&self, id: &IntentId) -> Option<&Intent> {
-        self.0.iter().find(|intent| intent.id == *id)
+        let kept = self.kept.as_ref().filter(|_| self.all.get().is_none());
+        match kept.map(|kept| kept.find(id)) {
+            Some(Ok(found)) => found,
+            None | Some(Err(_)) => self.all().iter().find(|intent| intent.id == *id),
+        }
     }
 
     /// Those that work may go on under, for a message: `INT-001 (Login hardening), …`.
     pub fn open_ones(&self) -> String {
+        if let Some(kept) = &self.kept {
+            return kept.open_ones().to_owned();
+        }
         let open: Vec<_> =
-            self.0.iter().filter(|intent| intent.status.is_open()).take(MAX_NAMED + 1).map(Intent::to_string).collect();
+            self.all().iter().filter(|intent| intent.status.is_open()).take(MAX_NAMED + 1).map(Intent::to_string).collect();
         if open.is_empty() { format!("none is open in `{PATH}`") } else { join_first(&open) }
     }
 }
@@ -79,10 +98,32 @@ pub struct Cache {
     fault: String,
     /// Whether there is a file that could not be looked at.
     inaccessible: bool,
-    diagnoses: Vec<Diagnosis>,
+    /// What is wrong with the file; none if it was not parsed, because an earlier process had.
+    diagnoses: Option<Vec<Diagnosis>>,
+    /// The version in force, if it was parsed and is not kept yet.
+    parsed: Option<Parsed>,
+}
+
+/// A version of the file that was parsed.
+#[derive(Debug)]
+struct Parsed {
+    file: Facts,
+    digest: Digest,
+    /// The lines for the log about it.
+    warnings: Vec<String>,
 }
 
 impl Cache {
+    /// Keeps what was parsed for later processes, once the file can no longer change unnoticed.
+    pub fn keep_parsed(&mut self, now: Timestamp, ports: &Ports) {
+        let Some(parsed) = self.parsed.take_if(|parsed| !kept::may_change_unnoticed(&parsed.file, now)) else { return };
+        if let Some(intents) = &self.good
+            && kept::is_unchanged(PATH, &parsed.file, parsed.digest, ports)
+        {
+            KeptIntents::keep(&parsed.file, intents, &parsed.warnings, ports);
+        }
+    }
+
     /// The governance, given what the host saw of `.orchestration/` and of the file.
     pub fn governance(&mut self, folder: &Facts, file: &Facts, ports: &Ports) -> Governance {
         if folder.kind == FileKind::Unreadable {
@@ -93,7 +134,7 @@ impl Cache {
         }
         if self.stamp != Some(file.stamp) {
             self.stamp = Some(file.stamp);
-            self.load(ports);
+            self.load(file, ports);
         }
         match &self.good {
             Some(intents) => Governance::By(intents.clone()),
@@ -103,32 +144,42 @@ impl Cache {
     }
 
     /// What was wrong with the file at the last look, which need not be the version that is in force.
-    pub fn diagnoses(&self) -> &[Diagnosis] {
-        &self.diagnoses
+    pub fn diagnoses(&mut self, ports: &Ports) -> &[Diagnosis] {
+        self.diagnoses.get_or_insert_with(|| match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
+            Ok(text) => reading::read(&text).diagnoses,
+            Err(fault) => vec![Diagnosis::new(Severity::Error, None, &unreadable(fault))],
+        })
     }
 
-    fn load(&mut self, ports: &Ports) {
+    fn load(&mut self, file: &Facts, ports: &Ports) {
+        self.parsed = None;
+        if let Some(kept) = KeptIntents::open(file, ports) {
+            kept.warnings().iter().for_each(|line| ports.warn(line));
+            self.good = Some(Rc::new(Intents { all: OnceCell::new(), kept: Some(kept) }));
+            (self.inaccessible, self.diagnoses) = (false, None);
+            return;
+        }
         let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         self.inaccessible = text.as_ref().is_err_and(|fault| *fault != FileFault::Missing);
         let fault = match text.as_deref().map(reading::read) {
             Err(fault) => {
-                let why = match *fault {
-                    FileFault::TooLarge => {
-                        format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MAX_BYTES >> 20)
-                    }
-                    fault => format!("`{PATH}` cannot be read: {fault}"),
-                };
-                self.diagnoses = vec![Diagnosis::new(Severity::Error, None, &why)];
+                let why = unreadable(*fault);
+                self.diagnoses = Some(vec![Diagnosis::new(Severity::Error, None, &why)]);
                 why
             }
             Ok(Reading { intents, diagnoses, refused, .. }) => {
-                self.diagnoses = diagnoses;
+                let errors = diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count();
+                let warnings = warnings(&diagnoses);
+                self.diagnoses = Some(diagnoses);
                 let Some(refused) = refused else {
-                    self.good = Some(Rc::new(Intents(intents)));
-                    state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);
-                    return self.tell(ports);
+                    let text = text.as_deref().unwrap_or_default();
+                    self.good = Some(Rc::new(Intents::new(intents)));
+                    state::keep_good(COPY, text, ports);
+                    warnings.iter().for_each(|line| ports.warn(line));
+                    self.parsed = Some(Parsed { file: file.clone(), digest: Digest::of(text), warnings });
+                    return;
                 };
-                match self.diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count() {
+                match errors {
                     0 | 1 => format!("`{PATH}` is invalid: {refused}"),
                     errors => format!("`{PATH}` is invalid: {refused} (and {} more errors)", errors - 1),
                 }
@@ -141,18 +192,25 @@ impl Cache {
         ports.warn(&format!("{fault}{last}"));
         self.fault = fault;
     }
+}
 
-    /// Says what is wrong with a file that counts all the same.
-    fn tell(&self, ports: &Ports) {
-        let all = self.diagnoses.len();
-        let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
-        for diagnosis in self.diagnoses.iter().take(shown) {
-            ports.warn(&format!("`{PATH}`: {diagnosis}"));
-        }
-        if shown < all {
-            ports.warn(&format!("`{PATH}`: {} more faults; `tollgate intents check` shows them", all - shown));
-        }
+/// Why the file cannot be read, for a message.
+fn unreadable(fault: FileFault) -> String {
+    match fault {
+        FileFault::TooLarge => format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MAX_BYTES >> 20),
+        fault => format!("`{PATH}` cannot be read: {fault}"),
     }
+}
+
+/// The lines for the log about a file that can be used.
+fn warnings(diagnoses: &[Diagnosis]) -> Vec<String> {
+    let all = diagnoses.len();
+    let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
+    let mut lines: Vec<String> = diagnoses.iter().take(shown).map(|diagnosis| format!("`{PATH}`: {diagnosis}")).collect();
+    if shown < all {
+        lines.push(format!("`{PATH}`: {} more faults; `tollgate intents check` shows them", all - shown));
+    }
+    lines
 }
 
 /// Forgets the last good version where there is no file any more: a person has taken it away, and governs no longer.
@@ -172,7 +230,7 @@ mod tests {
     const INTENT: &str = "{id: INT-1, name: One, status: IN_PROGRESS, owned_scope: ['a/**']}";
 
     fn ids(text: &str) -> Vec<String> {
-        Intents::parse(text.as_bytes()).unwrap().0.iter().map(|intent| intent.id.to_string()).collect()
+        Intents::parse(text.as_bytes()).unwrap().all().iter().map(|intent| intent.id.to_string()).collect()
     }
 
     #[test]
@@ -274,11 +332,11 @@ mod tests {
                 assert!(told.starts_with(&format!("`{PATH}`")) && told.contains(words), "{told}\n{words}");
             }
             logged = log.len();
-            assert_eq!(cache.diagnoses().is_empty(), lines.is_empty());
+            assert_eq!(cache.diagnoses(&ports).is_empty(), lines.is_empty());
         }
         world.delete(PATH);
         let facts = ports.workspace.inspect(&[Question::project(".orchestration"), Question::project(PATH)]);
         assert!(matches!(cache.governance(&facts[0], &facts[1], &ports), Governance::By(_)));
-        assert_eq!(cache.diagnoses().first().unwrap().message, format!("`{PATH}` cannot be read: no such file"));
+        assert_eq!(cache.diagnoses(&ports).first().unwrap().message, format!("`{PATH}` cannot be read: no such file"));
     }
 }

@@ -9,6 +9,7 @@ pub mod file;
 mod files;
 pub mod guarded;
 pub mod intent;
+mod kept;
 mod reading;
 pub mod scope;
 pub mod selection;

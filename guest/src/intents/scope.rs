@@ -1,5 +1,7 @@
 //! Scopes: the part of the workspace that an intent owns.
 
+use std::cell::OnceCell;
+
 use super::control::Control;
 use crate::effects::Extent;
 use crate::effects::path::WorkspacePath;
@@ -53,17 +55,38 @@ const LONGEST: usize = 1024;
 pub struct Scope {
     written: Vec<String>,
     faults: Vec<PatternFault>,
+    /// The positions of the patterns that cannot be used, in ascending order.
+    unusable: Vec<usize>,
     patterns: Vec<Pattern>,
 }
 
 #[derive(Debug, Clone)]
 struct Pattern {
-    /// Relative to the workspace, as it was compiled.
+    /// Relative to the workspace, as it is compiled.
     text: String,
-    glob: Glob,
+    /// The length of the text before its first wildcard.
+    literal: usize,
+    /// Compiled when it is needed; none if it does not compile.
+    glob: OnceCell<Option<Glob>>,
 }
 
 impl Pattern {
+    fn new(text: String) -> Self {
+        let literal = text.find(['*', '?', '[', '{', '\\']).unwrap_or(text.len());
+        Self { text, literal, glob: OnceCell::new() }
+    }
+
+    fn glob(&self) -> Option<&Glob> {
+        self.glob.get_or_init(|| Glob::compile(&self.text).ok()).as_ref()
+    }
+
+    /// Whether the pattern may match the path, a folder above it or something below it, by the text before its first wildcard. Of
+    /// ten thousand patterns, most are ruled out and never compiled.
+    fn may_concern(&self, path: &str) -> bool {
+        let literal = self.text.get(..self.literal).unwrap_or_default();
+        path == "." || path.starts_with(literal) || literal.starts_with(path)
+    }
+
     /// Whether the pattern may speak about a path that these control.
     fn names(&self, controls: &[Control]) -> bool {
         controls.iter().all(|control| control.is_named_by(&self.text))
@@ -73,14 +96,33 @@ impl Pattern {
 impl Scope {
     /// Compiles the patterns that can be compiled; the others own nothing.
     pub fn compile(written: Vec<String>) -> Self {
-        let (mut patterns, mut faults) = (Vec::new(), Vec::new());
-        for pattern in &written {
+        let (mut patterns, mut faults, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, pattern) in written.iter().enumerate() {
             match compile(pattern) {
                 Ok(pattern) => patterns.push(pattern),
-                Err(fault) => faults.push(fault),
+                Err(fault) => {
+                    faults.push(fault);
+                    unusable.push(at);
+                }
             }
         }
-        Self { patterns, faults, written }
+        Self { patterns, faults, unusable, written }
+    }
+
+    /// The scope of patterns of which some are known not to compile; their positions are in ascending order. The others are compiled
+    /// when they are needed.
+    pub(super) fn restored(written: Vec<String>, unusable: Vec<usize>) -> Self {
+        let usable = |(at, pattern): (usize, &String)| {
+            let is_usable = unusable.binary_search(&at).is_err();
+            relative_text(pattern).ok().filter(|_| is_usable).map(Pattern::new)
+        };
+        let patterns = written.iter().enumerate().filter_map(usable).collect();
+        Self { patterns, faults: Vec::new(), unusable, written }
+    }
+
+    /// The positions of the patterns that do not compile, in ascending order.
+    pub(super) fn unusable(&self) -> &[usize] {
+        &self.unusable
     }
 
     /// The patterns as they were written.
@@ -130,7 +172,8 @@ impl Scope {
     fn judge(&self, path: &WorkspacePath, governs_us: bool, fits: impl Fn(&Glob) -> bool) -> Reach {
         let controls = Control::over(path);
         let may_speak = |pattern: &&Pattern| if governs_us { pattern.text == path.as_str() } else { pattern.names(&controls) };
-        if self.patterns.iter().filter(may_speak).any(|pattern| fits(&pattern.glob)) {
+        let concerned = self.patterns.iter().filter(|pattern| pattern.may_concern(path.as_str()));
+        if concerned.filter(may_speak).any(|pattern| pattern.glob().is_some_and(&fits)) {
             Reach::Within
         } else if governs_us || !controls.is_empty() {
             Reach::Control
@@ -147,6 +190,13 @@ impl Default for Scope {
 }
 
 fn compile(written: &str) -> Result<Pattern, PatternFault> {
+    let text = relative_text(written)?;
+    let glob = Glob::compile(&text).map_err(|why| PatternFault::Syntax { pattern: written.to_owned(), why })?;
+    Ok(Pattern { glob: OnceCell::from(Some(glob)), ..Pattern::new(text) })
+}
+
+/// A pattern relative to the workspace.
+fn relative_text(written: &str) -> Result<String, PatternFault> {
     if written.len() > LONGEST {
         return Err(PatternFault::TooLong(written.to_owned()));
     }
@@ -155,13 +205,13 @@ fn compile(written: &str) -> Result<Pattern, PatternFault> {
         return Err(PatternFault::Leaves(written.to_owned()));
     }
     // A folder with its slash means what is in it.
-    let text = if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() };
-    let glob = Glob::compile(&text).map_err(|why| PatternFault::Syntax { pattern: written.to_owned(), why })?;
-    Ok(Pattern { text, glob })
+    Ok(if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::effects::path::Location;
 
@@ -233,5 +283,51 @@ mod tests {
     fn the_deepest_braces_compile() {
         let pattern = format!("{}a{}", "{".repeat(511), "}".repeat(511));
         assert_eq!(reach(&[&pattern], "a"), Reach::Within);
+    }
+
+    #[test]
+    fn a_restored_scope_leaves_out_what_does_not_compile() {
+        let written: Vec<String> = ["a/**", "[", "../x", "b/"].map(str::to_owned).into();
+        let compiled = Scope::compile(written.clone());
+        assert_eq!(compiled.unusable(), [1, 2]);
+        let restored = Scope::restored(written.clone(), compiled.unusable().to_vec());
+        assert_eq!(restored.usable().collect::<Vec<_>>(), ["a/**", "b/**"]);
+        assert_eq!(restored.patterns(), compiled.patterns());
+        // Even if the list of what does not compile is wrong.
+        assert_eq!(Scope::restored(written, Vec::new()).usable().collect::<Vec<_>>(), ["a/**", "[", "b/**"]);
+    }
+
+    const PIECES: [&str; 16] = ["a", "b", "ab", "/", "/", "/", "*", "**", "?", "[ab]", "{a,b}", "{a/b,b}", "\\a", ".", "./", "é"];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+
+        /// Compiled at once or when needed, and with or without the look at the text before the first wildcard, a pattern says the
+        /// same about every path.
+        #[test]
+        fn a_restored_scope_says_the_same(
+            pattern in prop::collection::vec(prop::sample::select(&PIECES[..]), 1..7),
+            path in prop::collection::vec(prop::sample::select(&["a", "b", "ab", "é", "."][..]), 1..4),
+        ) {
+            let (pattern, path) = (pattern.concat(), path.join("/"));
+            let compiled = Scope::compile(vec![pattern.clone()]);
+            let restored = Scope::restored(vec![pattern.clone()], compiled.unusable().to_vec());
+            let Location::Inside(path) = Location::reported(&path) else { return Ok(()) };
+            let name = path.as_str();
+            for extent in [Extent::Itself, Extent::Folder, Extent::Tree] {
+                let reach = restored.reach_of(&path, extent);
+                prop_assert_eq!(reach, compiled.reach_of(&path, extent));
+                let matches = |glob: &Glob| match extent {
+                    Extent::Itself => glob.matches(name),
+                    Extent::Tree => glob.covers_tree(name),
+                    _ => glob.matches(name) || glob.covers_tree(name) || glob.leads_through(name),
+                };
+                let is_matched = compiled.patterns.iter().filter_map(Pattern::glob).any(matches);
+                // What contains control files needs more than a pattern that matches.
+                if Control::over(&path).is_empty() && !Control::is_below(&path) {
+                    prop_assert_eq!(reach == Reach::Within, is_matched, "{} {} {:?}", pattern, name, extent);
+                }
+            }
+        }
     }
 }

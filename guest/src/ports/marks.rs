@@ -16,6 +16,12 @@ pub fn stamp(device: u64, inode: u64, changed_ns: i64, modified_ns: i64, size: u
     mix(&[device, inode, changed_ns.cast_unsigned(), modified_ns.cast_unsigned(), size])
 }
 
+/// When a file last changed in any way, in milliseconds since 1970; 0 where the system does not report it. A modification time alone
+/// does not count, because programs set it.
+pub fn changed_ms(changed_ns: i64, modified_ns: i64) -> u64 {
+    if changed_ns <= 0 { 0 } else { changed_ns.max(modified_ns).cast_unsigned() / 1_000_000 }
+}
+
 /// A number that changes with any of them, and is never 0.
 fn mix(values: &[u64]) -> u64 {
     let mixed = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |mixed, value| {
@@ -38,6 +44,11 @@ mod tests {
             assert_ne!(one, other);
         }
         assert_eq!(stamp(0, 0, 0, 0, 0), 0, "nothing stands there");
+        for (changed_ns, modified_ns, changed) in
+            [(5_000_000, 1, 5), (5_000_000, 7_999_999, 7), (0, 7_000_000, 0), (-1, 7_000_000, 0), (1, i64::MIN, 0)]
+        {
+            assert_eq!(changed_ms(changed_ns, modified_ns), changed);
+        }
         assert_ne!(identity(1, 2), identity(2, 1));
         assert_eq!(identity(1, 0), 0);
     }

@@ -40,6 +40,7 @@ enum Node {
 struct Content {
     bytes: Vec<u8>,
     stamp: u64,
+    changed_ms: u64,
 }
 
 /// The in-memory host.
@@ -201,7 +202,7 @@ impl Memory {
         };
         let identity = known.unwrap_or(stamp);
         self.nodes.borrow_mut().insert(path.to_owned(), Node::File { identity });
-        self.contents.borrow_mut().insert(identity, Content { bytes: bytes.to_vec(), stamp });
+        self.contents.borrow_mut().insert(identity, Content { bytes: bytes.to_vec(), stamp, changed_ms: self.now.get() });
     }
 
     fn node(&self, path: &str) -> Option<Node> {
@@ -281,6 +282,7 @@ impl Workspace for Memory {
                 hard_links: 0,
                 identity: 0,
                 stamp: 0,
+                changed_ms: 0,
                 size: 0,
                 digest: None,
             };
@@ -295,7 +297,7 @@ impl Workspace for Memory {
                     facts.hard_links = u32::try_from(names.values().filter(same).count()).unwrap_or(u32::MAX);
                     facts.identity = identity;
                     if let Some(content) = self.contents.borrow().get(&identity) {
-                        facts.stamp = content.stamp;
+                        (facts.stamp, facts.changed_ms) = (content.stamp, content.changed_ms);
                         facts.size = content.bytes.len() as u64;
                         facts.digest = question.digest.then(|| Digest::of(&content.bytes));
                     }
@@ -392,7 +394,7 @@ impl Records for Memory {
                 let mut contents = self.contents.borrow_mut();
                 let content = contents.get_mut(&identity).ok_or(FileFault::Missing)?;
                 content.bytes.extend_from_slice(&bytes);
-                content.stamp = stamp;
+                (content.stamp, content.changed_ms) = (stamp, self.now.get());
             }
             Some(_) => return Err(FileFault::Other),
             None => self.write_at(&real, &bytes),

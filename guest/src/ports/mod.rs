@@ -75,6 +75,8 @@ pub struct Facts {
     pub identity: u64,
     /// Changes whenever the content may have changed; 0 where nothing stands.
     pub stamp: u64,
+    /// When the file last changed in any way, in milliseconds since 1970; 0 where unknown.
+    pub changed_ms: u64,
     /// In bytes.
     pub size: u64,
     /// The content's digest, where it was asked for and can be had.

@@ -167,6 +167,7 @@ fn listed_facts() -> Facts {
         hard_links: 1,
         identity: 0,
         stamp: 0,
+        changed_ms: 0,
         size: 0,
         digest: None,
     }
