@@ -89,21 +89,47 @@ impl End {
             at += line.len() as u64;
             // What precedes the first newline may be the rest of a line.
             let whole = start > tail.offset || start == 0;
-            let line = line.trim_ascii_end();
-            if !whole || line.is_empty() || start < end.saturating_sub(WINDOW) {
-                continue;
+            if whole && start >= end.saturating_sub(WINDOW) {
+                add_line(&mut heads, line);
             }
-            if let Some(tie) = Link::of(line) {
-                heads.retain(|head| !tie.names().contains(head));
-            }
-            heads.push(Digest::of(line));
         }
         Self { heads }
     }
+
+    /// The same, from a place in `tail` where the last line was the only head: nothing before that line can be a head any more. None
+    /// if that is not so, or if the line is not in the window any more.
+    pub fn continued(tail: &Tail, known: usize, head: Digest) -> Option<Self> {
+        let (known, appended) = tail.bytes.split_at_checked(known)?;
+        let known = known.strip_suffix(b"\n")?;
+        let before = known.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        let line = known.get(before.or((tail.offset == 0).then_some(0))?..)?;
+        let complete = appended.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let is_in_window = (line.len() + 1 + complete) as u64 <= WINDOW;
+        if !is_in_window || line.trim_ascii_end().is_empty() || Digest::of(line.trim_ascii_end()) != head {
+            return None;
+        }
+        let mut heads = vec![head];
+        appended.get(..complete)?.split_inclusive(|byte| *byte == b'\n').for_each(|line| add_line(&mut heads, line));
+        Some(Self { heads })
+    }
+}
+
+/// Adds a line to the heads, and removes those that it names.
+fn add_line(heads: &mut Vec<Digest>, line: &[u8]) {
+    let line = line.trim_ascii_end();
+    if line.is_empty() {
+        return;
+    }
+    if let Some(tie) = Link::of(line) {
+        heads.retain(|head| !tie.names().contains(head));
+    }
+    heads.push(Digest::of(line));
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn line(text: &str, saw: &[&str]) -> String {
@@ -158,5 +184,64 @@ mod tests {
         let text = format!("the rest of a line\n{one}\n");
         let end = End::of(&Tail { offset: 7, bytes: text.into_bytes() });
         assert_eq!(end.heads, [Digest::of(one.as_bytes())]);
+    }
+
+    #[test]
+    fn an_end_is_continued_from_its_only_head() {
+        let (one, torn) = (line("1", &[]), "{\"id\":");
+        let two = line("2", &[&one]);
+        let hash = |text: &str| Digest::of(text.as_bytes());
+        let known = format!("{one}\n").len();
+        for (text, known, head, heads) in [
+            (format!("{one}\n"), known, hash(&one), Some(vec![hash(&one)])),
+            (format!("{one}\n{torn}"), known, hash(&one), Some(vec![hash(&one)])),
+            (format!("{one}\n{two}\n"), known, hash(&one), Some(vec![hash(&two)])),
+            (format!("{one}\n\n{two}\n{torn}"), known, hash(&one), Some(vec![hash(&two)])),
+            (format!("{one}\n{two}\n"), known, hash(&two), None),
+            (format!("{one}\n{two}\n"), known - 1, hash(&one), None),
+            (format!("{one}\n{two}\n"), known + 1, hash(&one), None),
+            (format!("{one}\n"), known + 1, hash(&one), None),
+            (format!("{one}\n\n"), known + 1, hash(&one), None),
+            (format!("{one}\n{}\n", "x".repeat(32 << 10)), known, hash(&one), None),
+        ] {
+            let tail = Tail { offset: 0, bytes: text.clone().into_bytes() };
+            assert_eq!(End::continued(&tail, known, head).map(|end| end.heads), heads, "{text:.200}");
+        }
+        let tail = Tail { offset: 7, bytes: format!("{one}\n").into_bytes() };
+        assert_eq!(End::continued(&tail, known, hash(&one)), None, "the line may begin before what was read");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+        /// Many writers, each of which saw some of the lines: to continue from any place with one head gives what a look at the whole
+        /// end gives.
+        #[test]
+        fn an_end_that_is_continued_is_the_same_end(
+            writes in prop::collection::vec((0_usize..4, any::<bool>(), 0_usize..9_000), 1..24),
+            from in 0_usize..24,
+            begin in 0_u64..5_000,
+        ) {
+            let (mut lines, mut text): (Vec<String>, String) = Default::default();
+            let (mut known, mut seen) = (0, Vec::new());
+            for (number, (missed, is_long, length)) in writes.iter().enumerate() {
+                let heads = end(&lines.iter().take(lines.len().saturating_sub(*missed)).map(|line| format!("{line}\n")).collect::<String>()).heads;
+                let padding = "x".repeat(if *is_long { *length } else { length % 300 });
+                lines.push(serde_json::json!({"id": number, "padding": padding, "saw": heads}).to_string());
+                text.push_str(&format!("{}\n", lines[number]));
+                if number == from {
+                    (known, seen) = (text.len(), end(&text).heads);
+                }
+            }
+            if let [head] = seen.as_slice() {
+                let offset = (known as u64).saturating_sub(begin);
+                let bytes = text.as_bytes()[usize::try_from(offset).unwrap()..].to_vec();
+                let place = known - usize::try_from(offset).unwrap();
+                let continued = End::continued(&Tail { offset, bytes }, place, *head);
+                prop_assert!(continued.is_none() || continued == Some(end(&text)));
+                let is_near = lines[from].len() + 1 < place && text.len() - known + lines[from].len() < 32 << 10;
+                prop_assert!(continued.is_some() || !is_near);
+            }
+        }
     }
 }

@@ -34,6 +34,9 @@ const CLAIM_MS: u64 = 10_000;
 /// So many of the bytes before the end are compared.
 const COMPARED: u64 = 4 << 10;
 
+/// If others have appended more than this since the checkpoint, the end of the ledger is read as a whole.
+const MAX_APPENDED: u64 = 16 << 10;
+
 /// So many parts are searched, the newest first.
 const MAX_PARTS: usize = 1_000;
 
@@ -69,13 +72,14 @@ enum CheckpointState {
 }
 
 impl Checkpoint {
-    /// The ledger up to its end, by its last bytes.
-    fn of(tail: &Tail) -> Self {
-        let compared = tail.bytes.len().saturating_sub(usize::try_from(COMPARED).unwrap_or(usize::MAX));
+    /// The ledger up to its end.
+    fn of(seen: &LedgerEnd) -> Self {
+        let Tail { offset, bytes } = &seen.tail;
+        let compared = bytes.len().saturating_sub(usize::try_from(COMPARED).unwrap_or(usize::MAX));
         Self {
-            bytes: tail.offset + tail.bytes.len() as u64,
-            tail: Digest::of(tail.bytes.get(compared..).unwrap_or_default()),
-            heads: End::of(tail).heads,
+            bytes: offset + bytes.len() as u64,
+            tail: Digest::of(bytes.get(compared..).unwrap_or_default()),
+            heads: seen.end.heads.clone(),
         }
     }
 
@@ -143,10 +147,75 @@ impl Checkpoint {
     }
 }
 
+/// The end of the ledger, as a writer sees it.
+pub(super) struct LedgerEnd {
+    /// Its last bytes.
+    pub(super) tail: Tail,
+    /// The lines that the next one names.
+    pub(super) end: End,
+    /// The checkpoint that it was read from; none if it was read as a whole.
+    since: Option<Since>,
+}
+
+/// A checkpoint that the ledger contains.
+#[derive(Clone, Copy)]
+struct Since {
+    /// The digest of the text that it is kept as.
+    text: Digest,
+    /// Its only head.
+    head: Digest,
+    /// Where in the bytes that were read it ends.
+    known: usize,
+}
+
+impl LedgerEnd {
+    /// Reads the end of the ledger, from the checkpoint on if possible: that is a few lines, instead of all in which heads are
+    /// searched for.
+    pub(super) fn read(ports: &Ports) -> Result<Self, FileFault> {
+        Self::since_checkpoint(ports).map_or_else(|| Self::whole(0, ports), Ok)
+    }
+
+    /// Reads it again after something was appended.
+    pub(super) fn read_again(&self, appended: u64, ports: &Ports) -> Result<Self, FileFault> {
+        self.continued(appended, ports).map_or_else(|| Self::whole(appended, ports), Ok)
+    }
+
+    fn whole(appended: u64, ports: &Ports) -> Result<Self, FileFault> {
+        let tail = writing::end_of_file(appended + chain::READ, ports)?;
+        Ok(Self { end: End::of(&tail), tail, since: None })
+    }
+
+    fn since_checkpoint(ports: &Ports) -> Option<Self> {
+        let text = state::read(KEPT, state::MAX_BYTES, ports).ok()?;
+        let kept: Checkpoint = json::parse(&text).ok()?;
+        let [head] = kept.heads.as_slice() else { return None };
+        let compared = kept.bytes.min(COMPARED);
+        let known = usize::try_from(compared).ok()?;
+        let tail = read_to_end(kept.bytes - compared, compared + MAX_APPENDED, ports)?;
+        let is_kept = tail.bytes.get(..known).is_some_and(|bytes| Digest::of(bytes) == kept.tail);
+        let end = End::continued(&tail, known, *head).filter(|_| is_kept)?;
+        Some(Self { tail, end, since: Some(Since { text: Digest::of(&text), head: *head, known }) })
+    }
+
+    fn continued(&self, appended: u64, ports: &Ports) -> Option<Self> {
+        let since = self.since?;
+        let limit = self.tail.bytes.len() as u64 + appended + MAX_APPENDED;
+        let tail = read_to_end(self.tail.offset, limit, ports).filter(|tail| tail.bytes.starts_with(&self.tail.bytes))?;
+        let end = End::continued(&tail, since.known, since.head)?;
+        Some(Self { tail, end, since: Some(since) })
+    }
+}
+
+/// Reads the ledger from an offset to its end; none if that is longer.
+fn read_to_end(offset: u64, limit: u64, ports: &Ports) -> Option<Tail> {
+    let bytes = ports.workspace.read_range(Root::Project, PATH, offset, limit).ok()?;
+    ((bytes.len() as u64) < limit).then_some(Tail { offset, bytes })
+}
+
 /// Keeps how far the ledger goes, where nothing is kept yet.
 pub fn begin(ports: &Ports) {
-    if let Ok(tail) = writing::end_of_file(chain::READ, ports) {
-        warn_unkept(Checkpoint::of(&tail).keep(Expectation::Absent, ports), ports);
+    if let Ok(end) = LedgerEnd::whole(0, ports) {
+        warn_unkept(Checkpoint::of(&end).keep(Expectation::Absent, ports), ports);
     }
 }
 
@@ -160,7 +229,7 @@ pub fn check(ports: &Ports) -> Option<String> {
     match kept.standing(ports) {
         CheckpointState::Current | CheckpointState::Unreadable => None,
         CheckpointState::Archived => {
-            let now = Checkpoint::of(&writing::end_of_file(chain::READ, ports).ok()?);
+            let now = Checkpoint::of(&LedgerEnd::whole(0, ports).ok()?);
             if now.bytes > 0 {
                 warn_unkept(now.keep(Expectation::Digest(Digest::of(&text)), ports), ports);
             }
@@ -170,12 +239,22 @@ pub fn check(ports: &Ports) -> Option<String> {
     }
 }
 
-/// Keeps how far the ledger goes, after lines were entered; `tail` is its end. Returns what there is to say.
-pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
-    let now = Checkpoint::of(tail);
+/// Keeps how far the ledger goes, after lines were entered. Returns what there is to say.
+pub(super) fn advance(end: &LedgerEnd, ports: &Ports) -> Option<String> {
+    let now = Checkpoint::of(end);
     // A ledger that was archived just now: the lines are in the part.
     if now.bytes == 0 {
         return None;
+    }
+    // The ledger contains the checkpoint that its end was read from, so the checkpoint only has to be the one that is kept.
+    if let Some(since) = &end.since {
+        match now.keep(Expectation::Digest(since.text), ports) {
+            Err(FileFault::Exists | FileFault::Changed) => {}
+            kept => {
+                warn_unkept(kept, ports);
+                return None;
+            }
+        }
     }
     for _ in 0..MAX_TRIES {
         let expected = match Checkpoint::read(ports) {
@@ -254,8 +333,8 @@ fn enter(complaint: String, ports: &Ports) -> String {
         ..Entry::new(SESSION, TOOL, class, ports.clock.now(), ports)
     };
     // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
-    if let Ok(Some(tail)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
-        warn_unkept(Checkpoint::of(&tail).keep(Expectation::Anything, ports), ports);
+    if let Ok(Some(end)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
+        warn_unkept(Checkpoint::of(&end).keep(Expectation::Anything, ports), ports);
     }
     said
 }

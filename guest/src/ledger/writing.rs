@@ -1,8 +1,8 @@
 //! Appends entries to the ledger.
 
 use super::PATH;
-use super::chain::{self, End};
-use super::checkpoint;
+use super::chain;
+use super::checkpoint::{self, LedgerEnd};
 use super::entry::Entry;
 use crate::digest::Digest;
 use crate::json;
@@ -17,21 +17,21 @@ const MAX_TIMES: usize = 4;
 /// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way. Returns what there is to say
 /// about the ledger itself.
 pub fn enter(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<String>, FileFault> {
-    let tail = enter_unchecked(entries, lines, ports)?;
-    Ok(tail.and_then(|tail| checkpoint::advance(&tail, ports)))
+    let end = enter_unchecked(entries, lines, ports)?;
+    Ok(end.and_then(|end| checkpoint::advance(&end, ports)))
 }
 
 /// Enters entries and returns the end of the ledger then; none where there was nothing to enter.
-pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<Tail>, FileFault> {
-    let mut tail = None;
+pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<LedgerEnd>, FileFault> {
+    let mut last = None;
     while lines.len() < entries.len() {
-        let end = end(ports)?;
+        let seen = LedgerEnd::read(ports)?;
         let mut batch: Vec<String> = Vec::new();
         let mut length = 0;
         for entry in entries.iter().skip(lines.len()) {
             let mut entry = entry.clone();
             match batch.last() {
-                None => entry.saw = Some(end.heads.clone()),
+                None => entry.saw = Some(seen.end.heads.clone()),
                 Some(before) => entry.follows = Some(Digest::of(before.as_bytes())),
             }
             let line = json::line(&entry);
@@ -41,8 +41,8 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
             }
             batch.push(line);
         }
-        match append(&batch, ports) {
-            Ok(end) => tail = Some(end),
+        match append(&batch, seen, ports) {
+            Ok(end) => last = Some(end),
             Err(fault) => {
                 // Of a write that ran out of room, the first lines may stand.
                 lines.extend(standing(batch, ports));
@@ -51,7 +51,7 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
         }
         lines.append(&mut batch);
     }
-    Ok(tail)
+    Ok(last)
 }
 
 fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
@@ -65,10 +65,10 @@ fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
 
 /// Appends one line of another kind, tied like an entry; `make` is given the heads.
 pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Result<String, FileFault> {
-    let end = end(ports)?;
-    let batch = [make(&end.heads)];
-    let tail = append(&batch, ports)?;
-    checkpoint::advance(&tail, ports);
+    let seen = LedgerEnd::read(ports)?;
+    let batch = [make(&seen.end.heads)];
+    let end = append(&batch, seen, ports)?;
+    checkpoint::advance(&end, ports);
     let [line] = batch;
     Ok(line)
 }
@@ -76,23 +76,23 @@ pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Resu
 /// Appends lines in one write. A writer that was stopped may have left a line without an end, before our look or after it,
 /// and what looks like one may be a write under way; so nothing is put between, but the first line is entered again where
 /// it came to stand behind something torn. What is not on a line of its own is not entered. Returns the end of the ledger then.
-fn append(batch: &[String], ports: &Ports) -> Result<Tail, FileFault> {
+fn append(batch: &[String], seen: LedgerEnd, ports: &Ports) -> Result<LedgerEnd, FileFault> {
     let mut text = String::new();
     for line in batch {
         text.push_str(line);
         text.push('\n');
     }
-    let mut tail = Tail { offset: 0, bytes: Vec::new() };
-    let Some(first) = batch.first() else { return Ok(tail) };
+    let mut end = seen;
+    let Some(first) = batch.first() else { return Ok(end) };
     for _ in 0..MAX_TIMES {
         ports.records.append(Root::Project, PATH, text.as_bytes())?;
-        tail = end_of_file(text.len() as u64 + chain::READ, ports)?;
-        if !is_glued(first, &tail) {
+        end = end.read_again(text.len() as u64, ports)?;
+        if !is_glued(first, &end.tail) {
             break;
         }
         text = format!("{first}\n");
     }
-    Ok(tail)
+    Ok(end)
 }
 
 fn is_glued(line: &str, tail: &Tail) -> bool {
@@ -104,10 +104,6 @@ fn is_glued(line: &str, tail: &Tail) -> bool {
         found |= whole.ends_with(line.as_bytes());
     }
     found
-}
-
-fn end(ports: &Ports) -> Result<End, FileFault> {
-    Ok(End::of(&end_of_file(chain::READ, ports)?))
 }
 
 /// The last bytes of the ledger; nothing where there is none.
