@@ -4,6 +4,8 @@
 //! before, so the first one takes time and the others do not. What programs make in folders that git ignores is nobody's
 //! work and is left out, and so are git's own files, except those that make git run something.
 
+use std::fmt::Write as _;
+
 use crate::digest::Digest;
 use crate::glob::Glob;
 use crate::intents::control::Control;
@@ -83,8 +85,11 @@ impl Snapshot {
             files.0.push((GIT_CONFIG.to_owned(), SnapshotFile { stamp: config.stamp, size: config.size, digest: None }));
         }
         files.0.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        // Both are sorted.
+        let mut known = known.0.iter().peekable();
         for (path, look) in &mut files.0 {
-            if let Some(before) = known.at(path)
+            while known.next_if(|(other, _)| other < path).is_some() {}
+            if let Some((_, before)) = known.next_if(|(other, _)| other == path)
                 && (before.stamp, before.size) == (look.stamp, look.size)
             {
                 look.digest = before.digest;
@@ -164,15 +169,19 @@ impl Snapshot {
 
     /// The files that may differ from an earlier look.
     pub fn suspects(&self, before: &Self) -> Vec<String> {
-        let at = |look: Option<&SnapshotFile>| look.map(|look| (look.stamp, look.size));
         let mut suspects: Vec<String> = Vec::new();
+        // Both are sorted.
+        let mut before = before.0.iter().peekable();
         for (path, look) in &self.0 {
-            if at(Some(look)) != at(before.at(path)) {
-                suspects.push(path.clone());
+            while let Some((gone, _)) = before.next_if(|(other, _)| other < path) {
+                suspects.push(gone.clone());
+            }
+            match before.next_if(|(other, _)| other == path) {
+                Some((_, was)) if (was.stamp, was.size) == (look.stamp, look.size) => {}
+                _ => suspects.push(path.clone()),
             }
         }
-        suspects.extend(before.0.iter().filter(|(path, _)| self.at(path).is_none()).map(|(path, _)| path.clone()));
-        suspects.sort_unstable();
+        suspects.extend(before.map(|(gone, _)| gone.clone()));
         suspects
     }
 
@@ -186,19 +195,26 @@ impl Snapshot {
             let digest = words.next().and_then(|word| word.parse().ok());
             Some((words.next()?.to_owned(), SnapshotFile { stamp, size, digest }))
         };
-        Self(text.split('\n').filter_map(look).collect())
+        let mut files: Vec<(String, SnapshotFile)> = text.split('\n').filter_map(look).collect();
+        // Only one that is damaged is not sorted.
+        if !files.is_sorted_by(|one, other| one.0 < other.0) {
+            files.sort_by(|one, other| one.0.cmp(&other.0));
+            files.dedup_by(|one, other| one.0 == other.0);
+        }
+        Self(files)
     }
 
     /// A line for each file.
     pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        for (path, look) in &self.0 {
-            text.push_str(&format!("{} {} ", look.stamp, look.size));
-            match look.digest {
-                Some(digest) => text.push_str(&digest.to_string()),
-                None => text.push('-'),
-            }
-            text.push_str(&format!(" {path}\n"));
+        // Two numbers, a digest and what separates them are hardly longer.
+        const MAX_BEFORE_PATH: usize = 112;
+        let mut text = String::with_capacity(self.0.iter().map(|(path, _)| MAX_BEFORE_PATH + path.len()).sum());
+        for (path, SnapshotFile { stamp, size, digest }) in &self.0 {
+            // Writing to a text does not fail.
+            let _ = match digest {
+                Some(digest) => writeln!(text, "{stamp} {size} {digest} {path}"),
+                None => writeln!(text, "{stamp} {size} - {path}"),
+            };
         }
         text
     }
@@ -296,6 +312,8 @@ impl Ignored {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::ports::memory::Memory;
 
@@ -349,5 +367,33 @@ mod tests {
         assert_eq!(after.at("c d").unwrap().digest, before.at("c d").unwrap().digest);
         after.hash(Some(&["b".to_owned()]), &ports);
         assert_eq!((after.at("b").unwrap().digest, after.at("e").unwrap().digest), (Some(Digest::of(b"new")), None));
+    }
+
+    #[test]
+    fn a_damaged_snapshot_is_sorted() {
+        let snapshot = Snapshot::parse(b"1 1 - b\n2 2 - a\nx\n3 3 - b\n");
+        assert_eq!(paths(&snapshot), ["a", "b"]);
+        assert_eq!(snapshot.at("b").unwrap().stamp, 1);
+    }
+
+    fn snapshot() -> impl Strategy<Value = Snapshot> {
+        prop::collection::btree_map("[ab ]{1,3}", (0_u64..2, 0_u64..2, any::<bool>()), 0..8).prop_map(|files| {
+            let file =
+                |(stamp, size, hashed): (u64, u64, bool)| SnapshotFile { stamp, size, digest: hashed.then(|| Digest::of(b"x")) };
+            Snapshot(files.into_iter().map(|(path, facts)| (path, file(facts))).collect())
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 5_000, ..ProptestConfig::default() })]
+
+        #[test]
+        fn suspects_are_those_that_differ(before in snapshot(), after in snapshot()) {
+            let marks = |snapshot: &Snapshot, path: &str| snapshot.at(path).map(|file| (file.stamp, file.size));
+            let all: std::collections::BTreeSet<&str> = paths(&before).into_iter().chain(paths(&after)).collect();
+            let differ: Vec<&str> = all.into_iter().filter(|path| marks(&before, path) != marks(&after, path)).collect();
+            prop_assert_eq!(after.suspects(&before), differ);
+            prop_assert_eq!(Snapshot::parse(after.text().as_bytes()), after);
+        }
     }
 }
