@@ -49,7 +49,11 @@ export async function play({ files, scripts, settings = {}, model = 'plain', pre
 
 /** The package as npm would install it in a folder. */
 export function installed(folder) {
-  const names = ['package.json', ...fs.readdirSync(path.join(wrapper, 'dist')).map((name) => path.join('dist', name))];
+  const built = fs.readdirSync(path.join(wrapper, 'dist'), { recursive: true, withFileTypes: true });
+  const files = built
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(wrapper, path.join(entry.parentPath, entry.name)));
+  const names = ['package.json', ...files];
   return Object.fromEntries(names.map((name) => [path.join(folder, name), fs.readFileSync(path.join(wrapper, name))]));
 }
 
