@@ -21,10 +21,12 @@ function contents() {
     ['media/icon.png', at('media', 'icon.png')],
     ['media/tollgate.svg', at('media', 'tollgate.svg')],
   ]);
-  const wanted = { schemas: /\.schema\.json$/, dist: /\.(cjs|js|json|txt|wasm)$/ };
+  const code = /\.(cjs|js|mjs|json|txt|wasm)$/;
+  const wanted = { schemas: /\.schema\.json$/, dist: code, 'dist/hook-sandbox': code };
   for (const [folder, from] of [
     ['schemas', at('..', 'schemas')],
     ['dist', at('dist')],
+    ['dist/hook-sandbox', at('dist', 'hook-sandbox')],
   ]) {
     for (const name of fs.readdirSync(from).sort())
       if (wanted[folder].test(name)) files.set(`${folder}/${name}`, path.join(from, name));
@@ -41,6 +43,7 @@ function contentTypes(names) {
     svg: 'image/svg+xml',
     cjs: 'application/javascript',
     js: 'application/javascript',
+    mjs: 'application/javascript',
     txt: 'text/plain',
     wasm: 'application/wasm',
   };

@@ -8,6 +8,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { archive } from '../../vscode/pack.mjs';
 import { assertRecorded } from '../recorder.mjs';
+import { declaring, missing } from '../samples.mjs';
 import { CodeServer } from './code_server.mjs';
 import { Workbench } from './workbench.mjs';
 import { commit, HOOKS, INTENTS, makeWorkspace } from './workspace.mjs';
@@ -62,9 +63,9 @@ async function windowAt(url) {
   return bench;
 }
 
-async function reportIn(bench, workspace) {
-  const file = path.join(workspace, 'embedder.json');
-  await bench.command('Embedder: Report');
+async function reportIn(bench, workspace, command = 'Embedder: Report', name = 'embedder.json') {
+  const file = path.join(workspace, name);
+  await bench.command(command);
   return bench.until('the embedder reports', () => fs.existsSync(file) && JSON.parse(fs.readFileSync(file, 'utf8') || 'null'));
 }
 
@@ -271,6 +272,30 @@ test('a hook that changed is asked about again', async () => {
   await bench.type(' four');
   await bench.save();
   await bench.until('the hook has run again', () => ran() === 'onDidSaveTextDocument\n'.repeat(2));
+});
+
+test('a third-party hook is approved in the editor, and objects', { skip: missing('command-guard') }, async () => {
+  const { hooks } = JSON.parse(HOOKS);
+  const files = declaring('command-guard');
+  const [guard] = JSON.parse(files['.tollgate/hooks.json']).hooks;
+  fs.writeFileSync(path.join(root, 'hooks/guard.wasm'), files['hooks/guard.wasm']);
+  fs.writeFileSync(
+    path.join(root, '.tollgate/hooks.json'),
+    JSON.stringify({ schemaVersion: 1, hooks: [...hooks, guard] }, null, 2),
+  );
+  await bench.command('Tollgate: Approve a Hook…');
+  await bench.pick('guard');
+  const asked = await bench.sees(MODAL, 'command-guard');
+  assert.match(asked, /reads no files/);
+  await bench.shot('10-third-party');
+  await bench.page.click(`${MODAL} .monaco-button:has-text("Approve")`);
+  await bench.seesNo(MODAL, 'command-guard');
+  const [pushed, looked] = await reportIn(bench, root, 'Embedder: Push', 'pushed.json');
+  assert.equal(pushed.verdict, 'deny', JSON.stringify(pushed));
+  assert.match(pushed.reason, /hook guard: .*\(guard\/force_push\)/);
+  assert.equal(looked.verdict, 'allow', JSON.stringify(looked));
+  await bench.command('Tollgate: Show Hook History');
+  await bench.sees(PAGE, /guard\s+success/);
 });
 
 test('a commit runs the hook that asks for it', async () => {

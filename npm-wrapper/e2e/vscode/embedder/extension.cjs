@@ -105,14 +105,27 @@ exports.activate = async (context) => {
     return report;
   }
 
-  const file = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, 'embedder.json');
+  /** The answers to commands of an agent that lives in this extension. */
+  async function push() {
+    await api.selectIntent('INT-001', 'embedder-2');
+    const answers = [];
+    for (const command of ['git push --force origin main', 'git status']) {
+      const told = { event: 'before_tool', session: 'embedder-2', call: command, tool: 'bash', args: { command } };
+      const { text } = await api.respond('generic', undefined, told);
+      answers.push(JSON.parse(Buffer.from(text).toString() || '{}'));
+    }
+    return answers;
+  }
+
+  const save = (name, make) => async () => {
+    const text = await make().then(
+      (value) => JSON.stringify(value),
+      (error) => JSON.stringify({ error: String(error.stack ?? error) }),
+    );
+    await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, name), Buffer.from(text));
+  };
   context.subscriptions.push(
-    vscode.commands.registerCommand('embedder.report', async () => {
-      const text = await report().then(
-        (value) => JSON.stringify(value),
-        (error) => JSON.stringify({ error: String(error.stack ?? error) }),
-      );
-      await vscode.workspace.fs.writeFile(file, Buffer.from(text));
-    }),
+    vscode.commands.registerCommand('embedder.report', save('embedder.json', report)),
+    vscode.commands.registerCommand('embedder.push', save('pushed.json', push)),
   );
 };
