@@ -137,6 +137,9 @@ pub fn of_text(text: &str) -> Option<Finding> {
     if (has("curl ") || has("wget ")) && [" | sh", "|sh", " | bash", "|bash", " | sudo", "| python", "|python"].iter().any(|pipe| has(pipe)) {
         return deny("run_download", "running what was just downloaded gives the machine to whoever serves it; download it, read it, then run it");
     }
+    if names_sender(&lower) && names_secret(&lower) {
+        return deny("exfiltrate", "a program that sends data and a file with secrets are named together; a person has to do that");
+    }
     if ["drop table", "drop database", "truncate table", "drop schema"].iter().any(|words| has(words)) {
         return ask("drop_database", "this deletes data of a database");
     }
@@ -147,6 +150,17 @@ pub fn of_text(text: &str) -> Option<Finding> {
         return deny("run_hidden", "what is decoded and run at once cannot be read beforehand");
     }
     None
+}
+
+/// Whether a text names a program that sends data, as a word of its own.
+fn names_sender(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|word| SENDERS.contains(&word))
+}
+
+/// Whether a text names a file with secrets; `process.env` is none.
+fn names_secret(text: &str) -> bool {
+    let begins = |at: usize| text[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric() && !matches!(before, ')' | ']'));
+    SECRETS.iter().any(|secret| text.match_indices(secret).any(|(at, _)| begins(at)))
 }
 
 /// Whether a path is one whose loss no task can want.

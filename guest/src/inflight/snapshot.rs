@@ -13,14 +13,16 @@ use crate::ledger::{ARCHIVE, PATH as LEDGER, map};
 use crate::ports::{Expectation, FileFault, FileKind, Listing, ListingLimits, Ports, Question, Root};
 use crate::state;
 
-/// A workspace with more files than this is not watched.
-const MAX_FILES: u32 = 20_000;
+/// A workspace with more files than this is not watched: snapshots before and after a call are in memory at the same time, and a
+/// file takes about 600 bytes in all, of the 256 MiB that the gate has.
+const MAX_FILES: u32 = 150_000;
 
 /// Files longer than this are known by their stamp alone.
 const MAX_HASHED: u64 = 4 << 20;
 
-/// And so are those beyond this many bytes in one look.
+/// And so are those beyond this many bytes, or this many files, in one look.
 const MAX_HASHED_AT_ONCE: u64 = 256 << 20;
+const MAX_FILES_HASHED_AT_ONCE: usize = 20_000;
 
 /// Questions in one crossing.
 const AT_ONCE: usize = 512;
@@ -28,7 +30,7 @@ const AT_ONCE: usize = 512;
 /// The snapshot before this one, for the digests that are known already.
 const LATEST: &str = "snapshot";
 
-const MAX_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 
 /// Folders that are listed and never entered, whatever git says.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
@@ -147,7 +149,8 @@ impl Snapshot {
             let (path, look) = &*file;
             let asked = look.digest.is_none() && only.is_none_or(|only| only.binary_search(path).is_ok());
             // Of what changed there is little, and without a digest it cannot be put back.
-            if asked && (look.size <= MAX_HASHED || only.is_some()) && look.size <= left {
+            let is_few = wanted.len() < MAX_FILES_HASHED_AT_ONCE || only.is_some();
+            if asked && is_few && (look.size <= MAX_HASHED || only.is_some()) && look.size <= left {
                 left -= look.size;
                 wanted.push(file);
             }
@@ -346,6 +349,24 @@ mod tests {
             paths(&snapshot),
             [".claude/settings.json", ".env", ".git/config", ".git/hooks/pre-commit", ".gitignore", "src/a"]
         );
+    }
+
+    /// What a program changes in a large workspace is seen, also where there was no time to hash everything.
+    #[test]
+    fn large_workspaces_are_watched() {
+        let world = Memory::new();
+        let count = MAX_FILES_HASHED_AT_ONCE + 2_000;
+        for number in 0..count {
+            world.write(&format!("src/{number:06}"), "x");
+        }
+        let mut before = Snapshot::look(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
+        assert_eq!(before.hash(None, &world.ports()).len(), MAX_FILES_HASHED_AT_ONCE);
+        assert_eq!(Snapshot::parse(before.text().as_bytes()), before);
+        let last = format!("src/{:06}", count - 1);
+        world.write("src/000000", "changed");
+        world.write(&last, "changed");
+        let after = Snapshot::look(&before, &Ignored::default(), &world.ports()).unwrap();
+        assert_eq!(after.suspects(&before), ["src/000000".to_owned(), last]);
     }
 
     #[test]
