@@ -58,7 +58,8 @@ function answer({ id, method, params }) {
   }
 }
 
-if (mode === 'garbage') flood('garbage\n'.repeat(1000));
+// More than is read of it, before anything that could be an answer.
+if (mode === 'garbage') flood('garbage\n'.repeat(1 << 18));
 if (mode === 'line') flood('x'.repeat(1 << 16));
 if (mode === 'complain') {
   console.error('no such graph');
