@@ -19,7 +19,7 @@ const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// What a call's arguments hold.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Mentions {
     /// Whether there is any text at all.
     pub(super) any_text: bool,
     /// Every concept in every string, in order of first appearance, without repeats.
@@ -31,13 +31,13 @@ pub(super) struct Found {
 }
 
 /// Looks through all arguments. Whoever read them has limited their depth.
-pub(super) fn find(args: &Value) -> Found {
-    let mut found = Found::default();
+pub(super) fn find(args: &Value) -> Mentions {
+    let mut found = Mentions::default();
     found.collect(args);
     found
 }
 
-impl Found {
+impl Mentions {
     fn collect(&mut self, value: &Value) {
         match value {
             Value::String(text) => {

@@ -30,13 +30,13 @@ pub struct Confiner {
     folders: Vec<String>,
     /// Whether no folder of the search path lies in the workspace.
     is_path_safe: bool,
-    found: OnceCell<Option<Found>>,
+    found: OnceCell<Option<ProgramLocation>>,
     can: bool,
 }
 
 /// Where the program was found.
 #[derive(Debug)]
-struct Found {
+struct ProgramLocation {
     path: String,
     /// Whether nothing else of that name comes before it on the search path.
     is_first: bool,
@@ -74,7 +74,7 @@ impl Confiner {
         self.found(ports).filter(|found| found.is_first && self.is_path_safe).map(|_| PROGRAM)
     }
 
-    fn found(&self, ports: &Ports) -> Option<&Found> {
+    fn found(&self, ports: &Ports) -> Option<&ProgramLocation> {
         self.found.get_or_init(|| find(&self.folders, ports)).as_ref()
     }
 
@@ -96,7 +96,7 @@ fn is_native(facts: &Facts) -> bool {
     facts.kind == FileKind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
 }
 
-fn find(folders: &[String], ports: &Ports) -> Option<Found> {
+fn find(folders: &[String], ports: &Ports) -> Option<ProgramLocation> {
     let paths: Vec<String> =
         folders.iter().flat_map(|folder| NAMES.map(|name| format!("{}/{name}", folder.trim_end_matches(['/', '\\'])))).collect();
     if paths.is_empty() {
@@ -105,7 +105,7 @@ fn find(folders: &[String], ports: &Ports) -> Option<Found> {
     let facts = ports.workspace.inspect(&paths.iter().map(Question::project).collect::<Vec<_>>());
     let mut existing = paths.into_iter().zip(facts).filter(|(_, facts)| facts.kind != FileKind::Missing).enumerate();
     let (at, (path, _)) = existing.find(|(_, (_, facts))| is_native(facts))?;
-    Some(Found { path, is_first: at == 0 })
+    Some(ProgramLocation { path, is_first: at == 0 })
 }
 
 #[cfg(test)]

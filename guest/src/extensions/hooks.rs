@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use super::fault::Fault;
 use super::manifest::{self, Hooks, Manifest};
 use super::path;
-use super::place::Found;
+use super::place::ExtensionFolder;
 use crate::hooks::claude;
 use crate::hooks::claude::settings::EXTENSION_PATH;
-use crate::hooks::declaration::{Action, Hook, Reader};
+use crate::hooks::declaration::{Action, FieldReader, Hook};
 use crate::hooks::owner::Owner;
 use crate::json;
 use crate::json::place::PathStep;
@@ -23,7 +23,7 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_WORDS: usize = 64;
 
 /// The hooks of an extension, or everything that is wrong with them. Their ids are `EXTENSION:NAME`.
-pub fn read(found: &Found, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hook>, Vec<Fault>> {
+pub fn read(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hook>, Vec<Fault>> {
     let file = match &manifest.hooks {
         Hooks::Written(_) => manifest::FILE,
         Hooks::File(file) => file,
@@ -37,7 +37,7 @@ pub fn read(found: &Found, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hoo
             list => (list, Vec::new()),
         },
     };
-    let mut reader = Reader::default();
+    let mut reader = FieldReader::default();
     let mut declared: Vec<(Vec<PathStep>, Value)> = Vec::new();
     match list {
         Value::Array(list) => {
@@ -74,7 +74,7 @@ pub fn read(found: &Found, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hoo
     Err(reader.faults.iter().map(|fault| Fault::at(&shown, &text, fault)).collect())
 }
 
-fn hook(reader: &mut Reader, found: &Found, manifest: &Manifest, written: &Value, ports: &Ports) -> Option<Hook> {
+fn hook(reader: &mut FieldReader, found: &ExtensionFolder, manifest: &Manifest, written: &Value, ports: &Ports) -> Option<Hook> {
     let Some(fields) = written.as_object() else {
         reader.fault("must be an object with `name`, `event` and `command`");
         return None;
@@ -130,7 +130,7 @@ fn texts(value: &Value) -> Vec<String> {
 }
 
 /// Which of the words name files of the extension.
-fn own_files(found: &Found, words: impl Iterator<Item = String>, ports: &Ports) -> Vec<String> {
+fn own_files(found: &ExtensionFolder, words: impl Iterator<Item = String>, ports: &Ports) -> Vec<String> {
     let candidates: Vec<String> = words.take(MAX_WORDS).filter(|word| path::inside(bare(word)).is_ok()).collect();
     let question = |word: &String| Question { root: found.root, path: format!("{}/{}", found.path, bare(word)), digest: false };
     let looked_at = ports.workspace.inspect(&candidates.iter().map(question).collect::<Vec<_>>());
@@ -158,7 +158,7 @@ fn place_words(fields: &mut Map<String, Value>, folder: &str, own: &[String]) {
 }
 
 /// What a hook runs, for people to read.
-pub fn shown(hook: &Hook, found: &Found) -> String {
+pub fn shown(hook: &Hook, found: &ExtensionFolder) -> String {
     let folder = format!("{}/", found.real);
     match &hook.action {
         Action::Command { words, shell: true } => format!("has a shell run `{}`", words.join(" ")),

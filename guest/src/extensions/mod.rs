@@ -34,7 +34,7 @@ use serde_json::Value;
 
 use self::fault::Fault;
 use self::manifest::{Manifest, as_text};
-use self::place::{Found, Places};
+use self::place::{ExtensionFolder, Places};
 use self::skills::Skills;
 use self::store::Store;
 use self::trust::Approval;
@@ -86,7 +86,7 @@ impl State {
 #[derive(Debug)]
 pub struct Extension {
     /// What was found.
-    pub found: Rc<Found>,
+    pub found: Rc<ExtensionFolder>,
     /// What it is called: by its manifest, or by its folder where that cannot be used.
     pub name: String,
     /// How it stands.
@@ -222,7 +222,7 @@ impl Extensions {
         ports.secrets.hide(secrets.collect());
     }
 
-    fn judged(&mut self, found: &Rc<Found>, manifest: &Manifest, machine: &Machine, ports: &Ports) -> Extension {
+    fn judged(&mut self, found: &Rc<ExtensionFolder>, manifest: &Manifest, machine: &Machine, ports: &Ports) -> Extension {
         let hooks = match hooks::read(found, manifest, ports) {
             Ok(hooks) => hooks,
             Err(faults) => return invalid(found, faults),
@@ -272,7 +272,7 @@ impl Extensions {
         extension
     }
 
-    fn values(&self, found: &Found, manifest: &Manifest, machine: &Machine, ports: &Ports) -> Vec<Set> {
+    fn values(&self, found: &ExtensionFolder, manifest: &Manifest, machine: &Machine, ports: &Ports) -> Vec<Set> {
         let sources = Sources {
             user: &self.user,
             workspace: &self.workspace,
@@ -390,14 +390,14 @@ impl Extensions {
 
 /// Under which name the secrets of an extension are stored. A workspace's extension has them for its workspace alone, so that no
 /// other one of the same name comes by them.
-pub fn stored_as(found: &Found, manifest: &Manifest, machine: &Machine) -> String {
+pub fn stored_as(found: &ExtensionFolder, manifest: &Manifest, machine: &Machine) -> String {
     match found.source {
         Source::Workspace => format!("{}@{}", manifest.name, machine.workspace),
         Source::User | Source::BuiltIn => manifest.name.clone(),
     }
 }
 
-fn invalid(found: &Rc<Found>, faults: Vec<Fault>) -> Extension {
+fn invalid(found: &Rc<ExtensionFolder>, faults: Vec<Fault>) -> Extension {
     let folder = found.path.rsplit('/').next().unwrap_or_default();
     let name = found.manifest.as_ref().map_or(folder, |manifest| manifest.name.as_str());
     Extension {
@@ -412,7 +412,7 @@ fn invalid(found: &Rc<Found>, faults: Vec<Fault>) -> Extension {
     }
 }
 
-fn missing_component(found: &Found, manifest: &Manifest, ports: &Ports) -> Option<Fault> {
+fn missing_component(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Option<Fault> {
     let question = |path: &str| Question { root: found.root, path: format!("{}/{path}", found.path), digest: false };
     if manifest.components.is_empty() {
         return None;
@@ -428,7 +428,7 @@ fn missing_component(found: &Found, manifest: &Manifest, ports: &Ports) -> Optio
 }
 
 /// Lets the paths of a program begin in the extension.
-fn place_server(spec: &mut ServerSpec, found: &Found, folder: &str, ports: &Ports) {
+fn place_server(spec: &mut ServerSpec, found: &ExtensionFolder, folder: &str, ports: &Ports) {
     let Transport::Stdio { command, args, cwd, .. } = &mut spec.transport else { return };
     let is_own = |word: &str| {
         let bare = word.strip_prefix("./").unwrap_or(word);

@@ -22,7 +22,7 @@ pub const PLACES: [(Root, &str, &str); 4] = [
 
 /// A folder with a manifest.
 #[derive(Debug)]
-pub struct Found {
+pub struct ExtensionFolder {
     /// Whose it is.
     pub source: Source,
     /// Where it is read from.
@@ -39,7 +39,7 @@ pub struct Found {
     stamps: (u64, u64),
 }
 
-impl Found {
+impl ExtensionFolder {
     /// An extension in any folder of the workspace, for whoever works on it.
     pub fn of_folder(path: &str, ports: &Ports) -> Self {
         let real = ports.workspace.inspect(&[question(Root::Project, path)]).pop().and_then(|facts| facts.real_path);
@@ -94,7 +94,7 @@ impl Found {
 #[derive(Debug, Default)]
 pub struct Places {
     /// What was found, in order.
-    pub found: Vec<Rc<Found>>,
+    pub found: Vec<Rc<ExtensionFolder>>,
     /// What is wrong with the folders themselves.
     pub faults: Vec<Fault>,
 }
@@ -112,7 +112,7 @@ impl Places {
     /// Looks at the folders, given what the host saw of [`questions`]. Whether anything has changed, and what the host sees of what
     /// else is asked in the same look.
     pub fn refresh(&mut self, facts: &[Facts], beside: &[Question], ports: &Ports) -> (bool, Vec<Facts>) {
-        let before: Vec<Rc<Found>> = std::mem::take(&mut self.found);
+        let before: Vec<Rc<ExtensionFolder>> = std::mem::take(&mut self.found);
         let faults_before = std::mem::take(&mut self.faults);
         let mut candidates: Vec<(usize, String, Source, String)> = Vec::new();
         let mut looked_in: Vec<&str> = Vec::new();
@@ -192,8 +192,9 @@ impl Places {
     }
 }
 
-fn load(source: Source, root: Root, path: String, shown: String, real: &str, stamp: u64, ports: &Ports) -> Found {
-    let mut found = Found { source, root, path, shown, real: real.to_owned(), manifest: Err(Vec::new()), stamps: (stamp, 0) };
+fn load(source: Source, root: Root, path: String, shown: String, real: &str, stamp: u64, ports: &Ports) -> ExtensionFolder {
+    let mut found =
+        ExtensionFolder { source, root, path, shown, real: real.to_owned(), manifest: Err(Vec::new()), stamps: (stamp, 0) };
     let file = found.file(manifest::FILE);
     found.manifest = match found.read(manifest::FILE, manifest::MAX_BYTES, ports) {
         Ok(text) => Manifest::read(&text, &file),

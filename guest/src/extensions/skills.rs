@@ -6,7 +6,7 @@
 
 use super::fault::Fault;
 use super::manifest::Skill;
-use super::place::Found;
+use super::place::ExtensionFolder;
 use super::skill_file;
 use crate::effects::path::Location;
 use crate::hooks::registry::Source;
@@ -56,7 +56,7 @@ pub struct Skills {
 
 impl Skills {
     /// Adds the skills of an extension.
-    pub fn add_extension(&mut self, found: &Found, ports: &Ports) {
+    pub fn add_extension(&mut self, found: &ExtensionFolder, ports: &Ports) {
         let Ok(manifest) = &found.manifest else { return };
         let file = found.file(super::manifest::FILE);
         for skill in &manifest.skills {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::hooks;
 use super::manifest::{Manifest, Setting, Skill, placeholders};
-use super::place::Found;
+use super::place::ExtensionFolder;
 use super::skills::Skills;
 use crate::config::extensions::Choices;
 use crate::digest::Digest;
@@ -46,7 +46,7 @@ pub enum Approval {
 
 /// Looks at all files of an extension.
 pub fn subject(
-    found: &Found,
+    found: &ExtensionFolder,
     manifest: &Manifest,
     workspace: &Choices,
     machine: &Machine,
@@ -94,7 +94,14 @@ pub fn approval(kept: Option<&Value>, manifest: &Manifest, workspace: &Choices) 
 }
 
 /// What a person sees before approving: what the extension brings in words, and the files.
-pub fn shows(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, files: &[Checked], ports: &Ports) -> Value {
+pub fn shows(
+    found: &ExtensionFolder,
+    manifest: &Manifest,
+    hooks: &[Hook],
+    workspace: &Choices,
+    files: &[Checked],
+    ports: &Ports,
+) -> Value {
     let short = |path: &str| path.strip_prefix(&format!("{}/", found.real)).unwrap_or(path).to_owned();
     let listed: Vec<Value> = files.iter().map(|(path, digest)| Value::from(vec![short(path), digest.to_string()])).collect();
     let first = format!("{}/manifest.json", found.real);
@@ -110,7 +117,7 @@ pub fn shows(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Cho
 }
 
 /// Everything that an extension brings, a sentence each.
-pub fn words(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, ports: &Ports) -> Vec<String> {
+pub fn words(found: &ExtensionFolder, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, ports: &Ports) -> Vec<String> {
     let mut words = Vec::new();
     for hook in hooks {
         let id = hook.id.split_once(':').map_or(hook.id.as_str(), |(_, name)| name);
@@ -148,7 +155,7 @@ pub fn words(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Cho
 }
 
 /// The skills of an extension: those in its manifest, and those in files of their own.
-pub fn skills_of(found: &Found, ports: &Ports) -> Vec<Skill> {
+pub fn skills_of(found: &ExtensionFolder, ports: &Ports) -> Vec<Skill> {
     let mut skills = Skills::default();
     skills.add_extension(found, ports);
     skills.all.into_iter().map(|registered| registered.skill).collect()

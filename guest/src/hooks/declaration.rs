@@ -174,7 +174,7 @@ fn plain(folder: &str) -> &str {
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
-    let mut reader = Reader::default();
+    let mut reader = FieldReader::default();
     let mut hooks: Vec<Hook> = Vec::new();
     if let Some(Value::Object(events)) = document.get("hooks") {
         return reader.claude_hooks(events);
@@ -216,21 +216,21 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 
 /// Reads one declaration that was not written in a file.
 pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
-    let mut reader = Reader::default();
+    let mut reader = FieldReader::default();
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
 }
 
 /// Reads an object field by field, and collects everything that is wrong with where it stands.
 #[derive(Debug, Default)]
-pub(crate) struct Reader {
+pub(crate) struct FieldReader {
     pub(crate) faults: Vec<Fault>,
     pub(crate) path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
 }
 
-impl Reader {
+impl FieldReader {
     pub(crate) fn fault(&mut self, message: &str) {
         // Each is looked up in the text, and nobody reads more.
         if self.faults.len() >= MAX_FAULTS {

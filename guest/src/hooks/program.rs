@@ -152,7 +152,7 @@ impl Finder<'_> {
     }
 
     /// A program that is installed, with the files of the workspace that it is told to run.
-    fn installed_program(&self, found: Found, arguments: &[String]) -> Result<Program, String> {
+    fn installed_program(&self, found: Executable, arguments: &[String]) -> Result<Program, String> {
         let reading = interpreter::read(&found.runs, &found.real, arguments);
         let mut argv = vec![found.runs];
         argv.extend_from_slice(arguments);
@@ -290,7 +290,7 @@ impl Finder<'_> {
     }
 }
 
-struct Found {
+struct Executable {
     /// What is run.
     runs: String,
     /// Where that leads.
@@ -300,7 +300,7 @@ struct Found {
 }
 
 /// The program of a name, as the operating system would find it.
-fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Found, String> {
+fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Executable, String> {
     let candidates: Vec<String> = if name.contains('/') {
         vec![name.to_owned()]
     } else {
@@ -320,7 +320,7 @@ fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Found, String
     // Environments of a language are links; what a link in the workspace says is the workspace's word, so it is not taken.
     let outside = machine.is_absolute(&entry) && machine.is_absolute(&written);
     let runs = if outside { written } else { real.clone() };
-    Ok(Found { runs, is_own: !machine.is_absolute(&real), real })
+    Ok(Executable { runs, is_own: !machine.is_absolute(&real), real })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::intent::{Intent, IntentId, Status};
 use super::reading;
 use super::scope::Scope;
 use crate::ports::{Facts, Ports, Root};
-use crate::state::kept::{Damaged, Fields, Kept, Reader, keep};
+use crate::state::kept::{Damaged, Fields, Kept, RecordReader, keep};
 
 /// The name under which they are kept.
 const NAME: &str = "intents";
@@ -35,7 +35,7 @@ impl KeptIntents {
     /// Opens what was kept of the version of the file that the host reports.
     pub(super) fn open(file: &Facts, ports: &Ports) -> Option<Self> {
         let kept = Kept::open(NAME, file, ports)?;
-        let mut front = Reader(kept.front());
+        let mut front = RecordReader(kept.front());
         let (open, warnings) = (front.text()?, front.texts()?);
         let loaded = (0..kept.len()).map(|_| OnceCell::new()).collect();
         Some(Self { open, warnings, loaded, ports: ports.clone(), kept })
@@ -113,7 +113,7 @@ fn write(at: usize, intent: &Intent) -> Vec<u8> {
 
 /// The intent of a record, and its position in the file.
 fn read(record: &[u8]) -> Option<(usize, Intent)> {
-    let mut record = Reader(record);
+    let mut record = RecordReader(record);
     let at = record.number()?;
     let id = IntentId::try_from(record.text()?).ok()?;
     let (name, description) = (record.text()?, record.option()?);

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::{OperationFault, checked};
 use crate::extensions::change::{self, Whose};
 use crate::extensions::manifest::{self, Manifest, Setting};
-use crate::extensions::place::Found;
+use crate::extensions::place::ExtensionFolder;
 use crate::extensions::store::{self, Kept};
 use crate::extensions::{Extension, Extensions, State, stored_as, template, trust};
 use crate::gate::Gate;
@@ -148,7 +148,7 @@ fn check(gate: &mut Gate, path: Option<&str>) -> Result<Value, OperationFault> {
         return Ok(object(&mut [("checked", extensions.all().len().into()), ("faults", faults.into())]));
     };
     let (_, _, ports) = gate.extensions();
-    let found = Found::of_folder(path.trim_end_matches('/'), ports);
+    let found = ExtensionFolder::of_folder(path.trim_end_matches('/'), ports);
     let faults: Vec<Value> = found.all_faults(ports).iter().map(|fault| fault.to_json()).collect();
     Ok(object(&mut [("checked", 1.into()), ("faults", faults.into())]))
 }

@@ -25,14 +25,14 @@ const DECLARATIONS: &str = ".tollgate/hooks.json";
 const OWN: &str = "tollgate hook ";
 
 #[derive(Default)]
-struct Found {
+struct Import {
     taken: Vec<(Root, Value)>,
     left_out: Vec<Value>,
     known: usize,
 }
 
 pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Value, OperationFault> {
-    let mut found = Found::default();
+    let mut found = Import::default();
     match json::text(asked, "path") {
         Some(path) => {
             let text = match json::text(asked, "text") {
@@ -78,7 +78,7 @@ pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Valu
     ]))
 }
 
-impl Found {
+impl Import {
     fn look_into(&mut self, file: &str, root: Root, text: &[u8], hooks: &Hooks, ports: &Ports) -> Result<(), String> {
         let handlers = settings::read(text).map_err(|why| format!("`{file}` {why}"))?;
         let is_read_by_claude = FILES.contains(&file);

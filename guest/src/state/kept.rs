@@ -271,9 +271,9 @@ impl Fields {
 }
 
 /// Reads the fields of a record in the order in which they were written.
-pub(crate) struct Reader<'r>(pub(crate) &'r [u8]);
+pub(crate) struct RecordReader<'r>(pub(crate) &'r [u8]);
 
-impl Reader<'_> {
+impl RecordReader<'_> {
     /// Reads a number.
     pub(crate) fn number(&mut self) -> Option<usize> {
         let (number, rest) = self.0.split_first_chunk::<4>()?;
@@ -455,7 +455,7 @@ mod tests {
         let mut fields = Fields::default();
         fields.text("a").option(None).option(Some("")).number(7).texts(["x", "ü"].into_iter()).number(1).number(9);
         let bytes = fields.into_bytes();
-        let mut reader = Reader(&bytes);
+        let mut reader = RecordReader(&bytes);
         assert_eq!(reader.text().as_deref(), Some("a"));
         assert_eq!((reader.option(), reader.option(), reader.number()), (Some(None), Some(Some(String::new())), Some(7)));
         assert_eq!(reader.texts(), Some(vec!["x".to_owned(), "ü".to_owned()]));
@@ -483,7 +483,7 @@ mod tests {
                     let _ = kept.record(position);
                 }
                 let _ = kept.positions("one").count();
-                let mut reader = Reader(kept.front());
+                let mut reader = RecordReader(kept.front());
                 let _ = (reader.text(), reader.texts(), reader.numbers());
             }
         }

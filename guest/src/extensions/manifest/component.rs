@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::extensions::path;
-use crate::hooks::declaration::Reader;
+use crate::hooks::declaration::FieldReader;
 
 /// A component.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct Component {
     pub path: String,
 }
 
-pub(super) fn read(reader: &mut Reader, fields: &Map<String, Value>) -> Option<Component> {
+pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<Component> {
     reader.known(fields, &["name", "path", "description"]);
     let name = reader.name_of(fields, "name");
     let file = reader.line(fields, "path", true)?;

@@ -31,7 +31,7 @@ pub use skill::{MAX_PROMPT, Parameter, Skill, filled};
 use super::fault::Fault;
 use super::path;
 use crate::digest::Digest;
-use crate::hooks::declaration::Reader;
+use crate::hooks::declaration::FieldReader;
 use crate::json::place::{self, PathStep};
 
 /// The file that makes a folder an extension.
@@ -89,7 +89,7 @@ impl Manifest {
             Err(why) => return Err(vec![Fault::of_json(shown, &why)]),
         };
         let text_read = String::from_utf8_lossy(text);
-        let mut reader = Reader::default();
+        let mut reader = FieldReader::default();
         if let Some(twice) = place::repeated(&text_read) {
             reader.path = twice;
             reader.fault("is there twice; leave one out");
@@ -108,7 +108,7 @@ impl Manifest {
     }
 }
 
-fn read(document: &Value, text: &[u8], reader: &mut Reader) -> Option<Manifest> {
+fn read(document: &Value, text: &[u8], reader: &mut FieldReader) -> Option<Manifest> {
     let Some(fields) = document.as_object() else {
         reader.fault("must be an object with `name`, `version` and what the extension brings");
         return None;
@@ -140,10 +140,10 @@ fn read(document: &Value, text: &[u8], reader: &mut Reader) -> Option<Manifest> 
 
 /// The items of a list, each under a name of its own.
 fn list<T>(
-    reader: &mut Reader,
+    reader: &mut FieldReader,
     fields: &Map<String, Value>,
     key: &str,
-    read: fn(&mut Reader, &Map<String, Value>) -> Option<T>,
+    read: fn(&mut FieldReader, &Map<String, Value>) -> Option<T>,
     name: fn(&T) -> &str,
 ) -> Vec<T> {
     let mut items: Vec<T> = Vec::new();
@@ -173,7 +173,7 @@ fn list<T>(
     items
 }
 
-fn servers(reader: &mut Reader, fields: &Map<String, Value>, extension: &str, settings: &[Setting]) -> Vec<Server> {
+fn servers(reader: &mut FieldReader, fields: &Map<String, Value>, extension: &str, settings: &[Setting]) -> Vec<Server> {
     let mut servers = Vec::new();
     match fields.get("mcpServers") {
         None => {}
@@ -190,7 +190,7 @@ fn servers(reader: &mut Reader, fields: &Map<String, Value>, extension: &str, se
 }
 
 /// Looks that hooks have the right form; where their paths lead is known once the extension's folder is.
-fn hooks(reader: &mut Reader, fields: &Map<String, Value>) -> Hooks {
+fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> Hooks {
     match fields.get("hooks") {
         None => Hooks::Written(Value::Array(Vec::new())),
         Some(Value::String(file)) => {
@@ -224,7 +224,7 @@ fn hooks(reader: &mut Reader, fields: &Map<String, Value>) -> Hooks {
     }
 }
 
-impl Reader {
+impl FieldReader {
     /// Names keys that nobody knows.
     pub(super) fn known(&mut self, fields: &Map<String, Value>, known: &[&str]) {
         for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Setting;
 use crate::extensions::path;
-use crate::hooks::declaration::Reader;
+use crate::hooks::declaration::FieldReader;
 use crate::servers::{ServerSpec, Source};
 
 /// A server, as it is declared: paths in it begin in the extension.
@@ -21,7 +21,7 @@ pub struct Server {
 /// The name that stands in for the extension's in a manifest whose own cannot be used.
 const UNNAMED: &str = "extension";
 
-pub(super) fn read(reader: &mut Reader, name: &str, entry: &Value, extension: &str, settings: &[Setting]) -> Option<Server> {
+pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extension: &str, settings: &[Setting]) -> Option<Server> {
     let source = Source::Extension(if extension.is_empty() { UNNAMED } else { extension }.to_owned());
     let spec = match ServerSpec::parse(name, &path::placed(entry, "/", "/"), source) {
         Ok(spec) => spec,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::extensions::path;
-use crate::hooks::declaration::Reader;
+use crate::hooks::declaration::FieldReader;
 
 /// What a value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ const MAX_VALUE: usize = 16 << 10;
 
 const KEYS: &[&str] = &["name", "description", "type", "enum", "required", "default", "envVar", "sensitive", "workspace"];
 
-pub(super) fn read(reader: &mut Reader, fields: &Map<String, Value>) -> Option<Setting> {
+pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<Setting> {
     reader.known(fields, KEYS);
     let name = reader.name_of(fields, "name");
     let description = reader.line(fields, "description", true);

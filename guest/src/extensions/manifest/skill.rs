@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::setting::as_text;
-use crate::hooks::declaration::Reader;
+use crate::hooks::declaration::FieldReader;
 use crate::json::place::PathStep;
 
 /// A longer prompt is a mistake.
@@ -40,7 +40,7 @@ pub struct Parameter {
     pub choices: Option<Vec<String>>,
 }
 
-pub(super) fn read(reader: &mut Reader, fields: &Map<String, Value>) -> Option<Skill> {
+pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<Skill> {
     reader.known(fields, &["name", "description", "prompt", "parameters"]);
     let name = reader.name_of(fields, "name");
     let description = reader.line(fields, "description", true);
@@ -66,7 +66,7 @@ pub(super) fn read(reader: &mut Reader, fields: &Map<String, Value>) -> Option<S
     Some(Skill { name: name?.to_owned(), description: description?.to_owned(), prompt: prompt?.to_owned(), parameters })
 }
 
-fn parameters(reader: &mut Reader, fields: &Map<String, Value>) -> Vec<Parameter> {
+fn parameters(reader: &mut FieldReader, fields: &Map<String, Value>) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = Vec::new();
     let written = match fields.get("parameters") {
         None => return parameters,
@@ -89,7 +89,7 @@ fn parameters(reader: &mut Reader, fields: &Map<String, Value>) -> Vec<Parameter
     parameters
 }
 
-fn parameter(reader: &mut Reader, written: &Value) -> Option<Parameter> {
+fn parameter(reader: &mut FieldReader, written: &Value) -> Option<Parameter> {
     let Some(fields) = written.as_object() else {
         reader.fault("must be an object with `name`");
         return None;

@@ -47,12 +47,12 @@ pub fn outer(bytes: &[u8]) -> Result<Outer<'_>, Malformed> {
         Some(_) => return Err(Malformed::Version),
         None => return Err(Malformed::Damaged(bytes.len())),
     }
-    let mut reader = Reader { bytes, at: 8 };
+    let mut reader = ByteReader { bytes, at: 8 };
     let mut outer = Outer::default();
     while reader.at < bytes.len() {
         let (id, size) = (reader.byte()?, reader.number()?);
         let content = reader.take(size)?;
-        let mut section = Reader { bytes, at: reader.at - content.len() };
+        let mut section = ByteReader { bytes, at: reader.at - content.len() };
         match id {
             0 => {
                 let name = section.text()?;
@@ -100,12 +100,12 @@ fn leb128(mut number: usize) -> Vec<u8> {
 }
 
 /// Reads bytes from a place on.
-pub(super) struct Reader<'b> {
+pub(super) struct ByteReader<'b> {
     pub(super) bytes: &'b [u8],
     pub(super) at: usize,
 }
 
-impl<'b> Reader<'b> {
+impl<'b> ByteReader<'b> {
     /// A module or a component, behind the bytes that say which.
     pub(super) fn behind_header(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 8 }

@@ -2,24 +2,24 @@
 //!
 //! Only the shapes of modules are read, never their code. Whatever else is invalid, whoever compiles a component finds out.
 
-use super::binary::{Malformed, Reader};
+use super::binary::{ByteReader, Malformed};
 
 /// Components in components, at most this deep.
 const MAX_NESTING: usize = 16;
 
 /// Looks through all modules of a component. Returns the first feature that no hook may use.
 pub fn refused(bytes: &[u8]) -> Result<Option<&'static str>, Malformed> {
-    component(Reader::behind_header(bytes), 0)
+    component(ByteReader::behind_header(bytes), 0)
 }
 
-fn component(mut reader: Reader<'_>, nesting: usize) -> Result<Option<&'static str>, Malformed> {
+fn component(mut reader: ByteReader<'_>, nesting: usize) -> Result<Option<&'static str>, Malformed> {
     if nesting > MAX_NESTING {
         return Ok(Some("components that are nested too deep"));
     }
     while let Some((id, content)) = reader.section()? {
         let found = match id {
-            1 => module(Reader::behind_header(content))?,
-            4 => component(Reader::behind_header(content), nesting + 1)?,
+            1 => module(ByteReader::behind_header(content))?,
+            4 => component(ByteReader::behind_header(content), nesting + 1)?,
             _ => None,
         };
         if found.is_some() {
@@ -31,9 +31,9 @@ fn component(mut reader: Reader<'_>, nesting: usize) -> Result<Option<&'static s
 
 const GC: &str = "reference types and types that are collected as garbage";
 
-fn module(mut reader: Reader<'_>) -> Result<Option<&'static str>, Malformed> {
+fn module(mut reader: ByteReader<'_>) -> Result<Option<&'static str>, Malformed> {
     while let Some((id, content)) = reader.section()? {
-        let mut section = Reader { bytes: content, at: 0 };
+        let mut section = ByteReader { bytes: content, at: 0 };
         let found = match id {
             1 => types(&mut section)?,
             2 => imports(&mut section)?,
@@ -50,9 +50,9 @@ fn module(mut reader: Reader<'_>) -> Result<Option<&'static str>, Malformed> {
     Ok(None)
 }
 
-type Look<'b> = fn(&mut Reader<'b>) -> Result<Option<&'static str>, Malformed>;
+type Look<'b> = fn(&mut ByteReader<'b>) -> Result<Option<&'static str>, Malformed>;
 
-fn repeat<'b>(section: &mut Reader<'b>, look: Look<'b>) -> Result<Option<&'static str>, Malformed> {
+fn repeat<'b>(section: &mut ByteReader<'b>, look: Look<'b>) -> Result<Option<&'static str>, Malformed> {
     for _ in 0..section.number()? {
         let found = look(section)?;
         if found.is_some() {
@@ -62,7 +62,7 @@ fn repeat<'b>(section: &mut Reader<'b>, look: Look<'b>) -> Result<Option<&'stati
     Ok(None)
 }
 
-fn types(section: &mut Reader<'_>) -> Result<Option<&'static str>, Malformed> {
+fn types(section: &mut ByteReader<'_>) -> Result<Option<&'static str>, Malformed> {
     repeat(section, |section| {
         if section.byte()? != 0x60 {
             return Ok(Some(GC));
@@ -83,7 +83,7 @@ fn is_plain(kind: u8) -> bool {
     matches!(kind, 0x7b..=0x7f)
 }
 
-fn imports(section: &mut Reader<'_>) -> Result<Option<&'static str>, Malformed> {
+fn imports(section: &mut ByteReader<'_>) -> Result<Option<&'static str>, Malformed> {
     repeat(section, |section| {
         section.text()?;
         section.text()?;
@@ -102,7 +102,7 @@ fn imports(section: &mut Reader<'_>) -> Result<Option<&'static str>, Malformed> 
     })
 }
 
-fn table(section: &mut Reader<'_>) -> Result<Option<&'static str>, Malformed> {
+fn table(section: &mut ByteReader<'_>) -> Result<Option<&'static str>, Malformed> {
     const FUNCTIONS: u8 = 0x70;
     if section.byte()? != FUNCTIONS {
         return Ok(Some(GC));
@@ -110,11 +110,11 @@ fn table(section: &mut Reader<'_>) -> Result<Option<&'static str>, Malformed> {
     limits(section, "tables")
 }
 
-fn memory(section: &mut Reader<'_>) -> Result<Option<&'static str>, Malformed> {
+fn memory(section: &mut ByteReader<'_>) -> Result<Option<&'static str>, Malformed> {
     limits(section, "memories")
 }
 
-fn limits(section: &mut Reader<'_>, of: &str) -> Result<Option<&'static str>, Malformed> {
+fn limits(section: &mut ByteReader<'_>, of: &str) -> Result<Option<&'static str>, Malformed> {
     let flags = section.byte()?;
     if flags > 1 {
         return Ok(Some(if of == "tables" {

@@ -26,7 +26,7 @@ const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 impl Schema {
     /// Reads the schema of a whole tool, which has to describe an object.
     pub fn read(written: &Value) -> Result<Self, SchemaFault> {
-        let mut reader = Reader { path: Vec::new(), parts: 0, references: Vec::new() };
+        let mut reader = SchemaReader { path: Vec::new(), parts: 0, references: Vec::new() };
         let schema = reader.schema(written)?;
         if !written.is_object() || schema.types != Types::One(Type::Object) {
             return Err(SchemaFault { path: "type".to_owned(), why: "must be `object`".to_owned() });
@@ -52,14 +52,14 @@ impl Schema {
     }
 }
 
-struct Reader {
+struct SchemaReader {
     path: Vec<String>,
     parts: usize,
     /// References into the schema itself, and where they stand.
     references: Vec<(String, String)>,
 }
 
-impl Reader {
+impl SchemaReader {
     fn fault<T>(&self, key: &str, why: &str) -> Result<T, SchemaFault> {
         Err(SchemaFault { path: self.place(key), why: why.to_owned() })
     }
