@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use super::grant::{Grant, Grants, Kind, Repository};
-use super::pattern::{MAX_PATTERNS, Pattern, Shape, below, parent};
+use super::pattern::{MAX_PATTERNS, PathPattern, Shape, below, parent};
 use super::protected::Protected;
 use super::{Context, temporary};
 use crate::call::resolve;
@@ -79,7 +79,7 @@ impl<'a> Opening<'a> {
         why: &'static str,
         footprint: &Footprint,
     ) {
-        let mut round: Vec<Pattern> = patterns.flat_map(Pattern::all).collect();
+        let mut round: Vec<PathPattern> = patterns.flat_map(PathPattern::all).collect();
         let may_make = may_change(footprint);
         for number in 0..MAX_ROUNDS {
             if round.len() > MAX_PATTERNS {
@@ -89,7 +89,7 @@ impl<'a> Opening<'a> {
             if round.is_empty() {
                 return;
             }
-            let questions = |pattern: &Pattern| {
+            let questions = |pattern: &PathPattern| {
                 let folder = if pattern.rest.is_empty() { parent(&pattern.base) } else { &pattern.base };
                 [pattern.base.clone(), folder.to_owned(), below(folder, ".git")].map(Question::project)
             };
@@ -108,12 +108,12 @@ impl<'a> Opening<'a> {
 
     fn open_pattern(
         &mut self,
-        pattern: &Pattern,
+        pattern: &PathPattern,
         at: &Facts,
         folder: &Facts,
         git: &Facts,
         why: &'static str,
-        next: &mut Vec<Pattern>,
+        next: &mut Vec<PathPattern>,
     ) {
         let shape = pattern.shape();
         let path = if shape == Shape::Path { parent(&pattern.base) } else { &pattern.base };
@@ -154,7 +154,7 @@ impl<'a> Opening<'a> {
                 let Ok(glob) = Glob::compile(first) else { return };
                 for entry in self.list(path, 1) {
                     if entry.kind == Node::Directory && glob.matches(&entry.path) {
-                        next.extend(Pattern::new(&below(path, &entry.path), rest.iter().map(String::as_str)));
+                        next.extend(PathPattern::new(&below(path, &entry.path), rest.iter().map(String::as_str)));
                     }
                 }
             }
@@ -163,7 +163,7 @@ impl<'a> Opening<'a> {
                 for entry in self.list(path, u32::MAX) {
                     let folder = below(path, &entry.path);
                     if entry.kind == Node::Directory && glob.matches(&folder) {
-                        next.extend(Pattern::new(&folder, std::iter::once(last.as_str())));
+                        next.extend(PathPattern::new(&folder, std::iter::once(last.as_str())));
                     }
                 }
             }

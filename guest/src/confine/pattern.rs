@@ -7,7 +7,7 @@ pub(super) const MAX_PATTERNS: usize = 500;
 
 /// What a pattern without braces says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pattern {
+pub(super) struct PathPattern {
     /// The folder that it names before its first wildcard, `.` for the workspace; of a pattern without wildcards the path.
     pub(super) base: String,
     /// The names behind it.
@@ -31,7 +31,7 @@ pub(super) enum Shape {
     FoldersBelow,
 }
 
-impl Pattern {
+impl PathPattern {
     /// The patterns that a text stands for. What cannot be used owns nothing.
     pub(super) fn all(text: &str) -> Vec<Self> {
         Glob::alternatives(text).unwrap_or_default().iter().filter_map(|plain| Self::new(".", plain.split('/'))).collect()
@@ -113,14 +113,14 @@ mod tests {
             ("**/test/**", ".", Shape::FoldersBelow),
             ("a\\*b/c", ".", Shape::Folders),
         ] {
-            let patterns = Pattern::all(text);
+            let patterns = PathPattern::all(text);
             assert_eq!(
                 patterns.iter().map(|pattern| (&*pattern.base, pattern.shape())).collect::<Vec<_>>(),
                 [(base, shape)],
                 "{text}"
             );
         }
-        let bases = |text: &str| Pattern::all(text).into_iter().map(|pattern| pattern.base).collect::<Vec<_>>();
+        let bases = |text: &str| PathPattern::all(text).into_iter().map(|pattern| pattern.base).collect::<Vec<_>>();
         assert_eq!(bases("{a,b}/**"), ["a", "b"]);
         for text in ["", ".", "a//b", "../x/**", "a[", "a/./b"] {
             assert_eq!(bases(text), [] as [&str; 0], "{text}");

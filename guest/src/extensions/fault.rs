@@ -8,7 +8,7 @@ use crate::json::place::{PathStep, place};
 
 /// A fault, with where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ExtensionFault {
     /// The file, as people call it.
     pub file: String,
     /// Where in it, as a path of keys.
@@ -19,7 +19,7 @@ pub struct Fault {
     pub message: String,
 }
 
-impl Fault {
+impl ExtensionFault {
     /// A fault of a whole file.
     pub fn new(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.to_owned(), path: "$".to_owned(), place: (1, 1), message: message.into() }
@@ -32,7 +32,7 @@ impl Fault {
     }
 
     /// A fault that a reader found in a text.
-    pub fn at(file: &str, text: &str, fault: &declaration::Fault) -> Self {
+    pub fn at(file: &str, text: &str, fault: &declaration::DeclarationFault) -> Self {
         let path: String = fault.path.iter().map(PathStep::to_string).collect();
         let message = fault.message.clone();
         Self { file: file.to_owned(), path: format!("${path}"), place: place(text, &fault.path), message }
@@ -50,7 +50,7 @@ impl Fault {
     }
 }
 
-impl std::fmt::Display for Fault {
+impl std::fmt::Display for ExtensionFault {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (line, column) = self.place;
         write!(out, "`{}`, line {line}, column {column}: `{}` {}", self.file, self.path, self.message)

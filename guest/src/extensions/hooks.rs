@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::fault::Fault;
+use super::fault::ExtensionFault;
 use super::manifest::{self, Hooks, Manifest};
 use super::path;
 use super::place::ExtensionFolder;
@@ -23,16 +23,16 @@ const MAX_BYTES: u64 = 1 << 20;
 const MAX_WORDS: usize = 64;
 
 /// The hooks of an extension, or everything that is wrong with them. Their ids are `EXTENSION:NAME`.
-pub fn read(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hook>, Vec<Fault>> {
+pub fn read(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hook>, Vec<ExtensionFault>> {
     let file = match &manifest.hooks {
         Hooks::Written(_) => manifest::FILE,
         Hooks::File(file) => file,
     };
     let shown = found.file(file);
-    let text = || found.read(file, MAX_BYTES, ports).map_err(|why| vec![Fault::new(&shown, why)]);
+    let text = || found.read(file, MAX_BYTES, ports).map_err(|why| vec![ExtensionFault::new(&shown, why)]);
     let (list, path) = match &manifest.hooks {
         Hooks::Written(written) => (written.clone(), vec![PathStep::Key("hooks".to_owned())]),
-        Hooks::File(_) => match serde_json::from_slice(&text()?).map_err(|why| vec![Fault::of_json(&shown, &why)])? {
+        Hooks::File(_) => match serde_json::from_slice(&text()?).map_err(|why| vec![ExtensionFault::of_json(&shown, &why)])? {
             Value::Object(mut fields) => (fields.remove("hooks").unwrap_or_default(), vec![PathStep::Key("hooks".to_owned())]),
             list => (list, Vec::new()),
         },
@@ -71,7 +71,7 @@ pub fn read(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Resu
         return Ok(hooks);
     }
     let text = String::from_utf8(text()?).unwrap_or_default();
-    Err(reader.faults.iter().map(|fault| Fault::at(&shown, &text, fault)).collect())
+    Err(reader.faults.iter().map(|fault| ExtensionFault::at(&shown, &text, fault)).collect())
 }
 
 fn hook(reader: &mut FieldReader, found: &ExtensionFolder, manifest: &Manifest, written: &Value, ports: &Ports) -> Option<Hook> {

@@ -32,7 +32,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use self::fault::Fault;
+use self::fault::ExtensionFault;
 use self::manifest::{Manifest, as_text};
 use self::place::{ExtensionFolder, Places};
 use self::skills::Skills;
@@ -94,7 +94,7 @@ pub struct Extension {
     /// Why it does not count, and what to do about it.
     pub why: Option<String>,
     /// What is wrong with it.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ExtensionFault>,
     /// Its hooks.
     pub hooks: Vec<Hook>,
     /// What is set for it, where that may be looked at.
@@ -198,7 +198,8 @@ impl Extensions {
                 Ok(manifest) => match taken(&manifest.name) {
                     Some(other) => {
                         let why = format!("`{}` is the name of `{}` already; give it another", manifest.name, other.found.shown);
-                        let fault = Fault { path: "$.name".to_owned(), ..Fault::new(&found.file(manifest::FILE), why) };
+                        let fault =
+                            ExtensionFault { path: "$.name".to_owned(), ..ExtensionFault::new(&found.file(manifest::FILE), why) };
                         invalid(&found, vec![fault])
                     }
                     None => self.judged(&found, manifest, machine, ports),
@@ -294,8 +295,8 @@ impl Extensions {
     }
 
     /// What is wrong with folders, manifests and the user's own settings.
-    pub fn faults(&self) -> impl Iterator<Item = Fault> {
-        let user = self.user_fault.iter().map(|why| Fault::new(&format!("~/{}", home::SETTINGS), why.clone()));
+    pub fn faults(&self) -> impl Iterator<Item = ExtensionFault> {
+        let user = self.user_fault.iter().map(|why| ExtensionFault::new(&format!("~/{}", home::SETTINGS), why.clone()));
         user.chain(self.places.faults.iter().chain(self.all.iter().flat_map(|extension| &extension.faults)).cloned())
     }
 
@@ -379,7 +380,7 @@ impl Extensions {
         for extension in self.active() {
             match self.verify(extension, machine, ports) {
                 Ok(()) => skills.add_extension(&extension.found, ports),
-                Err(why) => skills.faults.push(Fault::new(&extension.found.shown, why)),
+                Err(why) => skills.faults.push(ExtensionFault::new(&extension.found.shown, why)),
             }
         }
         skills.add_folders(ports);
@@ -397,7 +398,7 @@ pub fn stored_as(found: &ExtensionFolder, manifest: &Manifest, machine: &Machine
     }
 }
 
-fn invalid(found: &Rc<ExtensionFolder>, faults: Vec<Fault>) -> Extension {
+fn invalid(found: &Rc<ExtensionFolder>, faults: Vec<ExtensionFault>) -> Extension {
     let folder = found.path.rsplit('/').next().unwrap_or_default();
     let name = found.manifest.as_ref().map_or(folder, |manifest| manifest.name.as_str());
     Extension {
@@ -412,7 +413,7 @@ fn invalid(found: &Rc<ExtensionFolder>, faults: Vec<Fault>) -> Extension {
     }
 }
 
-fn missing_component(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Option<Fault> {
+fn missing_component(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Option<ExtensionFault> {
     let question = |path: &str| Question { root: found.root, path: format!("{}/{path}", found.path), digest: false };
     if manifest.components.is_empty() {
         return None;
@@ -424,7 +425,7 @@ fn missing_component(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports
     };
     let (missing, _) = manifest.components.iter().zip(looked_at).find(|checked| !is_there(checked))?;
     let why = format!("names `{}`, which is not a file of the extension", missing.path);
-    Some(Fault { path: "$.components".to_owned(), ..Fault::new(&found.file(manifest::FILE), why) })
+    Some(ExtensionFault { path: "$.components".to_owned(), ..ExtensionFault::new(&found.file(manifest::FILE), why) })
 }
 
 /// Lets the paths of a program begin in the extension.

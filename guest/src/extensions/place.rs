@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::fault::Fault;
+use super::fault::ExtensionFault;
 use super::manifest::{self, Hooks, Manifest};
 use super::path;
 use crate::effects::path::Location;
@@ -34,7 +34,7 @@ pub struct ExtensionFolder {
     /// Where it really is: relative to the workspace where it lies in it, else absolute.
     pub real: String,
     /// What it says of itself, or what is wrong with that.
-    pub manifest: Result<Manifest, Vec<Fault>>,
+    pub manifest: Result<Manifest, Vec<ExtensionFault>>,
     /// The stamps of the files that were read: the manifest, and the hooks where they stand in a file of their own.
     stamps: (u64, u64),
 }
@@ -47,7 +47,7 @@ impl ExtensionFolder {
     }
 
     /// Everything that is wrong with it.
-    pub fn all_faults(&self, ports: &Ports) -> Vec<Fault> {
+    pub fn all_faults(&self, ports: &Ports) -> Vec<ExtensionFault> {
         match &self.manifest {
             Err(faults) => faults.clone(),
             Ok(manifest) => {
@@ -96,7 +96,7 @@ pub struct Places {
     /// What was found, in order.
     pub found: Vec<Rc<ExtensionFolder>>,
     /// What is wrong with the folders themselves.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ExtensionFault>,
 }
 
 /// What to ask the host before [`Places::refresh`].
@@ -127,19 +127,20 @@ impl Places {
             let is_outside = matches!(Location::reported(real), Location::Outside(_));
             let source = if *root == Root::Home && is_outside { Source::User } else { Source::Workspace };
             if facts.entry_path.as_deref() != Some(real) || *root == Root::Project && is_outside {
-                self.faults.push(Fault::new(shown, "is a link; put the folder there itself"));
+                self.faults.push(ExtensionFault::new(shown, "is a link; put the folder there itself"));
                 continue;
             }
             let listing =
                 match ports.workspace.list(*root, folder, &ListingLimits { depth: 1, limit: MAX_EXTENSIONS, skip: Vec::new() }) {
                     Ok(listing) => listing,
                     Err(fault) => {
-                        self.faults.push(Fault::new(shown, format!("cannot be read: {fault}")));
+                        self.faults.push(ExtensionFault::new(shown, format!("cannot be read: {fault}")));
                         continue;
                     }
                 };
             if listing.truncated {
-                self.faults.push(Fault::new(shown, format!("has more than {MAX_EXTENSIONS} entries; the rest is left out")));
+                self.faults
+                    .push(ExtensionFault::new(shown, format!("has more than {MAX_EXTENSIONS} entries; the rest is left out")));
             }
             for entry in listing.entries {
                 let name = entry.path;
@@ -147,7 +148,7 @@ impl Places {
                     FileKind::Directory => candidates.push((at, name.clone(), source, format!("{real}/{name}"))),
                     FileKind::Other if entry.link.is_some() => {
                         let shown = format!("{shown}/{name}");
-                        self.faults.push(Fault::new(&shown, "is a link; put the extension's folder there itself"));
+                        self.faults.push(ExtensionFault::new(&shown, "is a link; put the extension's folder there itself"));
                     }
                     _ => {}
                 }
@@ -198,7 +199,7 @@ fn load(source: Source, root: Root, path: String, shown: String, real: &str, sta
     let file = found.file(manifest::FILE);
     found.manifest = match found.read(manifest::FILE, manifest::MAX_BYTES, ports) {
         Ok(text) => Manifest::read(&text, &file),
-        Err(why) => Err(vec![Fault::new(&file, why)]),
+        Err(why) => Err(vec![ExtensionFault::new(&file, why)]),
     };
     if let Some(hooks) = found.hooks_file() {
         found.stamps.1 = ports.workspace.inspect(&[question(root, &hooks)]).pop().map_or(0, |facts| facts.stamp);

@@ -4,7 +4,7 @@
 //! agent programs keep skills, the user's before the workspace's. Where a name is taken, a skill of an extension is called
 //! `EXTENSION:NAME`, and every other one by where it comes from; every skill of an extension can be called so.
 
-use super::fault::Fault;
+use super::fault::ExtensionFault;
 use super::manifest::Skill;
 use super::place::ExtensionFolder;
 use super::skill_file;
@@ -51,7 +51,7 @@ pub struct Skills {
     /// All of them, in order.
     pub all: Vec<Registered>,
     /// What cannot be used.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<ExtensionFault>,
 }
 
 impl Skills {
@@ -120,7 +120,7 @@ impl Skills {
         let read = read.and_then(|text| String::from_utf8(text).map_err(|_| "is not UTF-8".to_owned()));
         match read.and_then(|text| skill_file::read(&text, name)) {
             Ok(skill) => self.add(skill, source, extension, shown.to_owned()),
-            Err(why) => self.faults.push(Fault::new(shown, why)),
+            Err(why) => self.faults.push(ExtensionFault::new(shown, why)),
         }
     }
 

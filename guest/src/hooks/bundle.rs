@@ -39,12 +39,12 @@ pub type Checked = (String, Digest);
 
 /// One pattern of `files`, as written and compiled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pattern {
+pub struct FilePattern {
     written: String,
     glob: Glob,
 }
 
-impl Pattern {
+impl FilePattern {
     /// Reads a pattern, or says what is wrong with it.
     pub fn compile(written: &str) -> Result<Self, String> {
         let path = written.strip_prefix("./").unwrap_or(written);
@@ -67,7 +67,7 @@ impl Pattern {
 }
 
 /// The files that belong to a script, itself among them, sorted by path. A text says why they cannot be had.
-pub fn of_script(script: &str, named: Option<&[Pattern]>, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
+pub fn of_script(script: &str, named: Option<&[FilePattern]>, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
     let mut found = match named {
         Some(patterns) => matching(patterns, ports)?,
         None => folder_of(script, ports)?,
@@ -84,7 +84,7 @@ pub fn alone(path: &str, ports: &Ports) -> Result<Vec<Checked>, String> {
 }
 
 /// The files that patterns name, sorted by path.
-pub fn named(patterns: &[Pattern], ports: &Ports) -> Result<Vec<Checked>, String> {
+pub fn named(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<Checked>, String> {
     checked(matching(patterns, ports)?, None, ports)
 }
 
@@ -152,7 +152,7 @@ fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
 }
 
 /// The files that patterns name, each once.
-fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> {
+fn matching(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<String>, String> {
     let mut files: Vec<String> = Vec::new();
     let mut left = MAX_SEARCHED;
     for pattern in patterns {
@@ -325,8 +325,8 @@ mod tests {
     use super::*;
     use crate::ports::memory::Memory;
 
-    fn patterns(written: &[&str]) -> Vec<Pattern> {
-        written.iter().map(|written| Pattern::compile(written).unwrap()).collect()
+    fn patterns(written: &[&str]) -> Vec<FilePattern> {
+        written.iter().map(|written| FilePattern::compile(written).unwrap()).collect()
     }
 
     fn paths(found: Result<Vec<Checked>, String>) -> String {
@@ -393,7 +393,7 @@ mod tests {
             }
         }
         for written in ["/etc/passwd", "../x", "a/../b", "C:/x", "a//b", "", "."] {
-            assert!(Pattern::compile(written).is_err(), "{written}");
+            assert!(FilePattern::compile(written).is_err(), "{written}");
         }
     }
 

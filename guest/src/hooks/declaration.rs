@@ -60,7 +60,7 @@ pub struct Hook {
     /// What it must not give away, besides common secrets.
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
-    pub files: Option<Vec<bundle::Pattern>>,
+    pub files: Option<Vec<bundle::FilePattern>>,
     /// What its component may have of what it asks for.
     pub allowed: Allowed,
     /// The settings of its component.
@@ -132,7 +132,7 @@ impl Retry {
 
 /// Something wrong with a declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct DeclarationFault {
     /// Where it stands.
     pub path: Vec<PathStep>,
     /// What is wrong, and the remedy.
@@ -173,7 +173,7 @@ fn plain(folder: &str) -> &str {
 }
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
-pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
+pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<DeclarationFault>> {
     let mut reader = FieldReader::default();
     let mut hooks: Vec<Hook> = Vec::new();
     if let Some(Value::Object(events)) = document.get("hooks") {
@@ -215,7 +215,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 }
 
 /// Reads one declaration that was not written in a file.
-pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
+pub fn read_one(written: &Value) -> Result<Hook, Vec<DeclarationFault>> {
     let mut reader = FieldReader::default();
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
@@ -224,7 +224,7 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 /// Reads an object field by field, and collects everything that is wrong with where it stands.
 #[derive(Debug, Default)]
 pub(crate) struct FieldReader {
-    pub(crate) faults: Vec<Fault>,
+    pub(crate) faults: Vec<DeclarationFault>,
     pub(crate) path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
@@ -236,7 +236,7 @@ impl FieldReader {
         if self.faults.len() >= MAX_FAULTS {
             return;
         }
-        self.faults.push(Fault { path: self.path.clone(), message: message.to_owned() });
+        self.faults.push(DeclarationFault { path: self.path.clone(), message: message.to_owned() });
     }
 
     pub(crate) fn fault_at(&mut self, key: &str, message: &str) {
@@ -260,7 +260,7 @@ impl FieldReader {
     }
 
     /// The hooks of a file in Claude Code's format.
-    fn claude_hooks(mut self, events: &Map<String, Value>) -> Result<Vec<Hook>, Vec<Fault>> {
+    fn claude_hooks(mut self, events: &Map<String, Value>) -> Result<Vec<Hook>, Vec<DeclarationFault>> {
         let mut hooks = Vec::new();
         for handler in claude::settings::handlers(events) {
             self.path = handler.path;
@@ -464,7 +464,7 @@ impl FieldReader {
         retry
     }
 
-    fn files(&mut self, fields: &Map<String, Value>) -> Option<Vec<bundle::Pattern>> {
+    fn files(&mut self, fields: &Map<String, Value>) -> Option<Vec<bundle::FilePattern>> {
         let written = fields.get("files")?;
         if !fields.contains_key("command") {
             self.fault_at("files", "belongs to a `command`");
@@ -476,7 +476,7 @@ impl FieldReader {
         let mut patterns = Vec::new();
         for pattern in list {
             let compiled =
-                pattern.as_str().ok_or_else(|| "must be a list of strings".to_owned()).and_then(bundle::Pattern::compile);
+                pattern.as_str().ok_or_else(|| "must be a list of strings".to_owned()).and_then(bundle::FilePattern::compile);
             match compiled {
                 Ok(pattern) => patterns.push(pattern),
                 Err(why) => self.fault_at("files", &why),
@@ -579,7 +579,7 @@ mod tests {
     use serde_json::json;
 
     fn faults(document: &Value) -> Vec<String> {
-        let shown = |fault: Fault| {
+        let shown = |fault: DeclarationFault| {
             let path: String = fault.path.iter().map(ToString::to_string).collect();
             format!("${path} {}", fault.message)
         };

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::bundle::{self, Checked, Pattern};
+use super::bundle::{self, Checked, FilePattern};
 use super::interpreter::{self, Reading};
 use super::machine::Machine;
 use crate::json;
@@ -102,11 +102,11 @@ pub struct Command<'h> {
     /// Whether a shell reads them.
     pub shell: bool,
     /// The files that it says it needs, if it says so.
-    pub files: Option<&'h [Pattern]>,
+    pub files: Option<&'h [FilePattern]>,
 }
 
 struct Finder<'f> {
-    files: Option<&'f [Pattern]>,
+    files: Option<&'f [FilePattern]>,
     machine: &'f Machine,
     ports: &'f Ports,
 }
@@ -351,7 +351,7 @@ mod tests {
         world.symlink("/usr/bin/eslint", "out.sh");
         let machine = Machine::new("/w", ["hooks", "/w/bin", "/bin", "/usr/bin"].into_iter().map(str::to_owned));
         assert_eq!(machine.path, ["/bin", "/usr/bin"]);
-        let run = |words: &str, shell: bool, files: Option<&[Pattern]>| {
+        let run = |words: &str, shell: bool, files: Option<&[FilePattern]>| {
             let words: Vec<String> = if shell { vec![words.to_owned()] } else { words.split(' ').map(str::to_owned).collect() };
             match find(&Command { words: &words, shell, files }, &machine, &ports) {
                 Ok(Program { argv, real, copied, in_place, unchecked }) => {
@@ -426,7 +426,7 @@ mod tests {
         ] {
             assert_eq!(run(words, false, None), expected.replace("ALL", all), "{words}");
         }
-        let files = ["c:x.sh", "hooks/a.*"].map(|written| Pattern::compile(written).unwrap());
+        let files = ["c:x.sh", "hooks/a.*"].map(|written| FilePattern::compile(written).unwrap());
         let named = "/usr/bin/node --import ./c:x.sh hooks/d (/usr/bin/node22) 2=c:x.sh 3=hooks/d [c:x.sh hooks/a.js hooks/d]";
         assert_eq!(run("node --import ./c:x.sh hooks/d", false, Some(&files)), named);
         // A text for a shell is not searched for files; those that are declared are noticed when they change.

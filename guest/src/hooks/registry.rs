@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::claude::Declared;
 use super::claude::call::{Translate, untranslated};
 use super::claude::installed::Installed;
-use super::declaration::{self, Fault, Hook};
+use super::declaration::{self, DeclarationFault, Hook};
 use super::event::{self, Event};
 use super::machine::Machine;
 use super::settings::{self, OfUser};
@@ -73,7 +73,7 @@ pub type Brought = (Rc<Hook>, Source, Rc<str>);
 
 /// Something wrong in a file.
 #[derive(Debug, Clone)]
-pub struct FileFault {
+pub struct HooksFileFault {
     /// The file.
     pub file: &'static str,
     /// Where in it, as a path of keys.
@@ -95,7 +95,7 @@ struct HooksFile {
     source: Option<Source>,
     stamp: u64,
     hooks: Vec<Rc<Hook>>,
-    faults: Vec<FileFault>,
+    faults: Vec<HooksFileFault>,
 }
 
 /// The registry.
@@ -220,7 +220,7 @@ impl Registry {
     }
 
     /// What is wrong in the files.
-    pub fn faults(&self) -> impl Iterator<Item = &FileFault> {
+    pub fn faults(&self) -> impl Iterator<Item = &HooksFileFault> {
         self.files.iter().filter(|file| file.source.is_some()).flat_map(|file| &file.faults)
     }
 
@@ -369,7 +369,7 @@ impl HooksFile {
                 "`{file}` is invalid at line {line}, column {column}: `${path}` {message}; the last good version stays in force"
             ));
         }
-        self.faults.push(FileFault { file, path: format!("${path}"), place, message: message.to_owned() });
+        self.faults.push(HooksFileFault { file, path: format!("${path}"), place, message: message.to_owned() });
     }
 }
 
@@ -383,7 +383,7 @@ fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
         }
     };
     let text = String::from_utf8_lossy(text);
-    let wrong = |Fault { path, message }: Fault| {
+    let wrong = |DeclarationFault { path, message }: DeclarationFault| {
         let shown: String = path.iter().map(PathStep::to_string).collect();
         (shown, place(&text, &path), message)
     };

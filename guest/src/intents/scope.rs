@@ -20,7 +20,7 @@ pub enum Reach {
 
 /// A pattern that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PatternFault {
+pub enum ScopeFault {
     /// Not relative to the workspace, or out of it.
     #[error("the pattern `{0}` leaves the workspace; write it relative to the workspace's root")]
     Leaves(String),
@@ -37,7 +37,7 @@ pub enum PatternFault {
     TooLong(String),
 }
 
-impl PatternFault {
+impl ScopeFault {
     /// The pattern, as it was written.
     pub fn pattern(&self) -> &str {
         match self {
@@ -54,14 +54,14 @@ const LONGEST: usize = 1024;
 #[derive(Debug, Clone)]
 pub struct Scope {
     written: Vec<String>,
-    faults: Vec<PatternFault>,
+    faults: Vec<ScopeFault>,
     /// The positions of the patterns that cannot be used, in ascending order.
     unusable: Vec<usize>,
-    patterns: Vec<Pattern>,
+    patterns: Vec<ScopePattern>,
 }
 
 #[derive(Debug, Clone)]
-struct Pattern {
+struct ScopePattern {
     /// Relative to the workspace, as it is compiled.
     text: String,
     /// The length of the text before its first wildcard.
@@ -70,7 +70,7 @@ struct Pattern {
     glob: OnceCell<Option<Glob>>,
 }
 
-impl Pattern {
+impl ScopePattern {
     fn new(text: String) -> Self {
         let literal = text.find(['*', '?', '[', '{', '\\']).unwrap_or(text.len());
         Self { text, literal, glob: OnceCell::new() }
@@ -114,7 +114,7 @@ impl Scope {
     pub(super) fn restored(written: Vec<String>, unusable: Vec<usize>) -> Self {
         let usable = |(at, pattern): (usize, &String)| {
             let is_usable = unusable.binary_search(&at).is_err();
-            relative_text(pattern).ok().filter(|_| is_usable).map(Pattern::new)
+            relative_text(pattern).ok().filter(|_| is_usable).map(ScopePattern::new)
         };
         let patterns = written.iter().enumerate().filter_map(usable).collect();
         Self { patterns, faults: Vec::new(), unusable, written }
@@ -136,7 +136,7 @@ impl Scope {
     }
 
     /// The patterns that own nothing, and why.
-    pub fn faults(&self) -> &[PatternFault] {
+    pub fn faults(&self) -> &[ScopeFault] {
         &self.faults
     }
 
@@ -171,7 +171,8 @@ impl Scope {
 
     fn judge(&self, path: &WorkspacePath, governs_us: bool, fits: impl Fn(&Glob) -> bool) -> Reach {
         let controls = Control::over(path);
-        let may_speak = |pattern: &&Pattern| if governs_us { pattern.text == path.as_str() } else { pattern.names(&controls) };
+        let may_speak =
+            |pattern: &&ScopePattern| if governs_us { pattern.text == path.as_str() } else { pattern.names(&controls) };
         let concerned = self.patterns.iter().filter(|pattern| pattern.may_concern(path.as_str()));
         if concerned.filter(may_speak).any(|pattern| pattern.glob().is_some_and(&fits)) {
             Reach::Within
@@ -189,20 +190,20 @@ impl Default for Scope {
     }
 }
 
-fn compile(written: &str) -> Result<Pattern, PatternFault> {
+fn compile(written: &str) -> Result<ScopePattern, ScopeFault> {
     let text = relative_text(written)?;
-    let glob = Glob::compile(&text).map_err(|why| PatternFault::Syntax { pattern: written.to_owned(), why })?;
-    Ok(Pattern { glob: OnceCell::from(Some(glob)), ..Pattern::new(text) })
+    let glob = Glob::compile(&text).map_err(|why| ScopeFault::Syntax { pattern: written.to_owned(), why })?;
+    Ok(ScopePattern { glob: OnceCell::from(Some(glob)), ..ScopePattern::new(text) })
 }
 
 /// A pattern relative to the workspace.
-fn relative_text(written: &str) -> Result<String, PatternFault> {
+fn relative_text(written: &str) -> Result<String, ScopeFault> {
     if written.len() > LONGEST {
-        return Err(PatternFault::TooLong(written.to_owned()));
+        return Err(ScopeFault::TooLong(written.to_owned()));
     }
     let relative = written.strip_prefix("./").unwrap_or(written);
     if relative.starts_with('/') || relative.split('/').any(|name| name == "..") {
-        return Err(PatternFault::Leaves(written.to_owned()));
+        return Err(ScopeFault::Leaves(written.to_owned()));
     }
     // A folder with its slash means what is in it.
     Ok(if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() })
@@ -322,7 +323,7 @@ mod tests {
                     Extent::Tree => glob.covers_tree(name),
                     _ => glob.matches(name) || glob.covers_tree(name) || glob.leads_through(name),
                 };
-                let is_matched = compiled.patterns.iter().filter_map(Pattern::glob).any(matches);
+                let is_matched = compiled.patterns.iter().filter_map(ScopePattern::glob).any(matches);
                 // What contains control files needs more than a pattern that matches.
                 if Control::over(&path).is_empty() && !Control::is_below(&path) {
                     prop_assert_eq!(reach == Reach::Within, is_matched, "{} {} {:?}", pattern, name, extent);

@@ -19,7 +19,7 @@ use super::{OperationFault, checked};
 use crate::gate::Gate;
 use crate::hooks::declaration::Action;
 use crate::hooks::event::Event;
-use crate::hooks::registry::{FileFault, Registered};
+use crate::hooks::registry::{HooksFileFault, Registered};
 use crate::hooks::trust::{Fingerprint, Trust};
 use crate::hooks::{Hooks, declaration, journal, needs_approval};
 use crate::json::{self, object};
@@ -51,7 +51,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         "register" => {
             let written = asked.get("hook").unwrap_or(&Value::Null);
             let hook = declaration::read_one(written).map_err(|faults| {
-                let said = |fault: &declaration::Fault| {
+                let said = |fault: &declaration::DeclarationFault| {
                     let path: String = fault.path.iter().map(ToString::to_string).collect();
                     format!("`${path}` {}", fault.message)
                 };
@@ -168,7 +168,7 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
 }
 
 fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
-    let fault = |fault: &FileFault| {
+    let fault = |fault: &HooksFileFault| {
         object(&mut [
             ("file", fault.file.into()),
             ("path", fault.path.as_str().into()),

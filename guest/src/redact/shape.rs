@@ -3,7 +3,7 @@
 use super::bytes::{count, find, from, is_name};
 
 /// A prefix that issuers put before their tokens.
-struct Shape {
+struct TokenFormat {
     prefix: &'static [u8],
     /// How many bytes must follow it.
     least: usize,
@@ -13,11 +13,11 @@ struct Shape {
     ordinary: bool,
 }
 
-const fn shape(prefix: &'static str, least: usize, inside: fn(u8) -> bool) -> Shape {
-    Shape { prefix: prefix.as_bytes(), least, inside, ordinary: false }
+const fn shape(prefix: &'static str, least: usize, inside: fn(u8) -> bool) -> TokenFormat {
+    TokenFormat { prefix: prefix.as_bytes(), least, inside, ordinary: false }
 }
 
-const SHAPES: [Shape; 19] = [
+const SHAPES: [TokenFormat; 19] = [
     shape("AKIA", 16, is_capital),
     shape("ASIA", 16, is_capital),
     shape("ghp_", 20, is_plain),
@@ -36,7 +36,7 @@ const SHAPES: [Shape; 19] = [
     shape("sk_live_", 16, is_plain),
     shape("rk_live_", 16, is_plain),
     shape("npm_", 30, is_plain),
-    Shape { ordinary: true, ..shape("sk-", 16, is_name) },
+    TokenFormat { ordinary: true, ..shape("sk-", 16, is_name) },
 ];
 
 fn is_capital(byte: u8) -> bool {

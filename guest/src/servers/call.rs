@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::hub::{Hub, Step};
-use super::outcome::{Answer, Fault};
+use super::outcome::{Answer, ServerFault};
 use super::request::{refusal, reply};
 use super::spec::Transport;
 use crate::json::{self, object};
@@ -153,7 +153,7 @@ impl Call {
             Stage::Sent { until, .. } if until <= step.now => {
                 let may = hub.link(&self.server).map_or(0, |link| link.spec.call_timeout_ms);
                 self.withdraw(step);
-                self.fail(&Fault::Late(may), hub, step);
+                self.fail(&ServerFault::Late(may), hub, step);
             }
             _ => {}
         }
@@ -272,7 +272,7 @@ impl Call {
         // A connection that has ended meanwhile does not come back for this call.
         let Some((connection, may)) = hub.link(&self.server).and_then(|link| Some((link.ready()?, link.spec.call_timeout_ms)))
         else {
-            return self.fail(&Fault::Closed("the connection is gone".to_owned()), hub, step);
+            return self.fail(&ServerFault::Closed("the connection is gone".to_owned()), hub, step);
         };
         let command = hub.next();
         step.commands.push(object(&mut [
@@ -288,7 +288,7 @@ impl Call {
     fn answered(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         let read = match json::text(input, "result") {
             Some(result) => Answer::read(result),
-            None => Err(Fault::Protocol {
+            None => Err(ServerFault::Protocol {
                 code: input.get("code").and_then(Value::as_i64).unwrap_or_default(),
                 message: json::text(input, "message").unwrap_or_default().to_owned(),
             }),
@@ -307,14 +307,14 @@ impl Call {
         self.settle(Ending { outcome: if answer.is_error { "failed" } else { "done" }, answer }, hub, step);
     }
 
-    fn fail(&mut self, fault: &Fault, hub: &mut Hub, step: &mut Step<'_>) {
+    fn fail(&mut self, fault: &ServerFault, hub: &mut Hub, step: &mut Step<'_>) {
         let why = fault.words(&self.server, &self.tool);
         self.settle(Ending::of("failed", &why), hub, step);
     }
 
     /// The connection is gone.
     pub(super) fn lose(&mut self, why: &str, hub: &mut Hub, step: &mut Step<'_>) {
-        self.fail(&Fault::Closed(why.to_owned()), hub, step);
+        self.fail(&ServerFault::Closed(why.to_owned()), hub, step);
     }
 
     /// Whoever asked does not wait any more. What the tool has done by now is entered all the same.

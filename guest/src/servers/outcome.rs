@@ -24,9 +24,9 @@ pub struct Answer {
 
 impl Answer {
     /// Reads the result of `tools/call`.
-    pub fn read(text: &str) -> Result<Self, Fault> {
-        let wrong = |why: &str| Fault::Unreadable(why.to_owned());
-        let read = serde_json::from_slice(text.as_bytes()).map_err(|why| Fault::Unreadable(why.to_string()))?;
+    pub fn read(text: &str) -> Result<Self, ServerFault> {
+        let wrong = |why: &str| ServerFault::Unreadable(why.to_owned());
+        let read = serde_json::from_slice(text.as_bytes()).map_err(|why| ServerFault::Unreadable(why.to_string()))?;
         let Value::Object(mut rest) = read else { return Err(wrong("it is not an object")) };
         let content = match rest.shift_remove("content") {
             Some(Value::Array(content)) => content,
@@ -146,7 +146,7 @@ fn words_of(block: &Value) -> String {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fault {
+pub enum ServerFault {
     /// The server answered with an error of the protocol.
     Protocol {
         /// The protocol's code.
@@ -162,7 +162,7 @@ pub enum Fault {
     Unreadable(String),
 }
 
-impl Fault {
+impl ServerFault {
     /// What happened, for a person or a model.
     pub fn words(&self, server: &str, tool: &str) -> String {
         let (code, message) = match self {
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(noted, answer);
         assert_eq!(Answer::read(r#"{"structuredContent":{"a":1}}"#).unwrap().text(), "{\n  \"a\": 1\n}");
         for wrong in ["1", "{", r#"{"content":1}"#] {
-            assert!(matches!(Answer::read(wrong), Err(Fault::Unreadable(_))), "{wrong}");
+            assert!(matches!(Answer::read(wrong), Err(ServerFault::Unreadable(_))), "{wrong}");
         }
     }
 
@@ -254,14 +254,14 @@ mod tests {
     fn codes_become_words() {
         for (fault, said) in [
             (
-                Fault::Protocol { code: -32_602, message: "bad".to_owned() },
+                ServerFault::Protocol { code: -32_602, message: "bad".to_owned() },
                 "does not accept these arguments, or has no such tool any more: bad (MCP error -32602)",
             ),
-            (Fault::Protocol { code: -32_601, message: String::new() }, "connect to it anew (MCP error -32601)"),
-            (Fault::Protocol { code: -32_050, message: "x".to_owned() }, "an error of its own: x"),
-            (Fault::Protocol { code: 7, message: "x".to_owned() }, "the server reports an error: x (MCP error 7)"),
-            (Fault::Late(1_500), "did not answer within 1.5 s"),
-            (Fault::Closed("it was killed".to_owned()), "ended before `t` had answered: it was killed"),
+            (ServerFault::Protocol { code: -32_601, message: String::new() }, "connect to it anew (MCP error -32601)"),
+            (ServerFault::Protocol { code: -32_050, message: "x".to_owned() }, "an error of its own: x"),
+            (ServerFault::Protocol { code: 7, message: "x".to_owned() }, "the server reports an error: x (MCP error 7)"),
+            (ServerFault::Late(1_500), "did not answer within 1.5 s"),
+            (ServerFault::Closed("it was killed".to_owned()), "ended before `t` had answered: it was killed"),
         ] {
             let words = fault.words("s", "t");
             assert!(words.contains(said) && words.contains("`s`"), "{words}");

@@ -28,7 +28,7 @@ pub use setting::{Setting, Type, as_text};
 pub(crate) use skill::placeholders;
 pub use skill::{MAX_PROMPT, Parameter, Skill, filled};
 
-use super::fault::Fault;
+use super::fault::ExtensionFault;
 use super::path;
 use crate::digest::Digest;
 use crate::hooks::declaration::FieldReader;
@@ -83,10 +83,10 @@ pub enum Hooks {
 
 impl Manifest {
     /// Reads a manifest; `shown` is how people call its file.
-    pub fn read(text: &[u8], shown: &str) -> Result<Self, Vec<Fault>> {
+    pub fn read(text: &[u8], shown: &str) -> Result<Self, Vec<ExtensionFault>> {
         let document: Value = match serde_json::from_slice(text) {
             Ok(document) => document,
-            Err(why) => return Err(vec![Fault::of_json(shown, &why)]),
+            Err(why) => return Err(vec![ExtensionFault::of_json(shown, &why)]),
         };
         let text_read = String::from_utf8_lossy(text);
         let mut reader = FieldReader::default();
@@ -98,7 +98,7 @@ impl Manifest {
         let manifest = read(&document, text, &mut reader);
         match manifest.filter(|_| reader.faults.is_empty()) {
             Some(manifest) => Ok(manifest),
-            None => Err(reader.faults.iter().map(|fault| Fault::at(shown, &text_read, fault)).collect()),
+            None => Err(reader.faults.iter().map(|fault| ExtensionFault::at(shown, &text_read, fault)).collect()),
         }
     }
 

@@ -65,8 +65,14 @@ impl Said {
     }
 
     /// Takes in what one hook answered. Returns what is recorded of it, or why it counts as a fault.
-    pub(crate) fn take(&mut self, hook: &str, approved: &Approved, function: Function, reply: &Reply) -> Result<Value, Fault> {
-        let broke = |why: &str| Err(Fault { why: why.to_owned(), is_late: false, for_good: false, counts: true });
+    pub(crate) fn take(
+        &mut self,
+        hook: &str,
+        approved: &Approved,
+        function: Function,
+        reply: &Reply,
+    ) -> Result<Value, HookFailure> {
+        let broke = |why: &str| Err(HookFailure { why: why.to_owned(), is_late: false, for_good: false, counts: true });
         let checked = |code: &str| if words::is_code(code) { Ok(format!("{}/{code}", clean(hook, 128))) } else { Err(()) };
         match (function, reply) {
             (_, Reply::Nothing) => Ok(Value::Null),
@@ -122,13 +128,17 @@ impl Said {
             }
             (_, Reply::UnusableSettings(why)) => {
                 let why = format!("its settings cannot be used: {}", clean(why, MAX_FAULT));
-                Err(Fault { why, is_late: false, for_good: true, counts: true })
+                Err(HookFailure { why, is_late: false, for_good: true, counts: true })
             }
             (_, Reply::Failed(why)) => broke(&format!("it failed: {}", clean(why, MAX_FAULT))),
             (_, Reply::Broke(why)) => broke(&clean(why, MAX_FAULT)),
-            (_, Reply::Late) => Err(Fault { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true }),
+            (_, Reply::Late) => {
+                Err(HookFailure { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true })
+            }
             // Nobody's fault of the hook.
-            (_, Reply::Absent(why)) => Err(Fault { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false }),
+            (_, Reply::Absent(why)) => {
+                Err(HookFailure { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false })
+            }
             _ => broke("it answered another question"),
         }
     }
@@ -136,7 +146,7 @@ impl Said {
 
 /// Why a hook did not answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct HookFailure {
     pub(crate) why: String,
     pub(crate) is_late: bool,
     /// It does not go away by itself.

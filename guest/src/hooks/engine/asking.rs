@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::super::components::approved::{Approved, place};
-use super::super::components::said::{Fault, Said};
+use super::super::components::said::{HookFailure, Said};
 use super::super::components::words::{MAX_NOTE, attributed, clean};
 use super::super::components::{Answer, Ask, Function, MAX_COMPONENT_BYTES, Reply, Subject};
 use super::super::declaration::{Action, Hook};
@@ -148,7 +148,7 @@ impl Hooks {
     }
 
     /// Counts a fault of a hook's own. Returns what to say where the hook is not called any more.
-    fn count_fault(&mut self, hook: &Hook, approved: &Approved, fault: &Fault, ports: &Ports) -> Option<String> {
+    fn count_fault(&mut self, hook: &Hook, approved: &Approved, fault: &HookFailure, ports: &Ports) -> Option<String> {
         let id = clean(&hook.id, 128);
         ports.warn(&format!("the hook `{id}` did not answer: {}", fault.why));
         if !fault.counts || !self.faults.failed(&hook.id, &approved.approval, &fault.why, fault.for_good, ports) {
@@ -342,10 +342,10 @@ fn resting(why: &str) -> String {
     format!("it has failed before and is not called any more: {why}")
 }
 
-fn fault_status(fault: &Fault) -> Status {
+fn fault_status(fault: &HookFailure) -> Status {
     match fault {
-        Fault { counts: false, .. } => Status::Skipped,
-        Fault { is_late: true, .. } => Status::Timeout,
+        HookFailure { counts: false, .. } => Status::Skipped,
+        HookFailure { is_late: true, .. } => Status::Timeout,
         _ => Status::Failed,
     }
 }
