@@ -6,7 +6,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::augment::{Answer, Lookup};
+use crate::augment::{Lookup, LookupAnswer};
 use crate::json::{self, object};
 
 /// What the host reports about its machine.
@@ -74,7 +74,7 @@ pub enum Input {
         /// The command that began it.
         command: u64,
         /// What came back.
-        answer: Answer,
+        answer: LookupAnswer,
     },
     /// Whether a trigger is listened to.
     Listening {
@@ -232,7 +232,10 @@ impl Input {
             "ended" => Self::Ended { command: number("command"), ending: ending(input) },
             "found" => Self::Found {
                 command: number("command"),
-                answer: input.get("answer").and_then(|answer| Answer::deserialize(answer).ok()).unwrap_or(Answer::Unavailable),
+                answer: input
+                    .get("answer")
+                    .and_then(|answer| LookupAnswer::deserialize(answer).ok())
+                    .unwrap_or(LookupAnswer::Unavailable),
             },
             "listening" => Self::Listening { trigger: text("trigger").unwrap_or_default(), failed: text("failed") },
             "cancel" => Self::Cancel(text("run").unwrap_or_default()),

@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
+use crate::augment::{Directions, Knowledge, LookupFinding, NoteListing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
@@ -266,7 +266,7 @@ impl Gate {
     }
 
     /// What is known about a call's concepts.
-    pub fn augment(&mut self, call: &ToolCall, found: &[Finding]) -> Directions {
+    pub fn augment(&mut self, call: &ToolCall, found: &[LookupFinding]) -> Directions {
         match self.knowledge.named(call, &self.ports) {
             Err(skipped) => Directions { skipped: Some(skipped), ..Directions::default() },
             Ok(named) => {
@@ -278,7 +278,7 @@ impl Gate {
     }
 
     /// The notes that have a name with these words in it.
-    pub fn concepts(&mut self, words: &str, limit: usize) -> Listing {
+    pub fn concepts(&mut self, words: &str, limit: usize) -> NoteListing {
         let config = self.settings();
         self.knowledge.listed(words, limit, &config.augment, &self.ports)
     }

@@ -6,7 +6,7 @@ mod house;
 
 use house::{House, INTENTS};
 use serde_json::{Value, json};
-use tollgate_guest::augment::{Answer, Finding};
+use tollgate_guest::augment::{LookupAnswer, LookupFinding};
 use tollgate_guest::ports::{FileFault, LogLevel};
 
 const LIMIT: usize = 16_000;
@@ -113,7 +113,7 @@ fn sources_outside_the_gate_are_asked_too() {
     let lookup = &plan.lookups[0];
     assert_eq!((&*lookup.concept, &*lookup.source), ("OAuth", "mine"));
     let [concept, source] = ["OAuth", "mine"].map(str::to_owned);
-    let finding = Finding { concept, source, answer: Answer::Text("A protocol.".to_owned()) };
+    let finding = LookupFinding { concept, source, answer: LookupAnswer::Text("A protocol.".to_owned()) };
     let text = house.gate.augment_text("s", "What is [[OAuth]]?", &[finding]).unwrap();
     assert!(text.contains("A protocol."), "{text}");
 }

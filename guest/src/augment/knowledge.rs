@@ -7,8 +7,8 @@ use super::concept;
 use super::notes::NoteStore;
 use super::place::placed;
 use super::programs;
-use super::settings::{Kind, Settings, Source};
-use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan, Program};
+use super::settings::{KnowledgeSource, Settings, SourceKind};
+use super::{Directions, ListedNote, Lookup, LookupAnswer, LookupFinding, NoteListing, Plan, Program};
 use crate::json::object;
 use crate::ports::{LogLevel, Ports};
 use crate::tool_call::{TextReader, ToolCall};
@@ -23,11 +23,11 @@ const FORGET_MS: u64 = 60_000;
 const MAX_REMEMBERED: usize = 256;
 
 /// How an MCP server is started: none where it has no program, or nobody declares it; why it may not be, where it may not.
-pub type Start<'s> = dyn Fn(&str) -> Result<Option<Program>, String> + 's;
+pub type ServerStarter<'s> = dyn Fn(&str) -> Result<Option<Program>, String> + 's;
 
 /// What a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedConcepts {
     /// The concepts, in order of first appearance.
     pub concepts: Vec<String>,
     /// Whether a number in the arguments would change if they were written again.
@@ -46,7 +46,7 @@ pub struct Knowledge {
 
 /// How looking for what is known about a call ended.
 #[derive(Default)]
-struct Search {
+struct LookupOutcome {
     sections: Vec<Section>,
     /// Whether a source was there and had nothing to say.
     in_vain: bool,
@@ -55,7 +55,7 @@ struct Search {
 
 impl Knowledge {
     /// What a call names, or why there is nothing to do. Asks nobody: most calls end here.
-    pub fn named(&self, call: &ToolCall, ports: &Ports) -> Result<Named, &'static str> {
+    pub fn named(&self, call: &ToolCall, ports: &Ports) -> Result<NamedConcepts, &'static str> {
         let found = concept::find(&call.args);
         // What was added before is nothing that the call asks for.
         let again =
@@ -67,7 +67,7 @@ impl Knowledge {
                     let said = format!("names {}", listed(&found.concepts));
                     say(LogLevel::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
                 }
-                return Ok(Named { concepts: found.concepts, inexact: found.inexact });
+                return Ok(NamedConcepts { concepts: found.concepts, inexact: found.inexact });
             }
             (true, _) => "no_concepts",
         };
@@ -76,15 +76,22 @@ impl Knowledge {
     }
 
     /// What to look up for a call: nothing that a source inside the gate knows first.
-    pub fn plan(&mut self, call: &ToolCall, named: Named, settings: &Settings, start: &Start<'_>, ports: &Ports) -> Plan {
+    pub fn plan(
+        &mut self,
+        call: &ToolCall,
+        named: NamedConcepts,
+        settings: &Settings,
+        start: &ServerStarter<'_>,
+        ports: &Ports,
+    ) -> Plan {
         let begun = ports.clock.now().0;
-        let Named { concepts, .. } = named;
+        let NamedConcepts { concepts, .. } = named;
         remember(&mut self.planned, key(&call.session, &call.call), begun);
         self.open(settings, ports);
         let mut lookups = Vec::new();
         for concept in &concepts {
             for source in &settings.sources {
-                if let Kind::Notes(folder) = &source.kind {
+                if let SourceKind::Notes(folder) = &source.kind {
                     if self.store.knows(folder, concept) {
                         break;
                     }
@@ -102,7 +109,7 @@ impl Knowledge {
     }
 
     /// A repository runs nothing without consent: a command that the workspace names is run only if the user's own settings have it.
-    fn may_be_asked(&mut self, source: &Source, now: u64, ports: &Ports) -> bool {
+    fn may_be_asked(&mut self, source: &KnowledgeSource, now: u64, ports: &Ports) -> bool {
         let Some(words) = source.command_of_workspace() else { return true };
         let allowed = programs::is_allowed_by_user(words, ports);
         if !allowed {
@@ -118,8 +125,8 @@ impl Knowledge {
 
     /// How the server of an MCP source is started; none where it is not. Then the embedder may still be connected to it, so it
     /// is asked for all the same.
-    fn start(&mut self, source: &Source, now: u64, start: &Start<'_>, ports: &Ports) -> Option<Program> {
-        let Kind::Mcp { server, .. } = &source.kind else { return None };
+    fn start(&mut self, source: &KnowledgeSource, now: u64, start: &ServerStarter<'_>, ports: &Ports) -> Option<Program> {
+        let SourceKind::Mcp { server, .. } = &source.kind else { return None };
         start(server).unwrap_or_else(|why| {
             // No source and no concept is called that.
             let told = key("\0", server);
@@ -135,9 +142,9 @@ impl Knowledge {
     pub fn apply(
         &mut self,
         call: &ToolCall,
-        named: Named,
+        named: NamedConcepts,
         reader: TextReader,
-        found: &[Finding],
+        found: &[LookupFinding],
         settings: &Settings,
         ports: &Ports,
     ) -> Directions {
@@ -171,15 +178,15 @@ impl Knowledge {
     }
 
     /// The notes that have a name with these words in it.
-    pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> Listing {
+    pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> NoteListing {
         self.open(settings, ports);
-        let mut listing = Listing { notes: Vec::new(), total: 0, done: self.store.is_read() };
+        let mut listing = NoteListing { notes: Vec::new(), total: 0, done: self.store.is_read() };
         for source in &settings.sources {
-            if let Kind::Notes(folder) = &source.kind {
+            if let SourceKind::Notes(folder) = &source.kind {
                 let (paths, found) = self.store.search(folder, words, limit.saturating_sub(listing.notes.len()));
                 listing.total += found;
                 for path in paths {
-                    listing.notes.push(Listed { source: source.name.clone(), path: format!("{folder}/{path}") });
+                    listing.notes.push(ListedNote { source: source.name.clone(), path: format!("{folder}/{path}") });
                 }
             }
         }
@@ -190,7 +197,7 @@ impl Knowledge {
     fn open(&mut self, settings: &Settings, ports: &Ports) -> bool {
         let mut there = false;
         for source in &settings.sources {
-            if let Kind::Notes(folder) = &source.kind {
+            if let SourceKind::Notes(folder) = &source.kind {
                 there |= self.store.open(folder, ports);
             }
         }
@@ -198,13 +205,20 @@ impl Knowledge {
     }
 
     /// Asks the sources in order; the first that knows a concept wins.
-    fn search(&mut self, concepts: &[String], found: &[Finding], settings: &Settings, now: u64, ports: &Ports) -> Search {
-        let mut search = Search::default();
+    fn search(
+        &mut self,
+        concepts: &[String],
+        found: &[LookupFinding],
+        settings: &Settings,
+        now: u64,
+        ports: &Ports,
+    ) -> LookupOutcome {
+        let mut search = LookupOutcome::default();
         let mut shown: Vec<(String, String)> = Vec::new();
         for concept in concepts {
             for source in &settings.sources {
                 let known = match &source.kind {
-                    Kind::Notes(folder) => self.store.about(folder, concept, ports).map(|known| {
+                    SourceKind::Notes(folder) => self.store.about(folder, concept, ports).map(|known| {
                         let place = format!("{folder}/{}", known.path);
                         match shown.iter().find(|(path, _)| *path == place) {
                             // Two names of one note.
@@ -229,10 +243,10 @@ impl Knowledge {
     /// What a source outside the gate said about a concept, or said not long ago.
     fn told(
         &mut self,
-        source: &Source,
+        source: &KnowledgeSource,
         concept: &str,
-        found: &[Finding],
-        search: &mut Search,
+        found: &[LookupFinding],
+        search: &mut LookupOutcome,
         now: u64,
         ports: &Ports,
     ) -> Option<String> {
@@ -244,25 +258,25 @@ impl Knowledge {
         };
         let mut absent = |concept: &str| remember(&mut self.absences, key(&source.name, concept), now + FORGET_MS);
         match answer {
-            Some(Answer::Text(text)) => match source.judge(text) {
+            Some(LookupAnswer::Text(text)) => match source.judge(text) {
                 Ok(Some(text)) => return Some(text.to_owned()),
                 Ok(None) => absent(concept),
                 Err(why) => failed(why),
             },
-            Some(Answer::Unknown) => absent(concept),
-            Some(Answer::Failed(why)) => failed(why),
-            Some(Answer::Late) => {
+            Some(LookupAnswer::Unknown) => absent(concept),
+            Some(LookupAnswer::Failed(why)) => failed(why),
+            Some(LookupAnswer::Late) => {
                 search.late = true;
                 ports.warn(&format!("the source `{}` was too late with [[{concept}]]", source.name));
                 return None;
             }
-            Some(Answer::Unavailable) => {
+            Some(LookupAnswer::Unavailable) => {
                 absent("");
                 let said = format!("the source `{}` is not there", source.name);
                 ports.log.write(LogLevel::Debug, &said, &Value::Null);
                 return None;
             }
-            None if self.absence(source, concept, now) != Some(Answer::Unknown) => return None,
+            None if self.absence(source, concept, now) != Some(LookupAnswer::Unknown) => return None,
             None => {}
         }
         search.in_vain = true;
@@ -276,12 +290,12 @@ impl Knowledge {
     }
 
     /// What a source is still believed not to have.
-    fn absence(&self, source: &Source, concept: &str, now: u64) -> Option<Answer> {
+    fn absence(&self, source: &KnowledgeSource, concept: &str, now: u64) -> Option<LookupAnswer> {
         let believed = |concept: &str| {
             let key = key(&source.name, concept);
             self.absences.iter().any(|(absent, until)| *until > now && *absent == key)
         };
-        believed("").then_some(Answer::Unavailable).or_else(|| believed(concept).then_some(Answer::Unknown))
+        believed("").then_some(LookupAnswer::Unavailable).or_else(|| believed(concept).then_some(LookupAnswer::Unknown))
     }
 }
 

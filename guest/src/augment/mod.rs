@@ -16,8 +16,8 @@ pub mod settings;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub use knowledge::{Knowledge, Named, Start};
-pub use request::{Program, Request};
+pub use knowledge::{Knowledge, NamedConcepts, ServerStarter};
+pub use request::{LookupRequest, Program};
 
 /// How long one answer is waited for.
 pub const LOOKUP_MS: u32 = 1_000;
@@ -32,7 +32,7 @@ pub struct Lookup {
     /// The source that is asked.
     pub source: String,
     /// Who is asked.
-    pub request: Request,
+    pub request: LookupRequest,
 }
 
 /// What to look up for a call.
@@ -49,7 +49,7 @@ pub struct Plan {
 /// What a lookup brought.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Answer {
+pub enum LookupAnswer {
     /// The knowledge.
     Text(String),
     /// The source does not know the concept.
@@ -64,13 +64,13 @@ pub enum Answer {
 
 /// What a source outside the gate said about a concept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct Finding {
+pub struct LookupFinding {
     /// The concept.
     pub concept: String,
     /// The source.
     pub source: String,
     /// What came back.
-    pub answer: Answer,
+    pub answer: LookupAnswer,
 }
 
 /// What is known about a call's concepts.
@@ -92,7 +92,7 @@ pub struct Directions {
 
 /// A note that the built-in source knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedNote {
     /// The source.
     pub source: String,
     /// The note's file, in the workspace.
@@ -101,16 +101,16 @@ pub struct Listed {
 
 /// What the built-in source knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
+pub struct NoteListing {
     /// As many notes as were asked for.
-    pub notes: Vec<Listed>,
+    pub notes: Vec<ListedNote>,
     /// How many there are.
     pub total: usize,
     /// Whether every note has been read; else there may be more, for whoever asks again.
     pub done: bool,
 }
 
-impl Listed {
+impl ListedNote {
     /// What the note is called.
     pub fn concept(&self) -> &str {
         notes::stem(&self.path)

@@ -19,7 +19,7 @@ pub struct Program {
 
 /// Who is asked, and what.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Request {
+pub enum LookupRequest {
     /// Run a program; what it prints is the answer.
     Run(Program),
     /// Call a tool of an MCP server.
@@ -42,7 +42,7 @@ pub enum Request {
     },
 }
 
-impl Request {
+impl LookupRequest {
     /// The request as JSON.
     pub fn to_json(&self) -> Value {
         match self {

@@ -21,7 +21,7 @@
 use serde_json::{Map, Value};
 
 use super::programs::inherited;
-use super::request::{Program, Request};
+use super::request::{LookupRequest, Program};
 use crate::json::object;
 
 /// The folder of the built-in source.
@@ -40,7 +40,7 @@ const MAX_SOURCES: usize = 16;
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Who is asked, in order; the first that knows a concept wins.
-    pub sources: Vec<Source>,
+    pub sources: Vec<KnowledgeSource>,
     /// Whether context is put before `content` too, also where that is written to a file.
     pub literal: bool,
     /// How much is added to a call at most.
@@ -50,24 +50,24 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let mut sources = Vec::new();
-        sources.extend(Source::built_in("notes"));
-        sources.extend(Source::built_in(MAENIFOLD));
+        sources.extend(KnowledgeSource::built_in("notes"));
+        sources.extend(KnowledgeSource::built_in(MAENIFOLD));
         Self { sources, literal: false, budget_chars: 8_000 }
     }
 }
 
 /// Someone who may know a concept.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct KnowledgeSource {
     /// As it is told to the model.
     pub name: String,
     /// Who that is.
-    pub kind: Kind,
+    pub kind: SourceKind,
 }
 
 /// Who is asked.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kind {
+pub enum SourceKind {
     /// A folder of notes in the workspace.
     Notes(String),
     /// A command: `{concept}` and `{payload}` in its words stand for what is asked.
@@ -95,11 +95,11 @@ fn payload(concept: &str) -> Value {
     ])
 }
 
-impl Source {
+impl KnowledgeSource {
     fn built_in(name: &str) -> Option<Self> {
         let kind = match name {
-            "notes" => Kind::Notes(FOLDER.to_owned()),
-            MAENIFOLD => Kind::Command([MAENIFOLD, "--tool", "buildcontext"].map(str::to_owned).to_vec()),
+            "notes" => SourceKind::Notes(FOLDER.to_owned()),
+            MAENIFOLD => SourceKind::Command([MAENIFOLD, "--tool", "buildcontext"].map(str::to_owned).to_vec()),
             _ => return None,
         };
         Some(Self { name: name.to_owned(), kind })
@@ -108,21 +108,21 @@ impl Source {
     /// The words of a command that the workspace's settings name; none where the source is another, or the built-in one.
     pub(super) fn command_of_workspace(&self) -> Option<&[String]> {
         match &self.kind {
-            Kind::Command(words) if Self::built_in(&self.name).as_ref() != Some(self) => Some(words),
+            SourceKind::Command(words) if Self::built_in(&self.name).as_ref() != Some(self) => Some(words),
             _ => None,
         }
     }
 
     /// How to ask about a concept; none where the source is the gate's own. `start` is how the server of an MCP source is
     /// started.
-    pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<Request> {
+    pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<LookupRequest> {
         Some(match &self.kind {
-            Kind::Notes(_) => return None,
-            Kind::Command(words) => {
+            SourceKind::Notes(_) => return None,
+            SourceKind::Command(words) => {
                 let argv = filled(words, concept);
-                Request::Run(Program { argv, inherit: inherited(), set: Vec::new(), confine: false })
+                LookupRequest::Run(Program { argv, inherit: inherited(), set: Vec::new(), confine: false })
             }
-            Kind::Mcp { server, tool, arguments } => {
+            SourceKind::Mcp { server, tool, arguments } => {
                 let mut given = arguments.clone();
                 for value in given.values_mut() {
                     if let Value::String(text) = value {
@@ -130,16 +130,16 @@ impl Source {
                     }
                 }
                 let arguments = if given.is_empty() { payload(concept) } else { Value::Object(given) };
-                Request::Mcp { server: server.clone(), tool: tool.clone(), arguments, start }
+                LookupRequest::Mcp { server: server.clone(), tool: tool.clone(), arguments, start }
             }
-            Kind::Function => Request::Function { name: self.name.clone(), concept: concept.to_owned() },
+            SourceKind::Function => LookupRequest::Function { name: self.name.clone(), concept: concept.to_owned() },
         })
     }
 
     /// What an answer is worth. `maenifold` ends well whatever it has to say.
     pub(super) fn judge<'t>(&self, text: &'t str) -> Result<Option<&'t str>, &'t str> {
         let text = text.trim();
-        if matches!(&self.kind, Kind::Command(words) if is_maenifold(words)) {
+        if matches!(&self.kind, SourceKind::Command(words) if is_maenifold(words)) {
             if text.starts_with("Error invoking") || text.starts_with("Unknown tool:") || text.starts_with("maenifold CLI") {
                 return Err(text.lines().next().unwrap_or_default());
             }
@@ -208,14 +208,14 @@ impl Settings {
     }
 }
 
-fn source(written: &Value) -> Result<Source, String> {
+fn source(written: &Value) -> Result<KnowledgeSource, String> {
     let wrong = || {
         format!(
             "the source {written} is invalid; use `\"notes\"`, `\"maenifold\"`, or {{\"name\": …}} with `notes` (a folder of the workspace), `command` (a list of words), `mcp` (with `server` and `tool`) or `function` (true)"
         )
     };
     if let Some(name) = written.as_str() {
-        return Source::built_in(name).ok_or_else(wrong);
+        return KnowledgeSource::built_in(name).ok_or_else(wrong);
     }
     let name = written.get("name").and_then(Value::as_str).unwrap_or_default();
     // It is told to the model and becomes part of an argument's name.
@@ -224,17 +224,17 @@ fn source(written: &Value) -> Result<Source, String> {
         return Err(format!("a source cannot be named `{name}`; use at most 32 letters, digits, `_` and `-`"));
     }
     let kind = if let Some(folder) = written.get("notes") {
-        folder.as_str().and_then(in_workspace).map(Kind::Notes)
+        folder.as_str().and_then(in_workspace).map(SourceKind::Notes)
     } else if let Some(words) = written.get("command") {
-        command(words).map(Kind::Command)
+        command(words).map(SourceKind::Command)
     } else if let Some(mcp) = written.get("mcp") {
         let text = |key: &str| Some(mcp.get(key)?.as_str()?.to_owned());
         let arguments = mcp.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
-        text("server").zip(text("tool")).map(|(server, tool)| Kind::Mcp { server, tool, arguments })
+        text("server").zip(text("tool")).map(|(server, tool)| SourceKind::Mcp { server, tool, arguments })
     } else {
-        (written.get("function") == Some(&Value::Bool(true))).then_some(Kind::Function)
+        (written.get("function") == Some(&Value::Bool(true))).then_some(SourceKind::Function)
     };
-    kind.map(|kind| Source { name: name.to_owned(), kind }).ok_or_else(wrong)
+    kind.map(|kind| KnowledgeSource { name: name.to_owned(), kind }).ok_or_else(wrong)
 }
 
 fn command(written: &Value) -> Option<Vec<String>> {
@@ -294,7 +294,7 @@ mod tests {
             let request = source.request("A \"b\"", Some(start)).map(|request| request.to_json()).unwrap_or_default();
             assert_eq!(request, expected, "{name}");
         }
-        assert_eq!(settings.sources[2].kind, Kind::Notes("docs/wiki".to_owned()));
+        assert_eq!(settings.sources[2].kind, SourceKind::Notes("docs/wiki".to_owned()));
     }
 
     #[test]
@@ -323,10 +323,10 @@ mod tests {
 
     #[test]
     fn maenifold_says_nothing_in_many_words() {
-        let maenifold = Source::built_in(MAENIFOLD).unwrap();
+        let maenifold = KnowledgeSource::built_in(MAENIFOLD).unwrap();
         assert_eq!(maenifold.judge("Context for CONCEPT: x\n\nDirect relations (0 CONCEPTS):\n"), Ok(None));
         assert_eq!(maenifold.judge("Error invoking buildcontext: no\nmore"), Err("Error invoking buildcontext: no"));
         assert_eq!(maenifold.judge(" Direct relations (2 CONCEPTS): …\n"), Ok(Some("Direct relations (2 CONCEPTS): …")));
-        assert_eq!(Source { kind: Kind::Function, ..maenifold }.judge("(0 CONCEPTS)"), Ok(Some("(0 CONCEPTS)")));
+        assert_eq!(KnowledgeSource { kind: SourceKind::Function, ..maenifold }.judge("(0 CONCEPTS)"), Ok(Some("(0 CONCEPTS)")));
     }
 }

@@ -17,7 +17,7 @@ use crate::programs::permissions::ServerTool;
 use crate::servers::Standing;
 pub use crate::tool_call::{TextReader, ToolCall};
 use patch::PatchFault;
-pub use shell::Command;
+pub use shell::SimpleCommand;
 pub use tools::ShellCommand;
 
 /// Why a call cannot be understood. A call that cannot be understood is denied, never guessed at.
@@ -85,7 +85,7 @@ pub fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
 }
 
 /// The programs that a call's command runs, with their words; none where it runs none, or where what reads it is not known.
-pub fn commands(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> Vec<Command> {
+pub fn commands(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let cwd = call.cwd.as_deref().unwrap_or_default();
     match shell_command(call, config) {
         Some(ShellCommand::Text { command, .. }) => shell::commands(&command, cwd, workspace),

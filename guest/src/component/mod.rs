@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 use serde_json::Value;
 
-use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Program, Request, TOTAL_MS};
+use crate::augment::{LOOKUP_MS, Lookup, LookupAnswer, LookupFinding, LookupRequest, Program, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::effects::{Effect, Operation};
 use crate::exchange::{self, Exchanges, Progress, Reply, place};
@@ -100,7 +100,7 @@ impl augment::Guest for Component {
 
     fn apply(call: types::ToolCall, found: Vec<augment::Finding>) -> augment::Augmented {
         let args = call.args.clone();
-        let finding = |finding: augment::Finding| Finding {
+        let finding = |finding: augment::Finding| LookupFinding {
             concept: finding.concept,
             source: finding.source,
             answer: answer(finding.answer),
@@ -125,25 +125,25 @@ fn lookup(lookup: Lookup) -> augment::Lookup {
         set: program.set,
     };
     let request = match lookup.request {
-        Request::Run(run) => augment::Request::Run(program(run)),
-        Request::Mcp { server, tool, arguments, start } => augment::Request::Mcp(augment::McpTool {
+        LookupRequest::Run(run) => augment::Request::Run(program(run)),
+        LookupRequest::Mcp { server, tool, arguments, start } => augment::Request::Mcp(augment::McpTool {
             server,
             tool,
             arguments: arguments.to_string().into_bytes(),
             start: start.map(program),
         }),
-        Request::Function { .. } => augment::Request::Function,
+        LookupRequest::Function { .. } => augment::Request::Function,
     };
     augment::Lookup { concept: lookup.concept, source: lookup.source, request, timeout_ms: LOOKUP_MS }
 }
 
-fn answer(answer: augment::Answer) -> Answer {
+fn answer(answer: augment::Answer) -> LookupAnswer {
     match answer {
-        augment::Answer::Text(text) => Answer::Text(text),
-        augment::Answer::Unknown => Answer::Unknown,
-        augment::Answer::Unavailable => Answer::Unavailable,
-        augment::Answer::Late => Answer::Late,
-        augment::Answer::Failed(why) => Answer::Failed(why),
+        augment::Answer::Text(text) => LookupAnswer::Text(text),
+        augment::Answer::Unknown => LookupAnswer::Unknown,
+        augment::Answer::Unavailable => LookupAnswer::Unavailable,
+        augment::Answer::Late => LookupAnswer::Late,
+        augment::Answer::Failed(why) => LookupAnswer::Failed(why),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::lifecycle::{self, HooksReply};
 use super::restoring::Restoring;
 use super::wording;
-use crate::augment::{Directions, Finding, Lookup, Plan};
+use crate::augment::{Directions, Lookup, LookupFinding, Plan};
 use crate::call::ToolCall;
 use crate::config::confine::Capability;
 use crate::gate::condition::Condition;
@@ -33,7 +33,7 @@ pub(super) enum ExchangeStage {
     /// Hooks.
     Hooks,
     /// Lookups: those that are open, with their commands once these were given, and what the others brought.
-    Lookups { open: Vec<(Option<u64>, Lookup)>, found: Vec<Finding>, until: Option<u64> },
+    Lookups { open: Vec<(Option<u64>, Lookup)>, found: Vec<LookupFinding>, until: Option<u64> },
 }
 
 /// One event and the progress of its answer.
@@ -440,7 +440,7 @@ impl Exchange {
     }
 
     /// The answer, now that everything is known. `found` is what lookups brought, where the call names concepts.
-    pub(super) fn finish(&mut self, gate: &mut Gate, found: Option<&[Finding]>) -> HookAnswer {
+    pub(super) fn finish(&mut self, gate: &mut Gate, found: Option<&[LookupFinding]>) -> HookAnswer {
         let moment = self.event.moment();
         let directions = match (found, self.tool_call()) {
             (Some(found), Some(call)) => gate.augment(&call, found),

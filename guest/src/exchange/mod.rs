@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use self::asked::{Exchange, ExchangeStage};
 use self::memory::{Course, SessionMemory};
-use crate::augment::{Answer as Found, Finding, TOTAL_MS};
+use crate::augment::{LookupAnswer as Found, LookupFinding, TOTAL_MS};
 use crate::confine::wrapping;
 use crate::engine::{Command, Input, Order, Turn};
 use crate::gate::Gate;
@@ -214,7 +214,7 @@ impl Exchange {
             && let Some(at) = open.iter().position(|(id, _)| *id == Some(command))
         {
             let (_, lookup) = open.remove(at);
-            found.push(Finding { concept: lookup.concept, source: lookup.source, answer: answer.clone() });
+            found.push(LookupFinding { concept: lookup.concept, source: lookup.source, answer: answer.clone() });
         }
     }
 
@@ -252,7 +252,7 @@ impl Exchange {
             commands.push(Command { id: command, order: Order::LookUp(lookup.clone()) });
         }
         if now_ms >= due {
-            let late = |(_, lookup): (Option<u64>, crate::augment::Lookup)| Finding {
+            let late = |(_, lookup): (Option<u64>, crate::augment::Lookup)| LookupFinding {
                 concept: lookup.concept,
                 source: lookup.source,
                 answer: Found::Late,

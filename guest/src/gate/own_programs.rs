@@ -5,7 +5,7 @@
 
 use super::Gate;
 use super::confined::Hold;
-use crate::augment::{Plan, Request};
+use crate::augment::{LookupRequest, Plan};
 use crate::call::shell;
 use crate::config::confine::Capability;
 use crate::confine::evidence::{self, Key};
@@ -106,7 +106,7 @@ impl Gate {
     /// Has MCP servers of a plan run confined that are declared so.
     pub(super) fn confine_servers(&mut self, plan: &mut Plan, session: &str) {
         for lookup in &mut plan.lookups {
-            let Request::Mcp { server, start, .. } = &mut lookup.request else { continue };
+            let LookupRequest::Mcp { server, start, .. } = &mut lookup.request else { continue };
             let Some(program) = start.as_mut().filter(|program| program.confine) else { continue };
             program.confine = false;
             match self.confined_server(server, &program.argv) {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::Gate;
-use crate::augment::{Finding, Plan};
+use crate::augment::{LookupFinding, Plan};
 use crate::call::{TextReader, ToolCall};
 use crate::intents::context;
 use crate::json::object;
@@ -48,7 +48,7 @@ impl Gate {
     }
 
     /// What is known about the concepts that a prompt names, to be told beside it; none where there is nothing to tell.
-    pub fn augment_text(&mut self, session: &str, text: &str, found: &[Finding]) -> Option<String> {
+    pub fn augment_text(&mut self, session: &str, text: &str, found: &[LookupFinding]) -> Option<String> {
         let call = prompt(session, text);
         let named = self.knowledge.named(&call, &self.ports).ok()?;
         let config = self.settings();

@@ -216,7 +216,7 @@ impl Gate {
         }
         let commands = call::commands(call, &config, &*self.ports.workspace);
         if !commands.is_empty() {
-            let command = |command: call::Command| {
+            let command = |command: call::SimpleCommand| {
                 let words = command.words.into_iter().map(|word| word.map(Value::from).unwrap_or_default()).collect();
                 let cwd = command.cwd.map(|cwd| if cwd.is_empty() { ".".to_owned() } else { cwd });
                 object(&mut [("words", Value::Array(words)), ("cwd", cwd.map(Value::from).unwrap_or_default())])

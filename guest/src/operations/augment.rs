@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{CallFields, OperationFault, checked, read};
-use crate::augment::{Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
+use crate::augment::{LOOKUP_MS, Lookup, LookupFinding, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
 
@@ -62,7 +62,7 @@ fn plan(plan: Plan) -> Value {
     json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped})
 }
 
-fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, OperationFault> {
+fn read_findings(op: &str, findings: &Value) -> Result<Vec<LookupFinding>, OperationFault> {
     let expected = "a list of {concept, source, answer}";
     let invalid = || OperationFault::InvalidField { op: op.to_owned(), field: "findings", expected };
     match findings {

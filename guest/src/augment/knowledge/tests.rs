@@ -30,11 +30,11 @@ impl House {
         }
     }
 
-    fn apply(&mut self, call: &ToolCall, found: &[Finding]) -> Directions {
+    fn apply(&mut self, call: &ToolCall, found: &[LookupFinding]) -> Directions {
         self.apply_for(call, TextReader::default(), found)
     }
 
-    fn apply_for(&mut self, call: &ToolCall, reader: TextReader, found: &[Finding]) -> Directions {
+    fn apply_for(&mut self, call: &ToolCall, reader: TextReader, found: &[LookupFinding]) -> Directions {
         let ports = self.world.ports();
         match self.knowledge.named(call, &ports) {
             Ok(named) => self.knowledge.apply(call, named, reader, found, &self.settings, &ports),
@@ -53,16 +53,16 @@ fn call(tool: &str, args: Value) -> ToolCall {
     ToolCall { session, agent: None, call, host: None, tool, server: None, args, cwd: None }
 }
 
-fn finding(concept: &str, source: &str, answer: Answer) -> Finding {
-    Finding { concept: concept.to_owned(), source: source.to_owned(), answer }
+fn finding(concept: &str, source: &str, answer: LookupAnswer) -> LookupFinding {
+    LookupFinding { concept: concept.to_owned(), source: source.to_owned(), answer }
 }
 
 fn asked(plan: &Plan) -> Vec<(&str, &str)> {
     plan.lookups.iter().map(|lookup| (lookup.concept.as_str(), lookup.source.as_str())).collect()
 }
 
-fn text(text: &str) -> Answer {
-    Answer::Text(text.to_owned())
+fn text(text: &str) -> LookupAnswer {
+    LookupAnswer::Text(text.to_owned())
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn the_first_source_that_knows_wins() {
 fn reasons() {
     let nowhere = json!({"sources": [{"name": "none", "notes": "nowhere"}, "maenifold", {"name": "graph", "function": true}]});
     let there = json!({"sources": ["notes", "maenifold", {"name": "graph", "function": true}]});
-    let (late, gone, unknown) = (Answer::Late, Answer::Unavailable, Answer::Unknown);
-    let failed = Answer::Failed("it\nbroke".to_owned());
+    let (late, gone, unknown) = (LookupAnswer::Late, LookupAnswer::Unavailable, LookupAnswer::Unknown);
+    let failed = LookupAnswer::Failed("it\nbroke".to_owned());
     let empty = text(" \n");
     let nothing = text("Context for CONCEPT: x\n\nDirect relations (0 CONCEPTS):\n");
     for (settings, answers, expected) in [
@@ -143,10 +143,10 @@ fn what_is_not_known_is_not_asked_again_for_a_while() {
     let gone = house.apply(
         &asks,
         &[
-            finding("a", "maenifold", Answer::Unavailable),
-            finding("b", "maenifold", Answer::Unavailable),
-            finding("a", "graph", Answer::Unknown),
-            finding("b", "graph", Answer::Late),
+            finding("a", "maenifold", LookupAnswer::Unavailable),
+            finding("b", "maenifold", LookupAnswer::Unavailable),
+            finding("a", "graph", LookupAnswer::Unknown),
+            finding("b", "graph", LookupAnswer::Late),
         ],
     );
     assert_eq!(gone.skipped, Some("no_context"));
@@ -171,9 +171,9 @@ fn what_is_said_and_how_loud() {
     house.apply(
         &asks,
         &[
-            finding("b", "maenifold", Answer::Failed("it broke".to_owned())),
-            finding("c", "maenifold", Answer::Late),
-            finding("d", "maenifold", Answer::Unavailable),
+            finding("b", "maenifold", LookupAnswer::Failed("it broke".to_owned())),
+            finding("c", "maenifold", LookupAnswer::Late),
+            finding("d", "maenifold", LookupAnswer::Unavailable),
         ],
     );
     let info = house.said(&[LogLevel::Info]);

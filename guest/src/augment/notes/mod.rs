@@ -28,7 +28,7 @@ const MAX_OPENING: usize = 160;
 
 /// What a note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
+pub(super) struct NoteText {
     /// Where it stands, below its folder.
     pub(super) path: String,
     /// Its text, without front matter.
@@ -38,7 +38,7 @@ pub(super) struct Known {
 }
 
 /// What the note about a concept says; an error where the index is out of date.
-fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Option<Known>, Stale> {
+fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Option<NoteText>, Stale> {
     let Some(path) = index.find(concept) else { return Ok(None) };
     let Some(text) = text(folder, path, MAX_BYTES, ports) else { return Err(Stale) };
     let note = read(&text);
@@ -66,7 +66,7 @@ fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Op
             related.push_str(&format!("- [[{}]]{how}{said}\n", stem(other)));
         }
     }
-    let known = Known { path: path.to_owned(), text: note.body.to_owned(), related };
+    let known = NoteText { path: path.to_owned(), text: note.body.to_owned(), related };
     Ok(Some(known).filter(|known| !known.text.is_empty() || !known.related.is_empty()))
 }
 

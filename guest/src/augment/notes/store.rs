@@ -6,7 +6,7 @@
 
 use super::index::{Builder, Index, is_note};
 use super::markdown::{read, stem, targets};
-use super::{Known, MAX_BYTES, about, text};
+use super::{MAX_BYTES, NoteText, about, text};
 use crate::digest::Digest;
 use crate::ports::{DirEntry, Expectation, FileFault, FileKind, ListingLimits, Ports, Question, Root};
 use crate::state;
@@ -64,7 +64,7 @@ impl NoteStore {
     }
 
     /// What the note about a concept says.
-    pub(in crate::augment) fn about(&mut self, folder: &str, concept: &str, ports: &Ports) -> Option<Known> {
+    pub(in crate::augment) fn about(&mut self, folder: &str, concept: &str, ports: &Ports) -> Option<NoteText> {
         let folder = self.folder(folder)?;
         let known = about(&folder.index, &folder.path, concept, ports).or_else(|_| {
             folder.catch_up(ports, true);

@@ -13,7 +13,7 @@ const END: &str = "*** End Patch";
 
 /// What the lines below a header belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Section {
+enum PatchSection {
     None,
     Add,
     Update,
@@ -24,7 +24,7 @@ enum Section {
 pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     let mut lines = text.split('\n').enumerate();
     let begun = lines.find(|(_, line)| trim_blanks(line) == BEGIN).ok_or(PatchFault::NoBegin)?.0 + 1;
-    let mut patch = Patch { dialect, section: Section::None, found: PatchedFiles::default(), current: Vec::new() };
+    let mut patch = Patch { dialect, section: PatchSection::None, found: PatchedFiles::default(), current: Vec::new() };
     let mut ended = false;
     for (number, line) in lines {
         let flat = trim_blanks(line);
@@ -56,7 +56,7 @@ pub(super) fn has_headers(text: &str) -> bool {
 
 struct Patch {
     dialect: PatchDialect,
-    section: Section,
+    section: PatchSection,
     found: PatchedFiles,
     /// The file under the last header, held back because a `*** Move to:` may follow.
     current: Vec<PatchedFile>,
@@ -66,9 +66,9 @@ impl Patch {
     /// Takes in a header. Where the line `may_be_text`, one that says nothing is text.
     fn header(&mut self, line: usize, flat: &str, may_be_text: bool) -> Result<(), PatchFault> {
         let kinds = [
-            ("*** Add File:", Section::Add, Access::Write),
-            ("*** Update File:", Section::Update, Access::Write),
-            ("*** Delete File:", Section::Delete, Access::Delete),
+            ("*** Add File:", PatchSection::Add, Access::Write),
+            ("*** Update File:", PatchSection::Update, Access::Write),
+            ("*** Delete File:", PatchSection::Delete, Access::Delete),
         ];
         for (marker, section, access) in kinds {
             if let Some(rest) = flat.strip_prefix(marker) {
@@ -82,7 +82,7 @@ impl Patch {
             }
         }
         if let Some(rest) = flat.strip_prefix("*** Move to:") {
-            if self.section != Section::Update {
+            if self.section != PatchSection::Update {
                 return if may_be_text { Ok(()) } else { Err(PatchFault::StrayMove { line, header: display_line(flat) }) };
             }
             let targets = self.names(rest);
@@ -93,7 +93,7 @@ impl Patch {
             self.finish_file()?;
             return targets.into_iter().try_for_each(|path| self.found.add(path, Access::Write));
         }
-        let preamble = self.section == Section::None && flat.starts_with("*** Environment ID:");
+        let preamble = self.section == PatchSection::None && flat.starts_with("*** Environment ID:");
         if may_be_text || preamble || flat == BEGIN || flat == "*** End of File" {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::ports::Workspace;
 
 /// A program and its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
+pub struct SimpleCommand {
     /// The words as the shell would pass them; none for one that is only known when the command runs. Paths below the home folder
     /// begin with `~`.
     pub words: Vec<Option<String>>,
@@ -17,21 +17,21 @@ pub struct Command {
 }
 
 /// The programs of a command line.
-pub fn commands(command: &str, cwd: &str, workspace: &dyn Workspace) -> Vec<Command> {
+pub fn commands(command: &str, cwd: &str, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let mut reader = ShellReader::listing(workspace);
     reader.script(command, &ShellState::new(cwd), &Input::Inherited);
     reader.into_commands()
 }
 
 /// The programs of a command that is given as a list of words.
-pub fn commands_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Vec<Command> {
+pub fn commands_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let mut reader = ShellReader::listing(workspace);
     let words: Vec<Arg> = argv.iter().map(Arg::known).collect();
     reader.run_program(&words, &ShellState::new(cwd), &Input::Inherited);
     reader.into_commands()
 }
 
-impl Command {
+impl SimpleCommand {
     pub(super) fn new(argv: &[Arg], state: &ShellState) -> Self {
         let word = |arg: &Arg| match arg {
             Arg::Known(text) => Some(text.clone()),

@@ -34,7 +34,7 @@ pub use quote::quote;
 
 use crate::effects::Footprint;
 use crate::ports::Workspace;
-pub use commands::{Command, commands, commands_of_words};
+pub use commands::{SimpleCommand, commands, commands_of_words};
 pub use comments::ignores_comments;
 pub use outline::outline;
 use reader::ShellReader;

@@ -94,15 +94,15 @@ const MAX_FOUND: usize = 100;
 const MAX_DEPTH: u32 = 64;
 
 /// What is done to what is found.
-enum Action<'c> {
+enum FindAction<'c> {
     Delete,
     /// A command, and whether it takes many at once.
     Run(&'c [Arg], bool),
 }
 
-struct Search<'c> {
+struct FindCommand<'c> {
     roots: Vec<Arg>,
-    actions: Vec<Action<'c>>,
+    actions: Vec<FindAction<'c>>,
     /// The value of a `-name` that everything found must match.
     name: Option<&'c str>,
     /// Whether all tests must hold, so that one of them limits what is found.
@@ -127,8 +127,8 @@ fn search(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
 }
 
 /// Takes the arguments apart; the first that is not listed is the error.
-fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
-    let mut search = Search { roots: Vec::new(), actions: Vec::new(), name: None, is_conjunction: true };
+fn read(args: &[Arg]) -> Result<FindCommand<'_>, &Arg> {
+    let mut search = FindCommand { roots: Vec::new(), actions: Vec::new(), name: None, is_conjunction: true };
     let is_root = |arg: &Arg| match arg {
         Arg::Known(text) => !text.is_empty() && !text.starts_with(['-', '(', ')', '!', ',']),
         Arg::Below(..) => true,
@@ -145,7 +145,7 @@ fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
     }
     while let Some((at, arg)) = rest.next() {
         match arg.text().ok_or(arg)? {
-            "-delete" => search.actions.push(Action::Delete),
+            "-delete" => search.actions.push(FindAction::Delete),
             "-exec" => {
                 let command = args.get(at + 1..).unwrap_or_default();
                 let mut length = None;
@@ -153,7 +153,7 @@ fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
                 for (_, word) in rest.by_ref() {
                     let count = length.get_or_insert(0_usize);
                     if word.is(";") || (word.is("+") && before.is_some_and(|before| before.is("{}"))) {
-                        search.actions.push(Action::Run(command.get(..*count).unwrap_or_default(), word.is("+")));
+                        search.actions.push(FindAction::Run(command.get(..*count).unwrap_or_default(), word.is("+")));
                         length = None;
                         break;
                     }
@@ -189,13 +189,13 @@ fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
     Ok(search)
 }
 
-fn act(reader: &mut ShellReader<'_>, call: &Invocation<'_>, search: &Search<'_>, action: &Action<'_>, root: &Arg) {
+fn act(reader: &mut ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand<'_>, action: &FindAction<'_>, root: &Arg) {
     match action {
-        Action::Delete => match found(reader, call, search, root) {
+        FindAction::Delete => match found(reader, call, search, root) {
             Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Access::Delete)),
             None => reader.touch(call.state, call.name, root, Access::DeleteTree),
         },
-        Action::Run(command, many) => run_for_found(reader, call, search, root, command, *many),
+        FindAction::Run(command, many) => run_for_found(reader, call, search, root, command, *many),
     }
 }
 
@@ -203,7 +203,7 @@ fn act(reader: &mut ShellReader<'_>, call: &Invocation<'_>, search: &Search<'_>,
 fn run_for_found(
     reader: &mut ShellReader<'_>,
     call: &Invocation<'_>,
-    search: &Search<'_>,
+    search: &FindCommand<'_>,
     root: &Arg,
     command: &[Arg],
     many: bool,
@@ -256,7 +256,7 @@ fn run_for_found(
 }
 
 /// What a search finds below a root at most, where its name limits that and the folder can be listed.
-fn found(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &Search<'_>, root: &Arg) -> Option<Vec<Arg>> {
+fn found(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand<'_>, root: &Arg) -> Option<Vec<Arg>> {
     let pattern = search.name.filter(|name| search.is_conjunction && !name.contains(['[', '\\', '/']))?;
     let text = root.text().filter(|text| !text.starts_with('/'))?;
     let folder = call.state.locate(root).filter(|path| !path.starts_with(['/', '~']) && !reader.is_touched(path))?;

@@ -256,20 +256,20 @@ impl Unlisted {
 
 impl Program {
     /// The role of an option's value; `None` for an option that is not listed, `Some(None)` for one without a value.
-    fn option(&self, name: &str) -> Option<Listed> {
+    fn option(&self, name: &str) -> Option<OptionForm> {
         let find = |list: &[(&str, Role)]| list.iter().find(|(listed, _)| *listed == name).map(|(_, role)| *role);
         if let Some(role) = find(self.valued) {
-            return Some(Listed::Valued(role));
+            return Some(OptionForm::Valued(role));
         }
         if let Some(role) = find(self.attached) {
-            return Some(Listed::Attached(role));
+            return Some(OptionForm::Attached(role));
         }
         let mut letters = name.chars();
         let is_flag = match (letters.next(), letters.next()) {
             (Some(letter), None) => self.flags.contains(letter),
             _ => self.long.contains(&name),
         };
-        is_flag.then_some(Listed::Flag)
+        is_flag.then_some(OptionForm::Flag)
     }
 
     /// Takes the arguments apart. The values of options come with their roles, to be entered by the caller.
@@ -309,7 +309,7 @@ impl Program {
                 Arg::One(start) if start.starts_with("--") && start.contains('=') && !self.single_dash => {
                     let (name, _) = start.trim_start_matches('-').split_once('=').unwrap_or_default();
                     match self.option(name) {
-                        Some(Listed::Valued(role) | Listed::Attached(role)) => {
+                        Some(OptionForm::Valued(role) | OptionForm::Attached(role)) => {
                             parsed.options.push((name.to_owned(), Some(Arg::One(String::new()))));
                             roles.push((role, Arg::One(String::new())));
                         }
@@ -350,10 +350,10 @@ impl Program {
             let value = match (self.option(name).ok_or_else(unlisted)?, value) {
                 // A long option of one letter would be a short one.
                 _ if name.chars().nth(1).is_none() && !self.single_dash => return Err(unlisted()),
-                (Listed::Flag, None) | (Listed::Attached(_), None) => None,
-                (Listed::Flag, Some(_)) => return Err(unlisted()),
-                (Listed::Valued(role) | Listed::Attached(role), Some(value)) => Some((role, value)),
-                (Listed::Valued(role), None) => Some((role, next_value(text, rest)?)),
+                (OptionForm::Flag, None) | (OptionForm::Attached(_), None) => None,
+                (OptionForm::Flag, Some(_)) => return Err(unlisted()),
+                (OptionForm::Valued(role) | OptionForm::Attached(role), Some(value)) => Some((role, value)),
+                (OptionForm::Valued(role), None) => Some((role, next_value(text, rest)?)),
             };
             parsed.options.push((name.to_owned(), value.as_ref().map(|(_, value)| value.clone())));
             roles.extend(value);
@@ -363,10 +363,10 @@ impl Program {
         for (at, letter) in text.char_indices().skip(1) {
             let behind = text.get(at + letter.len_utf8()..).unwrap_or_default();
             match self.option(letter.encode_utf8(&mut [0; 4])).ok_or_else(unlisted)? {
-                Listed::Flag if self.apart && !behind.is_empty() && !is_number => return Err(unlisted()),
-                Listed::Flag => parsed.options.push((letter.to_string(), None)),
-                Listed::Attached(_) if behind.is_empty() => parsed.options.push((letter.to_string(), None)),
-                Listed::Attached(role) | Listed::Valued(role) => {
+                OptionForm::Flag if self.apart && !behind.is_empty() && !is_number => return Err(unlisted()),
+                OptionForm::Flag => parsed.options.push((letter.to_string(), None)),
+                OptionForm::Attached(_) if behind.is_empty() => parsed.options.push((letter.to_string(), None)),
+                OptionForm::Attached(role) | OptionForm::Valued(role) => {
                     let value = if behind.is_empty() { next_value(text, rest)? } else { Arg::known(behind) };
                     parsed.options.push((letter.to_string(), Some(value.clone())));
                     roles.push((role, value));
@@ -393,7 +393,7 @@ fn next_value(option: &str, rest: &mut std::slice::Iter<'_, Arg>) -> Result<Arg,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Listed {
+enum OptionForm {
     Flag,
     Attached(Role),
     Valued(Role),

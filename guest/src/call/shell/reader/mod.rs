@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::arg::{Arg, display};
 use self::input::Input;
 use self::state::{Dialect, ShellState};
-use super::commands::Command;
+use super::commands::SimpleCommand;
 use super::programs;
 use super::syntax::{self, Script};
 use crate::effects::path::Location;
@@ -80,7 +80,7 @@ pub(super) struct ShellReader<'w> {
     /// Whether something that the command starts may outlive it.
     persistence: Persistence,
     /// The programs that are run, where somebody wants them listed.
-    commands: Option<Vec<Command>>,
+    commands: Option<Vec<SimpleCommand>>,
 }
 
 impl<'w> ShellReader<'w> {
@@ -116,7 +116,7 @@ impl<'w> ShellReader<'w> {
     }
 
     /// The programs that are run.
-    pub(super) fn into_commands(self) -> Vec<Command> {
+    pub(super) fn into_commands(self) -> Vec<SimpleCommand> {
         self.commands.unwrap_or_default()
     }
 
@@ -173,7 +173,7 @@ impl<'w> ShellReader<'w> {
         }
         if self.step() {
             if let Some(commands) = self.commands.as_mut().filter(|commands| commands.len() < MAX_COMMANDS) {
-                commands.push(Command::new(argv, state));
+                commands.push(SimpleCommand::new(argv, state));
             }
             self.shells += 1;
             let before = std::mem::take(&mut self.unnamed);

@@ -1,13 +1,13 @@
 //! Parses lists, pipelines and simple commands.
 
 use super::Parser;
-use super::cursor::{Reading, Unread, is_operator};
+use super::cursor::{ReadResult, Unread, is_operator};
 use super::tree::{Assignment, Chain, Command, Compound, Connector, List, Piece, Pipeline, Redirect, Simple, Word};
 use super::word::{For, is_name_start};
 
 impl Parser<'_> {
     /// Commands up to one of these reserved words, a `)`, a `;;` or the end of the text.
-    pub(super) fn list(&mut self, ends: &[&str]) -> Reading<List> {
+    pub(super) fn list(&mut self, ends: &[&str]) -> ReadResult<List> {
         let mut chains = Vec::new();
         loop {
             self.skip_lines()?;
@@ -34,7 +34,7 @@ impl Parser<'_> {
     }
 
     /// The same, with one command at least.
-    pub(super) fn commands(&mut self, ends: &[&str]) -> Reading<List> {
+    pub(super) fn commands(&mut self, ends: &[&str]) -> ReadResult<List> {
         let list = self.list(ends)?;
         if list.0.is_empty() { Err(Unread::Expected("a command")) } else { Ok(list) }
     }
@@ -48,7 +48,7 @@ impl Parser<'_> {
     }
 
     /// Past blanks, comments and line ends, with the here-documents after them.
-    pub(super) fn skip_lines(&mut self) -> Reading<()> {
+    pub(super) fn skip_lines(&mut self) -> ReadResult<()> {
         loop {
             self.cursor.skip_blanks()?;
             match self.cursor.peek() {
@@ -76,7 +76,7 @@ impl Parser<'_> {
     }
 
     /// Takes a reserved word.
-    pub(super) fn reserved(&mut self, word: &'static str) -> Reading<()> {
+    pub(super) fn reserved(&mut self, word: &'static str) -> ReadResult<()> {
         if self.raw_word() == word {
             self.cursor.advance(word.len());
             Ok(())
@@ -85,7 +85,7 @@ impl Parser<'_> {
         }
     }
 
-    fn chain(&mut self) -> Reading<Chain> {
+    fn chain(&mut self) -> ReadResult<Chain> {
         let first = self.pipeline()?;
         let mut rest = Vec::new();
         loop {
@@ -102,7 +102,7 @@ impl Parser<'_> {
         }
     }
 
-    fn pipeline(&mut self) -> Reading<Pipeline> {
+    fn pipeline(&mut self) -> ReadResult<Pipeline> {
         let mut negated = false;
         loop {
             match self.raw_word().as_str() {
@@ -142,7 +142,7 @@ impl Parser<'_> {
         }
     }
 
-    fn command(&mut self) -> Reading<Command> {
+    fn command(&mut self) -> ReadResult<Command> {
         match self.compound()? {
             Some(compound) => {
                 let mut redirects = Vec::new();
@@ -162,7 +162,7 @@ impl Parser<'_> {
     }
 
     /// A function, with a doubt: its body as if it ran where it stands.
-    fn function(&mut self) -> Reading<Option<Compound>> {
+    fn function(&mut self) -> ReadResult<Option<Compound>> {
         let start = self.cursor.at;
         let named = self.raw_word() == "function";
         if named {
@@ -184,7 +184,7 @@ impl Parser<'_> {
         self.compound()?.map_or(Err(Unread::Construct("a function")), |body| Ok(Some(body)))
     }
 
-    fn simple(&mut self) -> Reading<Simple> {
+    fn simple(&mut self) -> ReadResult<Simple> {
         let mut simple = Simple::default();
         loop {
             self.cursor.skip_blanks()?;
@@ -247,7 +247,7 @@ impl Parser<'_> {
     }
 
     /// `name+=value`, `name[index]=value`.
-    fn refuse_other_assignments(&self, simple: &Simple) -> Reading<()> {
+    fn refuse_other_assignments(&self, simple: &Simple) -> ReadResult<()> {
         let mut length = 0;
         while self.cursor.ahead(length).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
             length += 1;
@@ -261,7 +261,7 @@ impl Parser<'_> {
     }
 
     /// One redirection, if one is here. Only descriptors 0, 1 and 2 are read.
-    pub(super) fn redirect(&mut self) -> Reading<Option<Redirect>> {
+    pub(super) fn redirect(&mut self) -> ReadResult<Option<Redirect>> {
         const OTHER: Unread = Unread::Construct("this redirection");
         let mut digits = 0;
         while self.cursor.ahead(digits).is_some_and(|c| c.is_ascii_digit()) {
@@ -329,7 +329,7 @@ impl Parser<'_> {
         Ok(Some(Redirect::Write(self.target()?)))
     }
 
-    fn target(&mut self) -> Reading<Word> {
+    fn target(&mut self) -> ReadResult<Word> {
         self.cursor.skip_blanks()?;
         let word = self.word(For::Argument)?;
         if word.0.is_empty() { Err(Unread::Expected("a file behind the redirection")) } else { Ok(word) }

@@ -1,13 +1,13 @@
 //! Parses compound commands.
 
 use super::Parser;
-use super::cursor::{Reading, Unread};
+use super::cursor::{ReadResult, Unread};
 use super::tree::{Compound, List, Word};
 use super::word::{For, is_name_start};
 
 impl Parser<'_> {
     /// The compound command that begins here, if one does.
-    pub(super) fn compound(&mut self) -> Reading<Option<Compound>> {
+    pub(super) fn compound(&mut self) -> ReadResult<Option<Compound>> {
         if self.cursor.peek() == Some('(') {
             if self.cursor.ahead(1) == Some('(') {
                 return Err(Unread::Construct("an arithmetic command"));
@@ -16,7 +16,7 @@ impl Parser<'_> {
             return self.enclosed().map(|list| Some(Compound::Subshell(list)));
         }
         let word = self.raw_word();
-        let read: fn(&mut Self) -> Reading<Compound> = match word.as_str() {
+        let read: fn(&mut Self) -> ReadResult<Compound> = match word.as_str() {
             "{" => Self::group,
             "if" => Self::condition,
             "while" | "until" => Self::repetition,
@@ -45,7 +45,7 @@ impl Parser<'_> {
     }
 
     /// Commands up to the `)` that closes.
-    pub(super) fn enclosed(&mut self) -> Reading<List> {
+    pub(super) fn enclosed(&mut self) -> ReadResult<List> {
         self.deeper(|parser| {
             let outer = std::mem::take(&mut parser.documents);
             let suspended = parser.suspended;
@@ -60,14 +60,14 @@ impl Parser<'_> {
         })
     }
 
-    fn group(&mut self) -> Reading<Compound> {
+    fn group(&mut self) -> ReadResult<Compound> {
         self.reserved("{")?;
         let list = self.commands(&["}"])?;
         self.reserved("}")?;
         Ok(Compound::Group(list))
     }
 
-    fn condition(&mut self) -> Reading<Compound> {
+    fn condition(&mut self) -> ReadResult<Compound> {
         self.reserved("if")?;
         let mut branches = Vec::new();
         loop {
@@ -84,7 +84,7 @@ impl Parser<'_> {
         Ok(Compound::If { branches, otherwise })
     }
 
-    fn repetition(&mut self) -> Reading<Compound> {
+    fn repetition(&mut self) -> ReadResult<Compound> {
         let until = self.reserved("while").is_err();
         if until {
             self.reserved("until")?;
@@ -94,14 +94,14 @@ impl Parser<'_> {
         Ok(Compound::Loop { until, condition, body })
     }
 
-    fn body(&mut self) -> Reading<List> {
+    fn body(&mut self) -> ReadResult<List> {
         self.reserved("do")?;
         let body = self.commands(&["done"])?;
         self.reserved("done")?;
         Ok(body)
     }
 
-    fn iteration(&mut self) -> Reading<Compound> {
+    fn iteration(&mut self) -> ReadResult<Compound> {
         if self.reserved("select").is_err() {
             self.reserved("for")?;
         }
@@ -136,7 +136,7 @@ impl Parser<'_> {
         Ok(Compound::For { name, words, body })
     }
 
-    fn choice(&mut self) -> Reading<Compound> {
+    fn choice(&mut self) -> ReadResult<Compound> {
         self.reserved("case")?;
         self.cursor.skip_blanks()?;
         let word = self.word(For::Argument)?;
@@ -181,7 +181,7 @@ impl Parser<'_> {
     }
 
     /// `[[ … ]]`.
-    fn test(&mut self) -> Reading<Compound> {
+    fn test(&mut self) -> ReadResult<Compound> {
         self.reserved("[[")?;
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
         self.alternatives(&mut words, &mut numbers)?;
@@ -189,7 +189,7 @@ impl Parser<'_> {
         Ok(Compound::Test { words, numbers })
     }
 
-    fn alternatives(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> Reading<()> {
+    fn alternatives(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> ReadResult<()> {
         loop {
             self.primary(words, numbers)?;
             self.cursor.skip_blanks()?;
@@ -199,7 +199,7 @@ impl Parser<'_> {
         }
     }
 
-    fn primary(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> Reading<()> {
+    fn primary(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> ReadResult<()> {
         const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
         const UNARY: &[&str] = &[
             "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-u", "-w", "-x", "-z", "-L", "-O",
@@ -246,7 +246,7 @@ impl Parser<'_> {
     }
 
     /// A word in a test that cannot be taken for an operator.
-    fn operand(&mut self) -> Reading<Word> {
+    fn operand(&mut self) -> ReadResult<Word> {
         const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
         self.cursor.skip_blanks()?;
         let raw = self.raw_word();

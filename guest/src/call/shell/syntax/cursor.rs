@@ -30,7 +30,7 @@ impl fmt::Display for Unread {
 }
 
 /// Reading fails on whatever is not listed.
-pub(super) type Reading<T> = Result<T, Unread>;
+pub(super) type ReadResult<T> = Result<T, Unread>;
 
 /// A place in the text.
 pub(super) struct Cursor<'t> {
@@ -79,7 +79,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Past a line continuation, if one is here. Only where it cannot have cut a token in two.
-    pub(super) fn continuation(&mut self) -> Reading<bool> {
+    pub(super) fn continuation(&mut self) -> ReadResult<bool> {
         if !(self.peek() == Some('\\') && self.ahead(1) == Some('\n')) {
             return Ok(false);
         }
@@ -94,7 +94,7 @@ impl<'t> Cursor<'t> {
     }
 
     /// Past blanks and line continuations.
-    pub(super) fn skip_blanks(&mut self) -> Reading<()> {
+    pub(super) fn skip_blanks(&mut self) -> ReadResult<()> {
         loop {
             match self.peek() {
                 Some(' ' | '\t') => self.at += 1,

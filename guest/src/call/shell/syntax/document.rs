@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Parser;
-use super::cursor::{Reading, Unread, is_operator};
+use super::cursor::{ReadResult, Unread, is_operator};
 use super::tree::{Piece, Redirect, Word};
 
 /// A here-document whose text is still to come.
@@ -18,7 +18,7 @@ pub(super) struct Announced {
 
 impl Parser<'_> {
     /// `<<` or `<<-`, after the operator.
-    pub(super) fn announce(&mut self, strips_tabs: bool) -> Reading<Redirect> {
+    pub(super) fn announce(&mut self, strips_tabs: bool) -> ReadResult<Redirect> {
         const OTHER: Unread = Unread::Construct("this delimiter of a here-document");
         self.cursor.skip_blanks()?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -43,7 +43,7 @@ impl Parser<'_> {
     }
 
     /// After the end of a line: the documents that it announced.
-    pub(super) fn read_documents(&mut self) -> Reading<()> {
+    pub(super) fn read_documents(&mut self) -> ReadResult<()> {
         if self.suspended {
             return Err(Unread::Construct("a line break in parentheses behind a here-document"));
         }
@@ -73,7 +73,7 @@ impl Parser<'_> {
     }
 
     /// The text of a here-document in which variables and substitutions are expanded.
-    fn expanded_text(&mut self, text: &str) -> Reading<Word> {
+    fn expanded_text(&mut self, text: &str) -> ReadResult<Word> {
         let chars: Vec<char> = text.chars().collect();
         let (posix, depth) = (self.posix, self.depth);
         self.deeper(|outer| {

@@ -16,7 +16,7 @@ pub(super) mod tree;
 mod word;
 
 pub(super) use cursor::Unread;
-use cursor::{Cursor, Reading};
+use cursor::{Cursor, ReadResult};
 use document::Announced;
 use tree::List;
 
@@ -61,7 +61,7 @@ impl<'t> Parser<'t> {
 }
 
 impl Parser<'_> {
-    fn whole(text: &str, posix: bool, depth: usize) -> Reading<Script> {
+    fn whole(text: &str, posix: bool, depth: usize) -> ReadResult<Script> {
         let chars: Vec<char> = text.chars().collect();
         let mut parser = Parser::new(&chars, posix, depth);
         let list = parser.list(&[])?;
@@ -73,7 +73,7 @@ impl Parser<'_> {
     }
 
     /// Text inside the text, read by itself.
-    fn nested(&mut self, text: &str) -> Reading<List> {
+    fn nested(&mut self, text: &str) -> ReadResult<List> {
         if self.depth >= MAX_DEPTH {
             return Err(Unread::TooLarge);
         }
@@ -88,7 +88,7 @@ impl Parser<'_> {
     }
 
     /// Goes one level down.
-    fn deeper<T>(&mut self, go: impl FnOnce(&mut Self) -> Reading<T>) -> Reading<T> {
+    fn deeper<T>(&mut self, go: impl FnOnce(&mut Self) -> ReadResult<T>) -> ReadResult<T> {
         if self.depth >= MAX_DEPTH {
             return Err(Unread::TooLarge);
         }

@@ -1,7 +1,7 @@
 //! Parses words: quotes, variables, substitutions, wildcards, braces.
 
 use super::Parser;
-use super::cursor::{Reading, Unread, is_operator};
+use super::cursor::{ReadResult, Unread, is_operator};
 use super::tree::{Form, Piece, Word};
 
 /// How far the end of a bracket or a brace is looked for.
@@ -20,7 +20,7 @@ pub(super) enum For {
 
 impl Parser<'_> {
     /// The word that begins here. It has at least one character.
-    pub(super) fn word(&mut self, purpose: For) -> Reading<Word> {
+    pub(super) fn word(&mut self, purpose: For) -> ReadResult<Word> {
         let start = self.cursor.at;
         let mut pieces = Vec::new();
         while let Some(c) = self.cursor.peek() {
@@ -68,7 +68,7 @@ impl Parser<'_> {
     }
 
     /// One unquoted character, quote or expansion.
-    fn unquoted(&mut self, pieces: &mut Vec<Piece>) -> Reading<()> {
+    fn unquoted(&mut self, pieces: &mut Vec<Piece>) -> ReadResult<()> {
         let Some(c) = self.cursor.peek() else { return Ok(()) };
         match c {
             '\\' => {
@@ -100,14 +100,14 @@ impl Parser<'_> {
     }
 
     /// To the `'` that closes.
-    fn until_quote(&mut self) -> Reading<String> {
+    fn until_quote(&mut self) -> ReadResult<String> {
         let text = self.cursor.take_while(|c| c != '\'');
         self.refuse_broken_document(&text)?;
         if self.cursor.take("'") { Ok(text) } else { Err(Unread::Unclosed("'")) }
     }
 
     /// A line break inside quotes, while a here-document is announced, would leave open where the document begins.
-    fn refuse_broken_document(&self, text: &str) -> Reading<()> {
+    fn refuse_broken_document(&self, text: &str) -> ReadResult<()> {
         if !self.documents.is_empty() && text.contains('\n') {
             return Err(Unread::Construct("a quote over several lines behind a here-document"));
         }
@@ -115,7 +115,7 @@ impl Parser<'_> {
     }
 
     /// Pieces inside double quotes to the closing character, or the text of a here-document to its end.
-    pub(super) fn double_quoted(&mut self, pieces: &mut Vec<Piece>, close: Option<char>) -> Reading<()> {
+    pub(super) fn double_quoted(&mut self, pieces: &mut Vec<Piece>, close: Option<char>) -> ReadResult<()> {
         // Empty quotes are still a word.
         pieces.push(Piece::Text(String::new()));
         while let Some(c) = self.cursor.peek() {
@@ -158,7 +158,7 @@ impl Parser<'_> {
     }
 
     /// Backquotes around a command without escapes, quotes of its own kind, or backquotes of its own.
-    fn backquoted(&mut self, quoted: bool) -> Reading<Piece> {
+    fn backquoted(&mut self, quoted: bool) -> ReadResult<Piece> {
         self.cursor.advance(1);
         let text = self.cursor.take_while(|c| c != '`');
         if !self.cursor.take("`") {
@@ -172,7 +172,7 @@ impl Parser<'_> {
     }
 
     /// What a `$` begins.
-    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Reading<()> {
+    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> ReadResult<()> {
         self.cursor.advance(1);
         let piece = match self.cursor.peek() {
             Some('(') if self.cursor.ahead(1) == Some('(') => {
@@ -236,7 +236,7 @@ impl Parser<'_> {
     }
 
     /// `${…}` after its brace. Of a form that is not listed, only the commands in it are kept.
-    fn parameter(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Reading<Piece> {
+    fn parameter(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> ReadResult<Piece> {
         let start = self.cursor.at;
         if let Some(piece) = self.listed_parameter(quoted) {
             return Ok(piece);
@@ -292,7 +292,7 @@ impl Parser<'_> {
     }
 
     /// `$((…))` after its parentheses: numbers, names and operators only.
-    fn arithmetic(&mut self) -> Reading<Piece> {
+    fn arithmetic(&mut self) -> ReadResult<Piece> {
         const OTHER: Unread = Unread::Construct("this arithmetic");
         let (mut names, mut depth) = (Vec::new(), 0usize);
         loop {
@@ -320,7 +320,7 @@ impl Parser<'_> {
     }
 
     /// `~` at the beginning of a word.
-    fn tilde(&mut self) -> Reading<Piece> {
+    fn tilde(&mut self) -> ReadResult<Piece> {
         self.cursor.advance(1);
         match self.cursor.peek() {
             None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>') => Ok(Piece::Home),
@@ -375,7 +375,7 @@ impl Parser<'_> {
     }
 
     /// `{a,b}` of plain text, `{1..3}`; a brace that cannot be expanded is a character.
-    fn brace(&mut self, pieces: &mut Vec<Piece>) -> Reading<()> {
+    fn brace(&mut self, pieces: &mut Vec<Piece>) -> ReadResult<()> {
         const OTHER: Unread = Unread::Construct("these braces");
         let mut inside = String::new();
         let mut ahead = 1;
