@@ -32,7 +32,7 @@ use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
 use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
-use crate::hooks::components::said::Said;
+use crate::hooks::components::said::HookFeedback;
 use crate::hooks::event::Event;
 use crate::inflight::late as watch;
 use crate::inflight::lease;
@@ -82,7 +82,7 @@ pub struct Gate {
     notices: Notices,
     /// Operations that wait for third-party hooks, and what those said to others.
     waiting_for_hooks: Vec<third_party::Waiting>,
-    said: Vec<(u64, Said)>,
+    said: Vec<(u64, HookFeedback)>,
     /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.

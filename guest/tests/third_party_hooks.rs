@@ -10,7 +10,7 @@ use tollgate_guest::engine::{Input, Machine, Order};
 use tollgate_guest::exchange::{Exchanges, Progress};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::hooks::components::binary::custom_section;
-use tollgate_guest::hooks::components::{Answer, Ask, MANIFEST_SECTION, Outcome, Reply, Severity, Subject};
+use tollgate_guest::hooks::components::{Ask, ComponentAnswer, MANIFEST_SECTION, Outcome, Reply, Severity, Subject};
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 
@@ -100,8 +100,9 @@ impl Place {
                 return all;
             }
             for ask in asks {
-                let answer = |hook: &String| Answer { hook: hook.clone(), reply: reply(&ask, hook), took_us: 7, log: Vec::new() };
-                let answers: Vec<Answer> = ask.questions.iter().map(|question| answer(&question.hook)).collect();
+                let answer =
+                    |hook: &String| ComponentAnswer { hook: hook.clone(), reply: reply(&ask, hook), took_us: 7, log: Vec::new() };
+                let answers: Vec<ComponentAnswer> = ask.questions.iter().map(|question| answer(&question.hook)).collect();
                 self.gate.report(ask.number, &answers);
                 all.push(ask);
             }
@@ -466,10 +467,10 @@ fn arguments_that_a_program_changes_are_seen_by_components() {
                 }
             }
             for ask in place.gate.due() {
-                let answers: Vec<Answer> = ask
+                let answers: Vec<ComponentAnswer> = ask
                     .questions
                     .iter()
-                    .map(|question| Answer {
+                    .map(|question| ComponentAnswer {
                         hook: question.hook.clone(),
                         reply: reply(&ask, &question.hook),
                         took_us: 1,

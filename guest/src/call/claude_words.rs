@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::patch;
 use super::shell::quote;
 use crate::effects::Access;
-use crate::hooks::claude::call::Call;
+use crate::hooks::claude::call::ClaudeCall;
 use crate::json;
 use crate::programs::permissions::ServerTool;
 use crate::programs::{self, Act, ArgumentMeaning as Kind, Tool};
@@ -34,7 +34,7 @@ const NAMES: &[(&str, &[&str])] = &[
 ];
 
 /// The calls that an event is about. `base` is the folder that relative paths begin in.
-pub fn calls(data: &Value, base: &str) -> Vec<Call> {
+pub fn calls(data: &Value, base: &str) -> Vec<ClaudeCall> {
     let (program, tool) = (json::text(data, "program"), json::text(data, "tool_name").unwrap_or_default());
     let args = data.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
     let reader = Translator { program, tool, base, args: &args };
@@ -49,7 +49,7 @@ struct Translator<'c> {
 }
 
 impl Translator<'_> {
-    fn calls(&self) -> Option<Vec<Call>> {
+    fn calls(&self) -> Option<Vec<ClaudeCall>> {
         if self.program.is_some_and(|program| programs::named(program).is_some_and(|known| known.is("claude-code"))) {
             return None;
         }
@@ -86,13 +86,13 @@ impl Translator<'_> {
     }
 
     /// The same arguments under a name.
-    fn unchanged(&self, name: String) -> Call {
+    fn unchanged(&self, name: String) -> ClaudeCall {
         let keys = self.args.keys().map(|key| (key.clone(), key.clone())).collect();
-        Call { name, input: self.args.clone(), keys: Some(keys) }
+        ClaudeCall { name, input: self.args.clone(), keys: Some(keys) }
     }
 
     /// A tool of an MCP server, by the name that Claude Code gives it.
-    fn server_call(&self, tool: Option<&Tool>) -> Option<Vec<Call>> {
+    fn server_call(&self, tool: Option<&Tool>) -> Option<Vec<ClaudeCall>> {
         let text = |kind: Kind| tool?.arguments(kind).find_map(|name| self.args.get(name)?.as_str());
         let Some(found) = text(Kind::Server).zip(text(Kind::ServerTool)).and_then(|(server, tool)| ServerTool::new(server, tool))
         else {
@@ -105,10 +105,10 @@ impl Translator<'_> {
             given => given.cloned().unwrap_or_default(),
         };
         let input = given.as_object().cloned().unwrap_or_default();
-        Some(vec![Call { name: format!("mcp__{}__{}", found.server, found.tool), input, keys: None }])
+        Some(vec![ClaudeCall { name: format!("mcp__{}__{}", found.server, found.tool), input, keys: None }])
     }
 
-    fn command(&self, tool: &Tool, name: &str) -> Option<Call> {
+    fn command(&self, tool: &Tool, name: &str) -> Option<ClaudeCall> {
         let mut call = self.carried(tool, name);
         let text = tool.arguments(Kind::Command).find_map(|key| Some((key, self.args.get(key)?.as_str()?.to_owned())));
         let words = || {
@@ -133,7 +133,7 @@ impl Translator<'_> {
         Some(call)
     }
 
-    fn on_file(&self, tool: &Tool, name: &str) -> Call {
+    fn on_file(&self, tool: &Tool, name: &str) -> ClaudeCall {
         let mut call = self.carried(tool, name);
         if let Some((key, path)) = self.path(tool) {
             call.input.shift_remove(key);
@@ -142,7 +142,7 @@ impl Translator<'_> {
         call
     }
 
-    fn on_folder(&self, tool: &Tool, name: &str) -> Call {
+    fn on_folder(&self, tool: &Tool, name: &str) -> ClaudeCall {
         let mut call = self.carried(tool, name);
         if let Some((key, path)) = self.path(tool) {
             call.input.shift_remove(key);
@@ -152,7 +152,7 @@ impl Translator<'_> {
     }
 
     /// One of the files of a call that writes several.
-    fn part(&self, tool: &Tool, name: &str, path: &str) -> Call {
+    fn part(&self, tool: &Tool, name: &str, path: &str) -> ClaudeCall {
         let mut call = self.carried(tool, name);
         call.keys = None;
         call.input.insert("file_path".to_owned(), self.absolute(path).into());
@@ -170,19 +170,19 @@ impl Translator<'_> {
     }
 
     /// What no tool of Claude Code's does but a command.
-    fn as_command(&self, tool: &Tool, command: &str) -> Call {
+    fn as_command(&self, tool: &Tool, command: &str) -> ClaudeCall {
         let mut words = vec![command.to_owned()];
         let single = tool.arguments(Kind::Path).filter_map(|key| self.args.get(key)?.as_str().map(str::to_owned));
         words.extend(single.chain(self.listed_paths(tool)).map(|path| quote(&self.absolute(&path))));
         let input = Map::from_iter([("command".to_owned(), words.join(" ").into())]);
-        Call { name: "Bash".to_owned(), input, keys: None }
+        ClaudeCall { name: "Bash".to_owned(), input, keys: None }
     }
 
     /// One call for each file of a patch.
-    fn patch(&self, tool: &Tool) -> Option<Vec<Call>> {
+    fn patch(&self, tool: &Tool) -> Option<Vec<ClaudeCall>> {
         let text = tool.arguments(Kind::Patch).find_map(|key| self.args.get(key)?.as_str())?;
         // Who guards edits hears of a patch that cannot be read, too.
-        let unread = || Some(vec![Call { name: "Edit".to_owned(), input: self.args.clone(), keys: None }]);
+        let unread = || Some(vec![ClaudeCall { name: "Edit".to_owned(), input: self.args.clone(), keys: None }]);
         let Ok(changes) = patch::changes(text, programs::dialect(self.program)) else { return unread() };
         let call = |change: &patch::PatchedFile| {
             let path = self.absolute(&change.path);
@@ -194,14 +194,14 @@ impl Translator<'_> {
             if name == "Edit" {
                 input.insert("patch".to_owned(), text.into());
             }
-            Call { name: name.to_owned(), input, keys: None }
+            ClaudeCall { name: name.to_owned(), input, keys: None }
         };
         if changes.is_empty() { unread() } else { Some(changes.iter().map(call).collect()) }
     }
 
     /// All arguments, those that Claude Code knows under its names.
-    fn carried(&self, tool: &Tool, name: &str) -> Call {
-        let mut call = Call { name: name.to_owned(), input: Map::new(), keys: Some(Vec::new()) };
+    fn carried(&self, tool: &Tool, name: &str) -> ClaudeCall {
+        let mut call = ClaudeCall { name: name.to_owned(), input: Map::new(), keys: Some(Vec::new()) };
         for (key, value) in self.args {
             let is_text = !matches!(tool.kind(key), Some(Kind::Path | Kind::Command | Kind::Words));
             let known = ARGUMENTS.iter().find(|(_, others)| is_text && others.contains(&key.as_str()));

@@ -4,7 +4,7 @@ use super::bindings::exports::tollgate::hooks::components as contract;
 use super::bindings::exports::tollgate::hooks::components::Guest;
 use super::{Component, operation, types, with_gate};
 use crate::hooks::components::files::{Granted, ReadFault};
-use crate::hooks::components::{Answer, Ask, Call, Limits, Outcome, Question, Reply, Severity, Subject};
+use crate::hooks::components::{Ask, Call, ComponentAnswer, Limits, Outcome, Question, Reply, Severity, Subject};
 
 impl Guest for Component {
     fn due() -> Vec<contract::Ask> {
@@ -12,7 +12,7 @@ impl Guest for Component {
     }
 
     fn report(number: u64, answers: Vec<contract::Answer>) {
-        let answers: Vec<Answer> = answers.into_iter().map(answer).collect();
+        let answers: Vec<ComponentAnswer> = answers.into_iter().map(answer).collect();
         with_gate(|gate| gate.report(number, &answers));
     }
 
@@ -66,7 +66,7 @@ fn question(question: Question) -> contract::Question {
     contract::Question { hook, component, files, settings, limits }
 }
 
-fn answer(answer: contract::Answer) -> Answer {
+fn answer(answer: contract::Answer) -> ComponentAnswer {
     let reply = match answer.reply {
         contract::Reply::Nothing => Reply::Nothing,
         contract::Reply::Advice(contract::Advice { note, args }) => Reply::Advice { note, args },
@@ -86,5 +86,5 @@ fn answer(answer: contract::Answer) -> Answer {
         contract::Reply::Absent(why) => Reply::Absent(why),
     };
     let log = answer.log.into_iter().map(|line| (line.level, line.text)).collect();
-    Answer { hook: answer.hook, reply, took_us: answer.took_us, log }
+    ComponentAnswer { hook: answer.hook, reply, took_us: answer.took_us, log }
 }

@@ -12,7 +12,7 @@ use crate::call::ToolCall;
 use crate::config::confine::Capability;
 use crate::gate::condition::Condition;
 use crate::gate::{CallOutcome, Gate};
-use crate::hooks::components::said::Said;
+use crate::hooks::components::said::HookFeedback;
 use crate::hooks::components::words::{MAX_NOTE, clean};
 use crate::hooks::components::{Function, Severity};
 use crate::hooks::event::Event as HookEvent;
@@ -167,7 +167,7 @@ impl Exchange {
     }
 
     /// Hooks of third parties have spoken.
-    pub(super) fn components_said(&mut self, gate: &mut Gate, function: Function, said: Said) -> Option<HookAnswer> {
+    pub(super) fn components_said(&mut self, gate: &mut Gate, function: Function, said: HookFeedback) -> Option<HookAnswer> {
         let objection = if function == Function::PreTool { gate.objection(&said) } else { None };
         self.told.extend(said.notes);
         self.told.extend(said.notices);

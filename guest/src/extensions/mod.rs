@@ -44,7 +44,7 @@ use crate::hooks::bundle;
 use crate::hooks::declaration::Hook;
 use crate::hooks::machine::Machine;
 use crate::hooks::owner::Owner;
-use crate::hooks::registry::{Brought, Source};
+use crate::hooks::registry::{ExtensionHook, Source};
 use crate::hooks::trust::{Approvals, PATH as APPROVALS};
 use crate::json::document;
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
@@ -316,7 +316,7 @@ impl Extensions {
     }
 
     /// The hooks of the extensions that count, for the registry of hooks.
-    pub fn hooks(&self) -> Vec<Brought> {
+    pub fn hooks(&self) -> Vec<ExtensionHook> {
         let mut brought = Vec::new();
         for extension in self.active() {
             let owner = Rc::new(extension.owner());

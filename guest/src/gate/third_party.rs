@@ -7,8 +7,8 @@ use super::{CallOutcome, Gate};
 use crate::call::resolve;
 use crate::call::{self, ToolCall};
 use crate::engine::{Command, Order};
-use crate::hooks::components::said::{Objection, Said};
-use crate::hooks::components::{self, Answer, Ask, Function, Severity, Subject};
+use crate::hooks::components::said::{HookFeedback, Objection};
+use crate::hooks::components::{self, Ask, ComponentAnswer, Function, Severity, Subject};
 use crate::json::object;
 use crate::ruling::{Ruling, Verdict};
 
@@ -85,17 +85,17 @@ impl Gate {
     }
 
     /// Takes in what hooks answered; a step brings what follows.
-    pub fn report(&mut self, number: u64, answers: &[Answer]) {
+    pub fn report(&mut self, number: u64, answers: &[ComponentAnswer]) {
         self.hooks.report(number, answers, &self.ports);
     }
 
     /// What hooks said to the questions above.
-    pub(crate) fn take_said(&mut self) -> Vec<(u64, Said)> {
+    pub(crate) fn take_said(&mut self) -> Vec<(u64, HookFeedback)> {
         std::mem::take(&mut self.said)
     }
 
     /// What is against a call, by what hooks said to it.
-    pub(crate) fn objection(&mut self, said: &Said) -> Option<Objection> {
+    pub(crate) fn objection(&mut self, said: &HookFeedback) -> Option<Objection> {
         let is_strict = !said.faults.is_empty() && self.settings().strict;
         said.strictest(is_strict)
     }
@@ -142,7 +142,7 @@ impl Gate {
         }
     }
 
-    fn concluded(&mut self, waiting: Waiting, mut said: Said) -> Value {
+    fn concluded(&mut self, waiting: Waiting, mut said: HookFeedback) -> Value {
         let Waiting { call, mut answer, is_ruling, .. } = waiting;
         let objection = if is_ruling { self.objection(&said) } else { None };
         let Some(fields) = answer.as_object_mut() else { return answer };

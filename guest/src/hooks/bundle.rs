@@ -248,10 +248,10 @@ fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>
 /// Digests of files that have not changed since, so that many hooks with one folder do not have it hashed many times. Only for
 /// what is copied: there the host hashes what it reads, so a digest that is no longer true lets nothing run.
 #[derive(Debug, Clone, Default)]
-pub struct Digests(Rc<RefCell<HashMap<String, Kept>>>);
+pub struct Digests(Rc<RefCell<HashMap<String, DigestEntry>>>);
 
 /// The stamp and the size that a file had, and its digest.
-type Kept = (u64, u64, Digest);
+type DigestEntry = (u64, u64, Digest);
 
 /// At most this many are kept.
 const MAX_KEPT: usize = 4_096;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::bundle;
-use super::claude::call::Call;
+use super::claude::call::ClaudeCall;
 use super::claude::matcher::Matcher;
 use super::claude::{self, Declared};
 use super::components::approved;
@@ -141,7 +141,7 @@ pub struct DeclarationFault {
 
 impl Hook {
     /// Whether an event is one that it waits for; `calls` are those of the event in Claude Code's words, where they matter.
-    pub fn fits(&self, event: &event::Event, calls: &[Call]) -> bool {
+    pub fn fits(&self, event: &event::Event, calls: &[ClaudeCall]) -> bool {
         // Components are called about tool calls themselves, not about the events.
         let is_call = matches!(self.action, Action::Component(_)) && matches!(&*event.name, "before_tool" | "after_tool");
         if *self.trigger != *event.name || is_call {

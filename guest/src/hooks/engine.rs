@@ -16,15 +16,15 @@ use self::records::Counts;
 use super::components::Ask;
 use super::components::approved::Approved;
 use super::components::faults::Faults;
-use super::components::said::Said;
+use super::components::said::HookFeedback;
 use super::declaration::{Action, Hook};
 use super::event::{self, Event};
 use super::journal;
 use super::machine::Machine;
-use super::outcome::Outcome;
-use super::registry::{Registered, Registry, Source};
-use super::run::{Run, Stage, Status};
-use super::schedule::{Added, Due, Key, Schedule};
+use super::outcome::RunOutcome;
+use super::registry::{RegisteredHook, Registry, Source};
+use super::run::{Run, RunStage, RunStatus};
+use super::schedule::{Added, Due, RunKey, Schedule};
 use super::settings::HookSettings;
 use super::trust::{self, Approvals, Fingerprint, Trust};
 use crate::engine::{Command, Input, Order, Turn};
@@ -57,7 +57,7 @@ pub struct Hooks {
     settings: HookSettings,
     chains: HashMap<u64, Chain>,
     /// What operations have put in since the last step.
-    inbox: Vec<(Event, VecDeque<Registered>, Asker, bool)>,
+    inbox: Vec<(Event, VecDeque<RegisteredHook>, Asker, bool)>,
     /// What hooks said to the gate's own questions.
     answers: Vec<(u64, Value)>,
     listening: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Hooks {
     /// Calls of components: those that the host is to make, those under way, and what came of them.
     due: Vec<Ask>,
     rounds: Vec<Round>,
-    said: Vec<(u64, Said)>,
+    said: Vec<(u64, HookFeedback)>,
     /// Components as they were approved, by the declaration.
     approved: Vec<(Rc<Hook>, Stamps, Rc<Approved>)>,
     /// Components that a person was asked about.
@@ -125,7 +125,7 @@ impl Hooks {
     }
 
     /// Puts in one run of one hook, whatever it waits for.
-    pub fn put_by_hand(&mut self, hook: Registered, data: Value) -> u64 {
+    pub fn put_by_hand(&mut self, hook: RegisteredHook, data: Value) -> u64 {
         let event = Event { name: hook.hook.trigger.as_str().into(), session: None, data: Rc::new(data) };
         self.numbers += 1;
         self.inbox.push((event, VecDeque::from([hook]), Asker::Host(self.numbers), true));
@@ -133,7 +133,7 @@ impl Hooks {
     }
 
     /// What a hook would run now, and whether it may.
-    pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Fingerprint, Option<Trust>), String> {
+    pub fn examine(&mut self, registered: &RegisteredHook, ports: &Ports) -> Result<(Fingerprint, Option<Trust>), String> {
         let asks = needs_approval(registered);
         let fingerprint = trust::fingerprint(registered, !asks, &self.machine, ports)?;
         let is_component = fingerprint.component.is_some();
@@ -180,7 +180,7 @@ impl Hooks {
         }
         for due in self.schedule.due(self.now) {
             match due {
-                Due::Late(key) => self.stop(key, Status::Timeout),
+                Due::Late(key) => self.stop(key, RunStatus::Timeout),
                 Due::Unconfirmed(key) => self.confirmed(key, ports),
             }
         }
@@ -217,7 +217,7 @@ impl Hooks {
                 }
             }
             Input::Cancel(run) => {
-                let is_it = |key: &Key| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == *run);
+                let is_it = |key: &RunKey| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == *run);
                 if let Some(key) = self.schedule.keys().into_iter().find(is_it) {
                     self.call_off(key, "it was canceled", ports);
                 }
@@ -259,7 +259,7 @@ impl Hooks {
 
     fn not_listening(&mut self, trigger: &str, why: &str, ports: &Ports) {
         let reason = format!("nothing can listen to `{trigger}`: {why}");
-        let of_trigger = |registered: &&Registered| registered.hook.trigger == trigger && registered.disabled.is_none();
+        let of_trigger = |registered: &&RegisteredHook| registered.hook.trigger == trigger && registered.disabled.is_none();
         let ids: Vec<String> =
             self.registry.all().iter().filter(of_trigger).map(|registered| registered.hook.id.clone()).collect();
         for id in ids {
@@ -274,7 +274,7 @@ impl Hooks {
         if self.closing.is_some() {
             for registered in matching {
                 let run = self.new_run(&registered, event.clone(), None);
-                self.ended(&run, Outcome::of(Status::Skipped, "the host is shutting down"), ports);
+                self.ended(&run, RunOutcome::of(RunStatus::Skipped, "the host is shutting down"), ports);
             }
             self.answer(asker, empty_answer(&event));
         } else if asker != Asker::Nobody || !event::is_background(&event.name) {
@@ -287,7 +287,7 @@ impl Hooks {
         }
     }
 
-    fn new_run(&mut self, registered: &Registered, event: Event, chain: Option<u64>) -> Run {
+    fn new_run(&mut self, registered: &RegisteredHook, event: Event, chain: Option<u64>) -> Run {
         self.numbers += 1;
         Run {
             number: self.numbers,
@@ -300,7 +300,7 @@ impl Hooks {
             attempts: 0,
             queued: self.now,
             began: None,
-            stage: Stage::Ready,
+            stage: RunStage::Ready,
         }
     }
 
@@ -312,12 +312,12 @@ impl Hooks {
             Added::Instead(key, oldest) => (Some(key), Some(oldest)),
         };
         if let Some(key) = key {
-            self.show(key, Status::Queued, ports);
+            self.show(key, RunStatus::Queued, ports);
         }
         if let Some(run) = left_out {
             let why = format!("more than {} runs were waiting; see `hooks.queue` in the settings", self.settings.queue);
             ports.warn(&format!("the hook `{}` does not run: {why}", run.hook.id));
-            self.ended(&run, Outcome::of(Status::Skipped, &why), ports);
+            self.ended(&run, RunOutcome::of(RunStatus::Skipped, &why), ports);
         }
     }
 
@@ -330,7 +330,7 @@ impl Hooks {
 
 /// Whether a person has to approve a hook: those of a workspace, and components, whoever declared them, because a person has to see
 /// what they get.
-pub fn needs_approval(registered: &Registered) -> bool {
+pub fn needs_approval(registered: &RegisteredHook) -> bool {
     registered.source == Source::Workspace || matches!(registered.hook.action, Action::Component(_))
 }
 

@@ -4,7 +4,7 @@
 //! options that load nothing. Everything else is unknown, and says why.
 
 /// How an interpreter's words are read.
-struct Known {
+struct Interpreter {
     /// What it is called, without its version.
     names: &'static [&'static str],
     /// Options of one letter without a value, which can stand together.
@@ -19,8 +19,8 @@ struct Known {
     loads: &'static [&'static str],
 }
 
-const KNOWN: &[Known] = &[
-    Known {
+const KNOWN: &[Interpreter] = &[
+    Interpreter {
         names: &["sh", "bash", "dash", "zsh", "ksh", "ash"],
         letters: "aefuvx",
         settings: &[('o', &["errexit", "nounset", "noglob", "pipefail", "verbose", "xtrace"])],
@@ -28,8 +28,8 @@ const KNOWN: &[Known] = &[
         prefixes: &[],
         loads: &[],
     },
-    Known { names: &["fish"], letters: "", settings: &[], options: &[], prefixes: &[], loads: &[] },
-    Known {
+    Interpreter { names: &["fish"], letters: "", settings: &[], options: &[], prefixes: &[], loads: &[] },
+    Interpreter {
         names: &["node", "nodejs"],
         letters: "",
         settings: &[],
@@ -46,9 +46,9 @@ const KNOWN: &[Known] = &[
         prefixes: &["--max-old-space-size=", "--stack-trace-limit=", "--unhandled-rejections="],
         loads: &["-r", "--require", "--import"],
     },
-    Known { names: &["python", "pypy"], letters: "BEIOPSbqsu", settings: &[], options: &[], prefixes: &[], loads: &[] },
-    Known { names: &["ruby", "perl"], letters: "w", settings: &[], options: &[], prefixes: &[], loads: &[] },
-    Known { names: &["php"], letters: "", settings: &[], options: &[], prefixes: &[], loads: &[] },
+    Interpreter { names: &["python", "pypy"], letters: "BEIOPSbqsu", settings: &[], options: &[], prefixes: &[], loads: &[] },
+    Interpreter { names: &["ruby", "perl"], letters: "w", settings: &[], options: &[], prefixes: &[], loads: &[] },
+    Interpreter { names: &["php"], letters: "", settings: &[], options: &[], prefixes: &[], loads: &[] },
 ];
 
 /// Programs that run a file which they are given, or another program, in ways that are not known exactly.
@@ -62,7 +62,7 @@ const INLINE: &[&str] = &["-c", "-e", "-E", "-p", "-pe", "-ne", "--eval", "--pri
 
 /// What the words of an installed program mean.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum Interpretation {
     /// The script is this word, and these are loaded before it.
     Script {
         /// Which argument, from 0.
@@ -79,10 +79,10 @@ pub enum Reading {
 }
 
 /// Reads the arguments of the program that is at `real` and was found as `runs`.
-pub fn read(runs: &str, real: &str, arguments: &[String]) -> Reading {
+pub fn read(runs: &str, real: &str, arguments: &[String]) -> Interpretation {
     let (called, name) = (base(runs), base(real));
     if [runs, real].iter().any(|path| path.split(['/', '\\']).any(|folder| folder == "shims")) {
-        return Reading::Launcher(format!("`{runs}` chooses what to run by the folder it runs in"));
+        return Interpretation::Launcher(format!("`{runs}` chooses what to run by the folder it runs in"));
     }
     // Whatever a link calls it, it is what it leads to; but one program is many shells by its name.
     let name = if name == "busybox" && called == "sh" { "ash".to_owned() } else { name };
@@ -90,26 +90,26 @@ pub fn read(runs: &str, real: &str, arguments: &[String]) -> Reading {
         let runs_files = LAUNCHERS.iter().any(|launcher| [&called, &name].contains(&&base(launcher)))
             || KNOWN.iter().any(|known| known.names.contains(&called.as_str()));
         let why = format!("`{name}` decides itself what it reads and runs");
-        return if runs_files { Reading::Launcher(why) } else { Reading::Unknown(why) };
+        return if runs_files { Interpretation::Launcher(why) } else { Interpretation::Unknown(why) };
     };
     let mut loads = Vec::new();
     let mut at = 0;
     while let Some(argument) = arguments.get(at) {
         if !argument.starts_with('-') || argument == "-" {
-            return Reading::Script { at, loads };
+            return Interpretation::Script { at, loads };
         }
         let next = arguments.get(at + 1).map(String::as_str);
         match known.option(argument, next) {
-            Some(Effect::Nothing) => at += 1,
-            Some(Effect::TakesNext) => at += 2,
-            Some(Effect::Loads) => {
+            Some(OptionEffect::Nothing) => at += 1,
+            Some(OptionEffect::TakesNext) => at += 2,
+            Some(OptionEffect::Loads) => {
                 loads.push(at + 1);
                 at += 2;
             }
-            None => return Reading::Launcher(format!("what `{argument}` means to `{name}` is not known here")),
+            None => return Interpretation::Launcher(format!("what `{argument}` means to `{name}` is not known here")),
         }
     }
-    Reading::Options
+    Interpretation::Options
 }
 
 /// Whether a word says that the next one is a text to run.
@@ -117,22 +117,22 @@ pub fn is_inline(word: &str) -> bool {
     INLINE.contains(&word)
 }
 
-enum Effect {
+enum OptionEffect {
     Nothing,
     TakesNext,
     Loads,
 }
 
-impl Known {
-    fn option(&self, option: &str, next: Option<&str>) -> Option<Effect> {
+impl Interpreter {
+    fn option(&self, option: &str, next: Option<&str>) -> Option<OptionEffect> {
         if self.options.contains(&option) {
-            return Some(Effect::Nothing);
+            return Some(OptionEffect::Nothing);
         }
         if self.prefixes.iter().any(|prefix| option.starts_with(prefix)) {
-            return Some(Effect::Nothing);
+            return Some(OptionEffect::Nothing);
         }
         if self.loads.contains(&option) {
-            return next.filter(|next| next.starts_with("./") || next.starts_with("../")).map(|_| Effect::Loads);
+            return next.filter(|next| next.starts_with("./") || next.starts_with("../")).map(|_| OptionEffect::Loads);
         }
         let mut letters = option.strip_prefix('-').filter(|letters| !letters.is_empty() && !letters.starts_with('-'))?.chars();
         let last = letters.next_back()?;
@@ -140,9 +140,9 @@ impl Known {
             return None;
         }
         if let Some((_, values)) = self.settings.iter().find(|(letter, _)| *letter == last) {
-            return next.filter(|next| values.contains(next)).map(|_| Effect::TakesNext);
+            return next.filter(|next| values.contains(next)).map(|_| OptionEffect::TakesNext);
         }
-        self.letters.contains(last).then_some(Effect::Nothing)
+        self.letters.contains(last).then_some(OptionEffect::Nothing)
     }
 }
 
@@ -190,16 +190,18 @@ mod tests {
             let mut words = words.split(' ').map(str::to_owned);
             let program = words.next().unwrap();
             let read = match read(&program, &program, &words.collect::<Vec<_>>()) {
-                Reading::Script { at, loads } => loads.iter().fold(at.to_string(), |shown, load| format!("{shown}+{load}")),
-                Reading::Options => "-".to_owned(),
-                Reading::Launcher(_) => "?".to_owned(),
-                Reading::Unknown(_) => "??".to_owned(),
+                Interpretation::Script { at, loads } => {
+                    loads.iter().fold(at.to_string(), |shown, load| format!("{shown}+{load}"))
+                }
+                Interpretation::Options => "-".to_owned(),
+                Interpretation::Launcher(_) => "?".to_owned(),
+                Interpretation::Unknown(_) => "??".to_owned(),
             };
             assert_eq!(read, expected, "{program}");
         }
         // What a link calls it does not make it so.
-        assert!(matches!(read("/opt/node", "/usr/bin/make", &["a.js".to_owned()]), Reading::Launcher(_)));
-        assert!(matches!(read("/bin/sh", "/bin/busybox", &["a.sh".to_owned()]), Reading::Script { .. }));
-        assert!(matches!(read("/bin/make", "/bin/busybox", &["a.sh".to_owned()]), Reading::Launcher(_)));
+        assert!(matches!(read("/opt/node", "/usr/bin/make", &["a.js".to_owned()]), Interpretation::Launcher(_)));
+        assert!(matches!(read("/bin/sh", "/bin/busybox", &["a.sh".to_owned()]), Interpretation::Script { .. }));
+        assert!(matches!(read("/bin/make", "/bin/busybox", &["a.sh".to_owned()]), Interpretation::Launcher(_)));
     }
 }

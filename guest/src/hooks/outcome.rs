@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::claude;
 use super::declaration::Hook;
-use super::run::Status;
+use super::run::RunStatus;
 use crate::engine::RunEnding;
 use crate::ports::Ports;
 use crate::redact::Pattern;
@@ -17,8 +17,8 @@ const LONGEST_TORN: usize = 4_096;
 
 /// The outcome of a run.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub(super) status: Option<Status>,
+pub(super) struct RunOutcome {
+    pub(super) status: Option<RunStatus>,
     pub(super) exit_code: Option<i64>,
     pub(super) reason: Option<String>,
     /// What it printed, without its secrets.
@@ -29,14 +29,14 @@ pub(super) struct Outcome {
     pub(super) is_malformed: bool,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// A run that did not get so far as to bring something.
-    pub(super) fn of(status: Status, reason: &str) -> Self {
+    pub(super) fn of(status: RunStatus, reason: &str) -> Self {
         Self { status: Some(status), reason: Some(reason.to_owned()), ..Self::default() }
     }
 
     /// The same for results, which are small where all is well.
-    pub(super) fn boxed(status: Status, reason: &str) -> Box<Self> {
+    pub(super) fn boxed(status: RunStatus, reason: &str) -> Box<Self> {
         Box::new(Self::of(status, reason))
     }
 
@@ -48,7 +48,7 @@ impl Outcome {
             outcome.is_malformed = false;
             // To stop something is what such a hook is there for, not a failure of it.
             if outcome.exit_code == Some(2) {
-                (outcome.status, outcome.reason) = (Some(Status::Success), None);
+                (outcome.status, outcome.reason) = (Some(RunStatus::Success), None);
             }
         }
         outcome
@@ -63,16 +63,16 @@ impl Outcome {
                 let why = format!(
                     "`{path}` has changed since it was approved; a person can look at it and let it run: `tollgate hooks approve`"
                 );
-                return Self::of(Status::Skipped, &clean(&why));
+                return Self::of(RunStatus::Skipped, &clean(&why));
             }
             RunEnding::Missing => {
-                return Self::of(Status::Failed, "nothing can run it: the program, or the prompt runner, is missing");
+                return Self::of(RunStatus::Failed, "nothing can run it: the program, or the prompt runner, is missing");
             }
-            RunEnding::Canceled => return Self::of(Status::Canceled, "the host canceled it"),
+            RunEnding::Canceled => return Self::of(RunStatus::Canceled, "the host canceled it"),
             RunEnding::Failed(why) if why.is_empty() => {
-                return Self::of(Status::Failed, "the host did not say why it could not be run");
+                return Self::of(RunStatus::Failed, "the host did not say why it could not be run");
             }
-            RunEnding::Failed(why) => return Self::of(Status::Failed, &clean(why)),
+            RunEnding::Failed(why) => return Self::of(RunStatus::Failed, &clean(why)),
         };
         let success = code == Some(0);
         let answer = serde_json::from_str::<Value>(printed).ok().and_then(|answer| match answer {
@@ -88,7 +88,7 @@ impl Outcome {
             output.push('…');
         }
         Self {
-            status: Some(if success { Status::Success } else { Status::Failed }),
+            status: Some(if success { RunStatus::Success } else { RunStatus::Failed }),
             exit_code: code.map(i64::from),
             reason: (!success)
                 .then(|| code.map_or("it was ended by a signal".to_owned(), |code| format!("it ended with {code}"))),
@@ -115,7 +115,7 @@ mod tests {
 
     fn output(done: RunEnding, patterns: &[&str]) -> String {
         let patterns: Vec<Pattern> = patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect();
-        Outcome::read(&done, &patterns, &Memory::new().ports()).output.unwrap_or_default()
+        RunOutcome::read(&done, &patterns, &Memory::new().ports()).output.unwrap_or_default()
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::bundle::{self, Checked, FilePattern};
-use super::interpreter::{self, Reading};
+use super::interpreter::{self, Interpretation};
 use super::machine::Machine;
 use crate::json;
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
@@ -37,7 +37,7 @@ pub struct Copied {
 
 /// What really runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub struct ResolvedProgram {
     /// The words that the host is given.
     pub argv: Vec<String>,
     /// Where the program is once every link is followed.
@@ -50,7 +50,7 @@ pub struct Program {
     pub unchecked: Option<String>,
 }
 
-impl Program {
+impl ResolvedProgram {
     /// As it is hashed and shown.
     pub fn shown(&self) -> Value {
         let file = |(path, digest): &Checked| Value::from(vec![path.clone(), digest.to_string()]);
@@ -81,13 +81,13 @@ impl Program {
 pub const FORMAT: u64 = 2;
 
 /// Finds out what a command's words run; a text says why that cannot be told.
-pub fn find(command: &Command<'_>, machine: &Machine, ports: &Ports) -> Result<Program, String> {
+pub fn find(command: &DeclaredCommand<'_>, machine: &Machine, ports: &Ports) -> Result<ResolvedProgram, String> {
     let finder = Finder { files: command.files, machine, ports };
     if command.shell {
         let found = located("sh", machine, ports)?;
         let argv = [&[found.runs, "-c".to_owned()], command.words].concat();
         let why = "a shell reads the text, and what that names runs as it is at that time".to_owned();
-        return Ok(Program { argv, real: found.real, copied: None, in_place: finder.declared()?, unchecked: Some(why) });
+        return Ok(ResolvedProgram { argv, real: found.real, copied: None, in_place: finder.declared()?, unchecked: Some(why) });
     }
     let (name, arguments) = command.words.split_first().ok_or("it has no words")?;
     let found = located(name, machine, ports)?;
@@ -96,7 +96,7 @@ pub fn find(command: &Command<'_>, machine: &Machine, ports: &Ports) -> Result<P
 
 /// A declared command.
 #[derive(Debug, Clone, Copy)]
-pub struct Command<'h> {
+pub struct DeclaredCommand<'h> {
     /// Its words; of a shell command the only one.
     pub words: &'h [String],
     /// Whether a shell reads them.
@@ -113,7 +113,7 @@ struct Finder<'f> {
 
 impl Finder<'_> {
     /// A program that is in the workspace: a script with its interpreter, or a native one.
-    fn own_program(&self, name: &str, script: &str, arguments: &[String]) -> Result<Program, String> {
+    fn own_program(&self, name: &str, script: &str, arguments: &[String]) -> Result<ResolvedProgram, String> {
         if self.file(script)?.is_none() {
             return Err(format!("`{name}` cannot be read"));
         }
@@ -134,9 +134,9 @@ impl Finder<'_> {
             }
             let options: Vec<String> = said.map(str::to_owned).collect();
             unchecked = match interpreter::read(&interpreter.runs, &interpreter.real, &options) {
-                Reading::Options => None,
-                Reading::Script { .. } => Some(format!("the first line of `{name}` names more than its interpreter")),
-                Reading::Launcher(why) | Reading::Unknown(why) => Some(why),
+                Interpretation::Options => None,
+                Interpretation::Script { .. } => Some(format!("the first line of `{name}` names more than its interpreter")),
+                Interpretation::Launcher(why) | Interpretation::Unknown(why) => Some(why),
             };
             real = interpreter.real;
             argv.push(interpreter.runs);
@@ -148,18 +148,18 @@ impl Finder<'_> {
         argv.push(script.to_owned());
         argv.extend_from_slice(arguments);
         let copied = self.copied(script, words)?;
-        self.finished(Program { argv, real, copied: Some(copied), in_place: Vec::new(), unchecked }, arguments)
+        self.finished(ResolvedProgram { argv, real, copied: Some(copied), in_place: Vec::new(), unchecked }, arguments)
     }
 
     /// A program that is installed, with the files of the workspace that it is told to run.
-    fn installed_program(&self, found: Executable, arguments: &[String]) -> Result<Program, String> {
+    fn installed_program(&self, found: Executable, arguments: &[String]) -> Result<ResolvedProgram, String> {
         let reading = interpreter::read(&found.runs, &found.real, arguments);
         let mut argv = vec![found.runs];
         argv.extend_from_slice(arguments);
-        let mut program = Program { argv, real: found.real, copied: None, in_place: Vec::new(), unchecked: None };
+        let mut program = ResolvedProgram { argv, real: found.real, copied: None, in_place: Vec::new(), unchecked: None };
         match reading {
-            Reading::Script { at, loads } => self.run_script(program, arguments, at, &loads),
-            Reading::Launcher(why) => {
+            Interpretation::Script { at, loads } => self.run_script(program, arguments, at, &loads),
+            Interpretation::Launcher(why) => {
                 program.unchecked = Some(why);
                 // The first file is most likely what runs, so that at least cannot be exchanged.
                 let mut script = None;
@@ -179,9 +179,9 @@ impl Finder<'_> {
                 }
                 self.finished(program, arguments)
             }
-            Reading::Options | Reading::Unknown(_) => {
+            Interpretation::Options | Interpretation::Unknown(_) => {
                 program.unchecked = Some(match reading {
-                    Reading::Unknown(why) => why,
+                    Interpretation::Unknown(why) => why,
                     _ => "what it runs is not among its arguments".to_owned(),
                 });
                 program.in_place = self.declared()?;
@@ -191,7 +191,13 @@ impl Finder<'_> {
     }
 
     /// An interpreter whose words are known: this one is the script.
-    fn run_script(&self, mut program: Program, arguments: &[String], at: usize, loads: &[usize]) -> Result<Program, String> {
+    fn run_script(
+        &self,
+        mut program: ResolvedProgram,
+        arguments: &[String],
+        at: usize,
+        loads: &[usize],
+    ) -> Result<ResolvedProgram, String> {
         let word = arguments.get(at).map(String::as_str).unwrap_or_default();
         let Some(script) = self.file(word)? else {
             program.unchecked = Some(format!("`{word}` is not a file of the workspace"));
@@ -215,7 +221,7 @@ impl Finder<'_> {
     }
 
     /// With the other files that the words name: they are read where they stand, so nobody can vouch for them.
-    fn finished(&self, mut program: Program, arguments: &[String]) -> Result<Program, String> {
+    fn finished(&self, mut program: ResolvedProgram, arguments: &[String]) -> Result<ResolvedProgram, String> {
         if arguments.len() > MAX_WORDS {
             return Err(format!("it has more than {MAX_WORDS} words; put them into a script"));
         }
@@ -353,8 +359,8 @@ mod tests {
         assert_eq!(machine.path, ["/bin", "/usr/bin"]);
         let run = |words: &str, shell: bool, files: Option<&[FilePattern]>| {
             let words: Vec<String> = if shell { vec![words.to_owned()] } else { words.split(' ').map(str::to_owned).collect() };
-            match find(&Command { words: &words, shell, files }, &machine, &ports) {
-                Ok(Program { argv, real, copied, in_place, unchecked }) => {
+            match find(&DeclaredCommand { words: &words, shell, files }, &machine, &ports) {
+                Ok(ResolvedProgram { argv, real, copied, in_place, unchecked }) => {
                     let copied = copied.map_or(String::new(), |Copied { files, words, .. }| {
                         let words: String = words.iter().map(|(at, path)| format!(" {at}={path}")).collect();
                         format!("{words} [{}]", files.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" "))

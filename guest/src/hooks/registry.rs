@@ -55,7 +55,7 @@ impl Source {
 
 /// A hook with its place in the registry.
 #[derive(Debug, Clone)]
-pub struct Registered {
+pub struct RegisteredHook {
     /// The hook.
     pub hook: Rc<Hook>,
     /// Where it was declared.
@@ -69,7 +69,7 @@ pub struct Registered {
 }
 
 /// A hook that an extension brings, where it is declared and whose it is.
-pub type Brought = (Rc<Hook>, Source, Rc<str>);
+pub type ExtensionHook = (Rc<Hook>, Source, Rc<str>);
 
 /// Something wrong in a file.
 #[derive(Debug, Clone)]
@@ -104,20 +104,20 @@ pub struct Registry {
     built_in: Vec<Rc<Hook>>,
     files: [HooksFile; SHEETS],
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
-    said: Vec<(String, Said)>,
+    said: Vec<(String, HookOverride)>,
     /// Those of extensions: the user's, then the workspace's.
-    brought: Vec<Brought>,
+    brought: Vec<ExtensionHook>,
     /// What Claude Code runs itself.
     installed: Installed,
     /// Tells calls in Claude Code's words.
     pub(super) translate: Translate,
-    all: Vec<Registered>,
+    all: Vec<RegisteredHook>,
     of_user: (u64, OfUser),
     changed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Said {
+enum HookOverride {
     Enabled,
     Disabled(String),
     Gone,
@@ -185,7 +185,8 @@ impl Registry {
             self.said.clear();
             self.arrange();
         }
-        let is_taken_over = |registered: &Registered| registered.hook.claude.as_ref().is_some_and(|claude| claude.from.is_some());
+        let is_taken_over =
+            |registered: &RegisteredHook| registered.hook.claude.as_ref().is_some_and(|claude| claude.from.is_some());
         if self.all.iter().any(is_taken_over) {
             self.installed.refresh(ports);
         }
@@ -198,7 +199,7 @@ impl Registry {
     }
 
     /// Takes the hooks that extensions bring, instead of those that they brought before.
-    pub fn bring(&mut self, brought: Vec<Brought>) {
+    pub fn bring(&mut self, brought: Vec<ExtensionHook>) {
         self.brought = brought;
         self.said.clear();
         self.arrange();
@@ -215,7 +216,7 @@ impl Registry {
     }
 
     /// All hooks, in order.
-    pub fn all(&self) -> &[Registered] {
+    pub fn all(&self) -> &[RegisteredHook] {
         &self.all
     }
 
@@ -225,14 +226,14 @@ impl Registry {
     }
 
     /// The hook of a name.
-    pub fn find(&self, id: &str) -> Option<&Registered> {
+    pub fn find(&self, id: &str) -> Option<&RegisteredHook> {
         self.all.iter().find(|registered| registered.hook.id == id)
     }
 
     /// Those that wait for an event, in order.
-    pub fn waiting_for(&self, event: &Event) -> VecDeque<Registered> {
+    pub fn waiting_for(&self, event: &Event) -> VecDeque<RegisteredHook> {
         let in_claude = crate::json::text(&event.data, "program") == Some("claude-code");
-        let is_needed = |registered: &Registered| registered.hook.claude.as_ref().is_some_and(Declared::is_about_tools);
+        let is_needed = |registered: &RegisteredHook| registered.hook.claude.as_ref().is_some_and(Declared::is_about_tools);
         let calls = if self.all.iter().any(is_needed) { (self.translate)(&event.data, "") } else { Vec::new() };
         let mut waiting = VecDeque::new();
         for registered in self.all.iter().filter(|of| of.disabled.is_none() && of.hook.fits(event, &calls)) {
@@ -242,7 +243,7 @@ impl Registry {
             let about_tools = registered.hook.claude.as_ref().filter(|claude| claude.is_about_tools());
             let parts: Vec<usize> = about_tools.map_or_else(|| vec![0], |claude| claude.parts(&calls).collect());
             let parts = if parts.len() > MAX_PARTS { vec![TOO_MANY] } else { parts };
-            waiting.extend(parts.into_iter().map(|part| Registered { part, ..registered.clone() }));
+            waiting.extend(parts.into_iter().map(|part| RegisteredHook { part, ..registered.clone() }));
         }
         waiting
     }
@@ -250,7 +251,7 @@ impl Registry {
     /// The events that someone has to listen to on behalf of a hook, each once.
     pub fn triggers(&self) -> Vec<String> {
         let mut triggers: Vec<String> = Vec::new();
-        for Registered { hook, disabled, .. } in &self.all {
+        for RegisteredHook { hook, disabled, .. } in &self.all {
             if disabled.is_none() && event::is_background(&hook.trigger) && !triggers.contains(&hook.trigger) {
                 triggers.push(hook.trigger.clone());
             }
@@ -268,16 +269,16 @@ impl Registry {
 
     /// Runs it again, or does not and why. For this instance, until its file changes.
     pub fn set_enabled(&mut self, id: &str, why_not: Option<String>) {
-        self.say(id, why_not.map_or(Said::Enabled, Said::Disabled));
+        self.say(id, why_not.map_or(HookOverride::Enabled, HookOverride::Disabled));
     }
 
     /// Forgets it, for this instance.
     pub fn unregister(&mut self, id: &str) {
         self.built_in.retain(|hook| hook.id != id);
-        self.say(id, Said::Gone);
+        self.say(id, HookOverride::Gone);
     }
 
-    fn say(&mut self, id: &str, said: Said) {
+    fn say(&mut self, id: &str, said: HookOverride) {
         self.said.retain(|(other, _)| other != id);
         self.said.push((id.to_owned(), said));
         self.arrange();
@@ -292,16 +293,16 @@ impl Registry {
             let file: Rc<str> = declared.shown.into();
             declared.hooks.iter().map(move |hook| (hook.clone(), source, file.clone()))
         });
-        let mut ordered: Vec<Brought> = own.chain(declared).chain(self.brought.iter().cloned()).collect();
+        let mut ordered: Vec<ExtensionHook> = own.chain(declared).chain(self.brought.iter().cloned()).collect();
         // Each by itself keeps its order.
         ordered.sort_by_key(|(_, source, _)| *source);
         let mut known = std::collections::HashMap::new();
         for (hook, source, file) in ordered {
             let said = self.said.iter().find(|(id, _)| *id == hook.id).map(|(_, said)| said);
             let disabled = match said {
-                Some(Said::Gone) => continue,
-                Some(Said::Disabled(why)) => Some(why.clone()),
-                Some(Said::Enabled) => None,
+                Some(HookOverride::Gone) => continue,
+                Some(HookOverride::Disabled(why)) => Some(why.clone()),
+                Some(HookOverride::Enabled) => None,
                 None => (!hook.enabled).then(|| "it is declared with `\"enabled\": false`".to_owned()),
             };
             // Who comes first keeps the name: nobody can take the place of a user's hook from a workspace.
@@ -309,7 +310,7 @@ impl Registry {
                 Some(first) => Some(format!("`{}` is declared already in `{first}`; give it another id", hook.id)),
                 None => disabled,
             };
-            self.all.push(Registered { hook, source, file, disabled, part: 0 });
+            self.all.push(RegisteredHook { hook, source, file, disabled, part: 0 });
         }
     }
 }

@@ -8,7 +8,7 @@ use super::registry::Source;
 
 /// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Status {
+pub enum RunStatus {
     /// It waits.
     Queued,
     /// It is under way.
@@ -25,7 +25,7 @@ pub enum Status {
     Skipped,
 }
 
-impl Status {
+impl RunStatus {
     /// What it is called.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -64,12 +64,12 @@ pub struct Run {
     /// When it first began, on the host's clock and on the wall.
     pub began: Option<(u64, crate::ports::Timestamp)>,
     /// Where it stands.
-    pub(super) stage: Stage,
+    pub(super) stage: RunStage,
 }
 
 /// The stage of a run, with its times on the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum RunStage {
     /// Its file may change again.
     Settling { since: u64, until: u64 },
     /// It waits for a slot.
@@ -79,12 +79,12 @@ pub(super) enum Stage {
     /// The host runs it.
     Running { command: u64, until: u64 },
     /// The host was told to end it.
-    Ending { command: u64, until: u64, status: Status },
+    Ending { command: u64, until: u64, status: RunStatus },
     /// It failed and will be tried again.
     Resting { until: u64 },
 }
 
-impl Stage {
+impl RunStage {
     /// When something has to happen though nothing happens.
     pub(super) fn until(self) -> Option<u64> {
         match self {

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
-use super::run::{Run, Stage, Status};
+use super::run::{Run, RunStage, RunStatus};
 use super::settings::HookSettings;
 
 /// A file that never comes to rest is waited for at most this many debounce periods.
@@ -19,12 +19,12 @@ pub const GRACE_MS: u64 = 5_000;
 const LATER: u64 = 1 << 62;
 
 /// A run in the schedule.
-pub type Key = usize;
+pub type RunKey = usize;
 
 /// The runs of one hook.
 #[derive(Debug, Default)]
 struct Lane {
-    ready: VecDeque<Key>,
+    ready: VecDeque<RunKey>,
     active: usize,
 }
 
@@ -33,7 +33,7 @@ struct Lane {
 pub struct Schedule {
     limits: HookSettings,
     runs: Vec<Option<Run>>,
-    free: Vec<Key>,
+    free: Vec<RunKey>,
     lanes: Vec<Lane>,
     lane_of: HashMap<String, usize>,
     /// Lanes with a run that could begin, by its turn. Checked when taken, because lanes change.
@@ -41,8 +41,8 @@ pub struct Schedule {
     /// Times at which something is due. Checked when taken, because runs end early.
     times: BinaryHeap<Reverse<(u64, usize)>>,
     /// Runs that have not begun, by hook and file.
-    pending: HashMap<String, Key>,
-    by_command: HashMap<u64, Key>,
+    pending: HashMap<String, RunKey>,
+    by_command: HashMap<u64, RunKey>,
     active: usize,
     in_background: usize,
     waiting: usize,
@@ -52,22 +52,22 @@ pub struct Schedule {
 #[derive(Debug)]
 pub enum Added {
     /// It waits.
-    Waits(Key),
+    Waits(RunKey),
     /// One that waits already does for both.
     Joined,
     /// There is no room: this one is left out.
     Refused(Box<Run>),
     /// It waits, and an older one is left out.
-    Instead(Key, Box<Run>),
+    Instead(RunKey, Box<Run>),
 }
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     /// A run has used up its time.
-    Late(Key),
+    Late(RunKey),
     /// The host did not say that it ended a run.
-    Unconfirmed(Key),
+    Unconfirmed(RunKey),
 }
 
 impl Schedule {
@@ -77,17 +77,17 @@ impl Schedule {
     }
 
     /// A run.
-    pub fn get(&self, key: Key) -> Option<&Run> {
+    pub fn get(&self, key: RunKey) -> Option<&Run> {
         self.runs.get(key)?.as_ref()
     }
 
     /// A run, to change.
-    pub fn get_mut(&mut self, key: Key) -> Option<&mut Run> {
+    pub fn get_mut(&mut self, key: RunKey) -> Option<&mut Run> {
         self.runs.get_mut(key)?.as_mut()
     }
 
     /// All runs that have not ended.
-    pub fn keys(&self) -> Vec<Key> {
+    pub fn keys(&self) -> Vec<RunKey> {
         (0..self.runs.len()).filter(|key| self.get(*key).is_some()).collect()
     }
 
@@ -97,7 +97,7 @@ impl Schedule {
     }
 
     /// The run that the host knows under a command.
-    pub fn of_command(&self, command: u64) -> Option<Key> {
+    pub fn of_command(&self, command: u64) -> Option<RunKey> {
         self.by_command.get(&command).copied()
     }
 
@@ -120,7 +120,7 @@ impl Schedule {
             }
         }
         let quiet = if run.chain.is_none() { run.hook.debounce_ms } else { 0 };
-        run.stage = if quiet > 0 { Stage::Settling { since: now, until: now.saturating_add(quiet) } } else { Stage::Ready };
+        run.stage = if quiet > 0 { RunStage::Settling { since: now, until: now.saturating_add(quiet) } } else { RunStage::Ready };
         let stage = run.stage;
         let key = match self.free.pop() {
             Some(key) => key,
@@ -147,21 +147,21 @@ impl Schedule {
     }
 
     /// Lets a run that waits answer one more event.
-    fn join(&mut self, key: Key, newer: Run, now: u64) {
+    fn join(&mut self, key: RunKey, newer: Run, now: u64) {
         let Some(run) = self.get_mut(key) else { return };
         run.events += 1;
         run.event = newer.event;
         (run.hook, run.source) = (newer.hook, newer.source);
-        if let Stage::Settling { since, .. } = run.stage {
+        if let RunStage::Settling { since, .. } = run.stage {
             let quiet = run.hook.debounce_ms;
             let until = now.saturating_add(quiet).min(since.saturating_add(quiet.saturating_mul(MAX_SETTLING)));
-            run.stage = Stage::Settling { since, until };
+            run.stage = RunStage::Settling { since, until };
             self.times.push(Reverse((until, key)));
         }
     }
 
     /// The next run that may begin. It has its slot then.
-    pub fn begin(&mut self) -> Option<Key> {
+    pub fn begin(&mut self) -> Option<RunKey> {
         while self.active < self.limits.concurrency {
             let Reverse((turn, lane_number)) = self.turns.peek().copied()?;
             // One slot is kept for runs that someone waits for.
@@ -180,7 +180,7 @@ impl Schedule {
             self.waiting -= 1;
             self.forget_place(key);
             if let Some(run) = self.get_mut(key) {
-                run.stage = Stage::Beginning;
+                run.stage = RunStage::Beginning;
             }
             self.take_turn(lane_number);
             return Some(key);
@@ -189,43 +189,43 @@ impl Schedule {
     }
 
     /// The host runs it, under a command, until a time.
-    pub fn began(&mut self, key: Key, command: u64, until: u64) {
+    pub fn began(&mut self, key: RunKey, command: u64, until: u64) {
         if let Some(run) = self.get_mut(key) {
-            run.stage = Stage::Running { command, until };
+            run.stage = RunStage::Running { command, until };
             self.by_command.insert(command, key);
             self.times.push(Reverse((until, key)));
         }
     }
 
     /// The host shall end it; the command that it knows it under.
-    pub fn stop(&mut self, key: Key, status: Status, now: u64) -> Option<u64> {
+    pub fn stop(&mut self, key: RunKey, status: RunStatus, now: u64) -> Option<u64> {
         let run = self.get_mut(key)?;
-        let Stage::Running { command, .. } = run.stage else { return None };
+        let RunStage::Running { command, .. } = run.stage else { return None };
         let until = now.saturating_add(GRACE_MS);
-        run.stage = Stage::Ending { command, until, status };
+        run.stage = RunStage::Ending { command, until, status };
         self.times.push(Reverse((until, key)));
         Some(command)
     }
 
     /// It has ended for now and is tried again later. It gives its slot back.
-    pub fn rest(&mut self, key: Key, until: u64) {
+    pub fn rest(&mut self, key: RunKey, until: u64) {
         self.release(key);
         if let Some(run) = self.get_mut(key) {
-            run.stage = Stage::Resting { until };
+            run.stage = RunStage::Resting { until };
             self.times.push(Reverse((until, key)));
             self.waiting += 1;
         }
     }
 
     /// It is over.
-    pub fn end(&mut self, key: Key) -> Option<Run> {
+    pub fn end(&mut self, key: RunKey) -> Option<Run> {
         let stage = self.get(key)?.stage;
         if stage.is_active() {
             self.release(key);
         } else {
             self.waiting -= 1;
             self.forget_place(key);
-            if stage == Stage::Ready {
+            if stage == RunStage::Ready {
                 let lane_number = self.get(key).map(|run| run.hook.id.clone()).map(|id| self.lane(&id))?;
                 if let Some(lane) = self.lanes.get_mut(lane_number) {
                     // Most often it is the first.
@@ -248,15 +248,15 @@ impl Schedule {
             self.times.pop();
             let Some(run) = self.get_mut(key).filter(|run| run.stage.until() == Some(time)) else { continue };
             match run.stage {
-                Stage::Settling { .. } | Stage::Resting { .. } => {
-                    run.stage = Stage::Ready;
+                RunStage::Settling { .. } | RunStage::Resting { .. } => {
+                    run.stage = RunStage::Ready;
                     let id = run.hook.id.clone();
                     let lane = self.lane(&id);
                     self.line_up(key, lane);
                 }
-                Stage::Running { .. } => due.push(Due::Late(key)),
-                Stage::Ending { .. } => due.push(Due::Unconfirmed(key)),
-                Stage::Ready | Stage::Beginning => {}
+                RunStage::Running { .. } => due.push(Due::Late(key)),
+                RunStage::Ending { .. } => due.push(Due::Unconfirmed(key)),
+                RunStage::Ready | RunStage::Beginning => {}
             }
         }
         due
@@ -266,9 +266,9 @@ impl Schedule {
     pub fn hurry(&mut self, now: u64) {
         for key in self.keys() {
             if let Some(run) = self.get_mut(key)
-                && matches!(run.stage, Stage::Settling { .. } | Stage::Resting { .. })
+                && matches!(run.stage, RunStage::Settling { .. } | RunStage::Resting { .. })
             {
-                run.stage = Stage::Resting { until: now };
+                run.stage = RunStage::Resting { until: now };
                 self.times.push(Reverse((now, key)));
             }
         }
@@ -294,7 +294,7 @@ impl Schedule {
         self.lanes.len() - 1
     }
 
-    fn line_up(&mut self, key: Key, lane_number: usize) {
+    fn line_up(&mut self, key: RunKey, lane_number: usize) {
         if let Some(lane) = self.lanes.get_mut(lane_number) {
             lane.ready.push_back(key);
         }
@@ -302,7 +302,7 @@ impl Schedule {
     }
 
     /// The first run of a lane that could begin, and its turn.
-    fn first(&self, lane: usize) -> Option<(Key, u64)> {
+    fn first(&self, lane: usize) -> Option<(RunKey, u64)> {
         let lane = self.lanes.get(lane)?;
         let key = *lane.ready.front()?;
         let run = self.get(key)?;
@@ -316,7 +316,7 @@ impl Schedule {
         }
     }
 
-    fn release(&mut self, key: Key) {
+    fn release(&mut self, key: RunKey) {
         let Some(run) = self.get(key).filter(|run| run.stage.is_active()) else { return };
         let (command, awaited, id) = (run.stage.command(), run.chain.is_some(), run.hook.id.clone());
         if let Some(command) = command {
@@ -331,7 +331,7 @@ impl Schedule {
         self.take_turn(lane_number);
     }
 
-    fn forget_place(&mut self, key: Key) {
+    fn forget_place(&mut self, key: RunKey) {
         let Some(run) = self.get(key).filter(|run| run.chain.is_none()) else { return };
         let (id, file) = (run.hook.id.clone(), run.event.file().map(str::to_owned));
         if let Some(file) = file {
@@ -343,12 +343,12 @@ impl Schedule {
     }
 
     /// The run that has waited longest, of those that nobody waits for.
-    fn oldest(&self) -> Option<Key> {
+    fn oldest(&self) -> Option<RunKey> {
         let firsts = self.lanes.iter().filter_map(|lane| lane.ready.iter().find(|key| self.is_background(**key)));
         firsts.copied().min_by_key(|key| self.get(*key).map(|run| run.number))
     }
 
-    fn is_background(&self, key: Key) -> bool {
+    fn is_background(&self, key: RunKey) -> bool {
         self.get(key).is_some_and(|run| run.chain.is_none())
     }
 }

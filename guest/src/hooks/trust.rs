@@ -10,8 +10,8 @@ use super::components::approved::Candidate;
 use super::declaration::{Action, Hook};
 use super::machine::Machine;
 use super::owner::Owner;
-use super::program::{self, Command, FORMAT, Program};
-use super::registry::Registered;
+use super::program::{self, DeclaredCommand, FORMAT, ResolvedProgram};
+use super::registry::RegisteredHook;
 use crate::digest::Digest;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
@@ -34,7 +34,7 @@ const OUTDATED: &str = "it was approved when only the script itself was checked;
 #[derive(Debug, Clone)]
 pub struct Fingerprint {
     /// The program; none for prompts and components.
-    pub program: Option<Program>,
+    pub program: Option<ResolvedProgram>,
     /// The component, where it is one.
     pub component: Option<Candidate>,
     /// Of everything that decides what runs.
@@ -94,7 +94,7 @@ impl Trust {
 /// What a hook would run now; a text says why that cannot be told.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
-pub fn fingerprint(registered: &Registered, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
+pub fn fingerprint(registered: &RegisteredHook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let Action::Component(_) = registered.hook.action else {
         return command_fingerprint(&registered.hook, alone, machine, ports);
     };
@@ -108,11 +108,13 @@ pub fn fingerprint(registered: &Registered, alone: bool, machine: &Machine, port
 pub fn command_fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
-        Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
+        Action::Command { words, shell } => {
+            Some(program::find(&DeclaredCommand { words, shell: *shell, files }, machine, ports)?)
+        }
         Action::Prompt(_) | Action::Component(_) => None,
     };
     let mut shows = object(&mut [("declaration", declaration(hook))]);
-    if let (Some(shown), Some(fields)) = (program.as_ref().map(Program::shown), shows.as_object_mut()) {
+    if let (Some(shown), Some(fields)) = (program.as_ref().map(ResolvedProgram::shown), shows.as_object_mut()) {
         fields.extend(shown.as_object().cloned().unwrap_or_default());
     }
     let digest = Digest::of(shows.to_string().as_bytes());
@@ -274,9 +276,9 @@ pub fn keep_extension(
     keep_under(EXTENSION, name, approval, machine, ports)
 }
 
-type Approval = Option<Vec<(&'static str, Value)>>;
+type ApprovalFields = Option<Vec<(&'static str, Value)>>;
 
-fn keep_under(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+fn keep_under(kind: &'static str, id: &str, approval: ApprovalFields, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     lock(ports)?;
     let changed = change(kind, id, approval, machine, ports);
     let _ = ports.records.remove(Root::Home, LOCK);
@@ -301,7 +303,7 @@ fn lock(ports: &Ports) -> Result<(), String> {
     Err(format!("`~/{PATH}` is being changed by another process; try again"))
 }
 
-fn change(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+fn change(kind: &'static str, id: &str, approval: ApprovalFields, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
             let kept: Value = serde_json::from_slice(&text)

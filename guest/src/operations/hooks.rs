@@ -19,7 +19,7 @@ use super::{OperationFault, checked};
 use crate::gate::Gate;
 use crate::hooks::declaration::Action;
 use crate::hooks::event::Event;
-use crate::hooks::registry::{HooksFileFault, Registered};
+use crate::hooks::registry::{HooksFileFault, RegisteredHook};
 use crate::hooks::trust::{Fingerprint, Trust};
 use crate::hooks::{Hooks, declaration, journal, needs_approval};
 use crate::json::{self, object};
@@ -184,8 +184,8 @@ fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
 }
 
 /// A hook in a few words.
-fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
-    let Registered { hook, source, file, disabled, .. } = registered;
+fn shown(registered: &RegisteredHook, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
+    let RegisteredHook { hook, source, file, disabled, .. } = registered;
     let mut fields = vec![
         ("id", Value::from(hook.id.as_str())),
         ("trigger", hook.trigger.as_str().into()),

@@ -96,7 +96,7 @@ impl Import {
                 continue;
             }
             place(&mut hook, file, ports);
-            let is_declared = |registered: &crate::hooks::registry::Registered| is_same(&registered.hook.written, &hook);
+            let is_declared = |registered: &crate::hooks::registry::RegisteredHook| is_same(&registered.hook.written, &hook);
             if hooks.registry.all().iter().any(is_declared) || self.taken.iter().any(|(_, other)| is_same(other, &hook)) {
                 self.known += 1;
                 continue;

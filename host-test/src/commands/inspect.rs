@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use tollgate_guest::hooks::components::binary::{custom_section, outer};
-use tollgate_guest::hooks::components::grant::{Allowed, Grant};
+use tollgate_guest::hooks::components::grant::{Allowed, HookGrant};
 use tollgate_guest::hooks::components::inspection::Inspection;
-use tollgate_guest::hooks::components::manifest::Manifest;
+use tollgate_guest::hooks::components::manifest::HookManifest;
 use tollgate_guest::hooks::components::{MANIFEST_SECTION, MAX_COMPONENT_BYTES};
 
 use crate::cli::output::escape;
@@ -59,7 +59,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             ExitCode::from(1)
         }
         Ok(found) => {
-            let grants = Grant::of(&found.manifest, &Allowed::default()).in_words();
+            let grants = HookGrant::of(&found.manifest, &Allowed::default()).in_words();
             if options.json {
                 let mut shown = found.to_json();
                 if let Some(fields) = shown.as_object_mut() {
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 }
 
 fn lines(found: &Inspection, grants: &[String]) -> Vec<String> {
-    let Manifest { name, version, description, settings, .. } = &found.manifest;
+    let HookManifest { name, version, description, settings, .. } = &found.manifest;
     let title = if name.is_empty() { "a hook without a manifest".to_owned() } else { format!("{name} {version}") };
     let title = if description.is_empty() { title } else { format!("{}: {description}", title.trim()) };
     let mut lines = vec![escape(title.trim())];
@@ -107,7 +107,7 @@ pub(crate) fn pack(options: &PackOptions) -> ExitCode {
         let mut bytes = read(&options.file)?;
         let manifest =
             fs::read(&options.manifest).map_err(|why| format!("`{}` cannot be read: {why}", options.manifest.display()))?;
-        Manifest::parse(&manifest).map_err(|why| format!("`{}`: {why}", options.manifest.display()))?;
+        HookManifest::parse(&manifest).map_err(|why| format!("`{}`: {why}", options.manifest.display()))?;
         // An earlier manifest stands where this put it: at the end.
         let earlier = outer(&bytes).map_err(|why| format!("`{}` cannot be a hook: {why}", options.file.display()))?;
         let section = earlier.custom.iter().find(|(name, _)| *name == MANIFEST_SECTION);

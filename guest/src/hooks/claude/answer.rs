@@ -14,7 +14,7 @@
 use serde_json::{Map, Value};
 
 use super::Declared;
-use super::call::Call;
+use super::call::ClaudeCall;
 use crate::engine::RunEnding;
 use crate::json;
 
@@ -77,7 +77,7 @@ pub fn of_failure(declared: &Declared, why: &str) -> Option<Map<String, Value>> 
 
 /// Enters the arguments that a hook wants among the data of an event: as the program's own where they can be told back, else as
 /// what somebody wants and cannot have.
-pub fn update(data: &mut Map<String, Value>, call: Option<&Call>, wanted: Value) {
+pub fn update(data: &mut Map<String, Value>, call: Option<&ClaudeCall>, wanted: Value) {
     let args = data.get("args").cloned().unwrap_or_default();
     match call.zip(wanted.as_object()).and_then(|(call, wanted)| call.updated(&args, wanted)) {
         Some(updated) => {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// A call in Claude Code's words.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct ClaudeCall {
     /// The tool.
     pub name: String,
     /// What it is given.
@@ -15,17 +15,17 @@ pub struct Call {
 
 /// Tells the calls that an event is about in Claude Code's words: one for most, one for each file of a patch. The text is the folder
 /// that relative paths begin in.
-pub type Translate = fn(&Value, &str) -> Vec<Call>;
+pub type Translate = fn(&Value, &str) -> Vec<ClaudeCall>;
 
 /// Takes every call as it is.
-pub fn untranslated(data: &Value, _base: &str) -> Vec<Call> {
+pub fn untranslated(data: &Value, _base: &str) -> Vec<ClaudeCall> {
     let name = crate::json::text(data, "tool_name").unwrap_or_default().to_owned();
     let input = data.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
     let keys = input.keys().map(|key| (key.clone(), key.clone())).collect();
-    vec![Call { name, input, keys: Some(keys) }]
+    vec![ClaudeCall { name, input, keys: Some(keys) }]
 }
 
-impl Call {
+impl ClaudeCall {
     /// Puts an argument in under Claude Code's name, with the program's own.
     pub fn put(&mut self, key: &str, own: &str, value: Value) {
         self.input.insert(key.to_owned(), value);

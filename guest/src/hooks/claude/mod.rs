@@ -22,7 +22,7 @@ pub mod settings;
 
 use serde_json::Value;
 
-use self::call::Call;
+use self::call::ClaudeCall;
 use self::matcher::Matcher;
 use super::event::Event;
 use crate::json;
@@ -69,7 +69,7 @@ pub fn events() -> String {
 
 impl Declared {
     /// Whether an event is one that it waits for, given the calls that it is about.
-    pub fn fits(&self, event: &Event, calls: &[Call]) -> bool {
+    pub fn fits(&self, event: &Event, calls: &[ClaudeCall]) -> bool {
         let text = |key: &str| json::text(&event.data, key).unwrap_or_default();
         let status = text("status");
         match self.event {
@@ -83,7 +83,7 @@ impl Declared {
     }
 
     /// Which of the calls of an event it is about, by their places.
-    pub fn parts(&self, calls: &[Call]) -> impl Iterator<Item = usize> {
+    pub fn parts(&self, calls: &[ClaudeCall]) -> impl Iterator<Item = usize> {
         calls.iter().enumerate().filter(|(_, call)| self.matcher.selects(&call.name)).map(|(at, _)| at)
     }
 

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::Declared;
-use super::call::Call;
+use super::call::ClaudeCall;
 use crate::hooks::event::Event;
 use crate::hooks::machine::Machine;
 use crate::json::{self, object};
 
 /// The payload of an event; `call` is the one that the hook is run for.
-pub fn payload(declared: &Declared, event: &Event, call: Option<Call>, machine: &Machine) -> Value {
+pub fn payload(declared: &Declared, event: &Event, call: Option<ClaudeCall>, machine: &Machine) -> Value {
     let data = &event.data;
     let text = |key: &str| Value::from(json::text(data, key).unwrap_or_default());
     let cwd = folder(event, machine);

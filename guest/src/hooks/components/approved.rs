@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::super::declaration::{Action, Hook};
-use super::super::registry::Registered;
-use super::grant::{Allowed, Grant};
+use super::super::registry::RegisteredHook;
+use super::grant::{Allowed, HookGrant};
 use super::inspection::Inspection;
-use super::manifest::Manifest;
+use super::manifest::HookManifest;
 use super::{Function, KEPT, MAX_COMPONENT_BYTES, Question, schema};
 use crate::digest::Digest;
 use crate::json::{self, object};
@@ -33,12 +33,12 @@ pub struct Approved {
     /// What can be called.
     pub functions: Vec<Function>,
     /// What it gets.
-    pub grant: Grant,
+    pub grant: HookGrant,
     settings: String,
 }
 
 /// Where the file of a hook's component stands.
-pub fn place(registered: &Registered) -> Option<(Root, String)> {
+pub fn place(registered: &RegisteredHook) -> Option<(Root, String)> {
     let Action::Component(path) = &registered.hook.action else { return None };
     // A path in a user's file or in an extension is relative to the folder of the file that names it.
     let folder = registered.file.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -51,7 +51,7 @@ pub fn place(registered: &Registered) -> Option<(Root, String)> {
 
 impl Candidate {
     /// Reads a component's file, once and never through a link.
-    pub fn read(registered: &Registered, ports: &Ports) -> Result<Self, String> {
+    pub fn read(registered: &RegisteredHook, ports: &Ports) -> Result<Self, String> {
         let Some((root, path)) = place(registered) else { return Err("it is not a component".to_owned()) };
         let question = crate::ports::Question { root, path: path.clone(), digest: false };
         let facts = ports.workspace.inspect(&[question]).into_iter().next().ok_or("the host did not look at it")?;
@@ -74,7 +74,7 @@ impl Candidate {
         let inspection = Inspection::read(&bytes).map_err(|why| format!("`{path}` cannot be a hook: {why}"))?;
         let hook = &registered.hook;
         check_settings(hook, &inspection.manifest)?;
-        let grant = Grant::of(&inspection.manifest, &hook.allowed);
+        let grant = HookGrant::of(&inspection.manifest, &hook.allowed);
         let mut shows = inspection.to_json();
         if let Some(fields) = shows.as_object_mut() {
             fields.insert("grants".to_owned(), grant.in_words().into());
@@ -98,7 +98,7 @@ impl Candidate {
 }
 
 /// Whether the settings of a declaration are what the component's schema says.
-fn check_settings(hook: &Hook, manifest: &Manifest) -> Result<(), String> {
+fn check_settings(hook: &Hook, manifest: &HookManifest) -> Result<(), String> {
     let nothing = object(&mut []);
     let settings = hook.settings.as_ref().unwrap_or(&nothing);
     match &manifest.settings {
@@ -114,14 +114,14 @@ impl Approved {
     /// Reads what was approved; none where that cannot be understood.
     pub fn read(hook: &Hook, approval: &Value) -> Option<Self> {
         let shown = approval.get("shows")?.get("component")?;
-        let manifest = Manifest::read(shown.get("manifest")?).ok()?;
+        let manifest = HookManifest::read(shown.get("manifest")?).ok()?;
         let exports: Vec<&str> = shown.get("exports")?.as_array()?.iter().filter_map(Value::as_str).collect();
         let settings = hook.settings.clone().unwrap_or_else(|| object(&mut []));
         Some(Self {
             component: json::text(shown, "digest")?.to_owned(),
             approval: format!("{} {}", json::text(approval, "digest")?, json::text(approval, "approved")?),
             functions: Function::ALL.into_iter().filter(|function| exports.contains(&function.as_str())).collect(),
-            grant: Grant::of(&manifest, &hook.allowed),
+            grant: HookGrant::of(&manifest, &hook.allowed),
             settings: settings.to_string(),
         })
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Limits;
-use super::manifest::{Manifest, globs};
+use super::manifest::{HookManifest, globs};
 use super::words::clean;
 
 /// What a declaration allows. Without it, everything that the manifest asks for, which a person sees before approving.
@@ -33,7 +33,7 @@ impl Allowed {
 
 /// What a hook gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grant {
+pub struct HookGrant {
     /// The files that it may read: those that match a glob of every list.
     pub files: Vec<Vec<String>>,
     /// Whether its arguments replace those of a call.
@@ -44,9 +44,9 @@ pub struct Grant {
     pub limits: Limits,
 }
 
-impl Grant {
+impl HookGrant {
     /// What is asked for, as far as it is allowed.
-    pub fn of(asked: &Manifest, allowed: &Allowed) -> Self {
+    pub fn of(asked: &HookManifest, allowed: &Allowed) -> Self {
         let files = match (&asked.read, &allowed.read) {
             (asked, _) if asked.is_empty() => Vec::new(),
             (_, Some(allowed)) if allowed.is_empty() => Vec::new(),
@@ -109,7 +109,7 @@ mod tests {
                 vec!["reads no files", "may use 500 ms of processor time (1000 ms in all) and 128 MB of memory for a call"],
             ),
         ] {
-            let grant = Grant::of(&Manifest::read(&asked).unwrap(), &Allowed::read(&allowed).unwrap());
+            let grant = HookGrant::of(&HookManifest::read(&asked).unwrap(), &Allowed::read(&allowed).unwrap());
             assert_eq!(grant.in_words(), words, "{asked} {allowed}");
         }
         for bad in [json!(1), json!({"write": true}), json!({"read": ["../x"]}), json!({"rewrite": "yes"})] {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::binary::{self, Malformed};
 use super::features;
-use super::manifest::Manifest;
+use super::manifest::HookManifest;
 use super::words::clean;
 use super::{CONTRACT, Function, MANIFEST_SECTION, MAX_COMPONENT_BYTES};
 use crate::digest::Digest;
@@ -15,7 +15,7 @@ const LENT: &[&str] = &["types", "settings", "files", "log"];
 
 /// Why a file cannot be a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ComponentFault {
     /// It is too long.
     #[error("it is longer than {} MiB", MAX_COMPONENT_BYTES >> 20)]
     TooLong,
@@ -64,22 +64,22 @@ pub struct Inspection {
     /// What can be called.
     pub functions: Vec<Function>,
     /// What it says of itself.
-    pub manifest: Manifest,
+    pub manifest: HookManifest,
 }
 
 impl Inspection {
     /// Looks at the bytes of a component.
-    pub fn read(bytes: &[u8]) -> Result<Self, Refusal> {
+    pub fn read(bytes: &[u8]) -> Result<Self, ComponentFault> {
         if bytes.len() as u64 > MAX_COMPONENT_BYTES {
-            return Err(Refusal::TooLong);
+            return Err(ComponentFault::TooLong);
         }
         let outer = binary::outer(bytes)?;
         for name in outer.imports.iter().chain(&outer.exports) {
             let (interface, version) = name.split_once('@').unwrap_or((name, ""));
             match interface.split_once('/') {
-                Some(("tollgate:hooks", _)) if version == "0.1.0" => return Err(Refusal::OldContract),
-                Some(("tollgate:hooks", _)) => return Err(Refusal::GatesContract(clean(name, 100))),
-                Some(("tollgate:hook", _)) if version != CONTRACT => return Err(Refusal::OtherVersion(clean(name, 100))),
+                Some(("tollgate:hooks", _)) if version == "0.1.0" => return Err(ComponentFault::OldContract),
+                Some(("tollgate:hooks", _)) => return Err(ComponentFault::GatesContract(clean(name, 100))),
+                Some(("tollgate:hook", _)) if version != CONTRACT => return Err(ComponentFault::OtherVersion(clean(name, 100))),
                 _ => {}
             }
         }
@@ -93,7 +93,7 @@ impl Inspection {
             }
         };
         if let Some(name) = outer.imports.iter().find(|name| !is_lent(name)) {
-            return Err(Refusal::Import(clean(name, 100)));
+            return Err(ComponentFault::Import(clean(name, 100)));
         }
         let exports = |function: &Function| {
             let name = format!("tollgate:hook/{}@{CONTRACT}", function.as_str());
@@ -101,17 +101,17 @@ impl Inspection {
         };
         let functions: Vec<Function> = Function::ALL.into_iter().filter(exports).collect();
         if functions.is_empty() {
-            return Err(Refusal::NothingToCall);
+            return Err(ComponentFault::NothingToCall);
         }
         if let Some(feature) = features::refused(bytes)? {
-            return Err(Refusal::Feature(feature));
+            return Err(ComponentFault::Feature(feature));
         }
         let manifests: Vec<&[u8]> =
             outer.custom.iter().filter(|(name, _)| *name == MANIFEST_SECTION).map(|(_, content)| *content).collect();
         let manifest = match manifests.as_slice() {
-            [] => Manifest::default(),
-            [content] => Manifest::parse(content).map_err(Refusal::Manifest)?,
-            _ => return Err(Refusal::TwoManifests),
+            [] => HookManifest::default(),
+            [content] => HookManifest::parse(content).map_err(ComponentFault::Manifest)?,
+            _ => return Err(ComponentFault::TwoManifests),
         };
         Ok(Self {
             digest: Digest::of(bytes),
@@ -136,8 +136,8 @@ impl Inspection {
     }
 }
 
-impl Manifest {
-    /// The manifest as it is read by [`Manifest::read`].
+impl HookManifest {
+    /// The manifest as it is read by [`HookManifest::read`].
     pub fn to_json(&self) -> Value {
         let mut fields: Vec<(&str, Value)> = Vec::new();
         for (name, text) in [("name", &self.name), ("version", &self.version), ("description", &self.description)] {
@@ -200,7 +200,7 @@ mod tests {
         let found = Inspection::read(&bytes).unwrap();
         assert_eq!(found.functions, [Function::PreTool, Function::Events]);
         assert_eq!((found.bytes, found.digest), (bytes.len() as u64, Digest::of(&bytes)));
-        assert_eq!(Manifest::read(&found.to_json()["manifest"]).unwrap(), found.manifest);
+        assert_eq!(HookManifest::read(&found.to_json()["manifest"]).unwrap(), found.manifest);
         assert_eq!(found.to_json()["exports"], json!(["pre-tool", "events"]));
     }
 

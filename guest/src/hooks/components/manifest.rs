@@ -22,7 +22,7 @@ const MAX_CHARS: usize = 200;
 
 /// What a hook asks for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Manifest {
+pub struct HookManifest {
     /// What its author calls it.
     pub name: String,
     /// Its version.
@@ -54,7 +54,7 @@ const LIMITS: &[Field] = &[
 
 const KEYS: &[&str] = &["name", "version", "description", "read", "rewrite", "withhold", "settings", "limits"];
 
-impl Manifest {
+impl HookManifest {
     /// Reads the content of the section.
     pub fn parse(content: &[u8]) -> Result<Self, String> {
         if content.len() > MAX_BYTES {
@@ -155,11 +155,11 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_read() {
-        let manifest = Manifest::read(&json!({"name": "n", "read": ["src/**"], "rewrite": true, "limits": {"cpu_ms": 400}}));
+        let manifest = HookManifest::read(&json!({"name": "n", "read": ["src/**"], "rewrite": true, "limits": {"cpu_ms": 400}}));
         let manifest = manifest.unwrap();
         assert_eq!((manifest.read.as_slice(), manifest.rewrite, manifest.withhold), (&["src/**".to_owned()][..], true, false));
         assert_eq!((manifest.limits.cpu_ms, manifest.limits.wall_ms), (400, 800));
-        assert_eq!(Manifest::parse(b"{}").unwrap().limits, Limits::default());
+        assert_eq!(HookManifest::parse(b"{}").unwrap().limits, Limits::default());
     }
 
     #[test]
@@ -178,10 +178,10 @@ mod tests {
             (json!({"limits": {"fuel": 1}}), "`fuel`"),
             (json!({"settings": {"type": "list"}}), "`settings`"),
         ] {
-            let why = Manifest::read(&written).unwrap_err();
+            let why = HookManifest::read(&written).unwrap_err();
             assert!(why.contains(said), "{written}: {why}");
         }
-        assert!(Manifest::parse(&[b' '; MAX_BYTES + 1]).unwrap_err().contains("64 KiB"));
-        assert!(Manifest::parse(b"{").unwrap_err().contains("not valid JSON"));
+        assert!(HookManifest::parse(&[b' '; MAX_BYTES + 1]).unwrap_err().contains("64 KiB"));
+        assert!(HookManifest::parse(b"{").unwrap_err().contains("not valid JSON"));
     }
 }

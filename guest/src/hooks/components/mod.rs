@@ -259,7 +259,7 @@ pub enum Reply {
 
 /// The answer of one hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct ComponentAnswer {
     /// The hook.
     pub hook: String,
     /// What came of it.

@@ -20,7 +20,7 @@ pub struct Objection {
 
 /// What all hooks said to one call.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Said {
+pub struct HookFeedback {
     /// What they have against it, in order.
     pub objections: Vec<Objection>,
     /// What the agent is told: notes and remarks.
@@ -37,7 +37,7 @@ pub struct Said {
     pub summary: Vec<Value>,
 }
 
-impl Said {
+impl HookFeedback {
     /// The strictest objection: that of the first hook among those that object most, with the reasons of the others behind its own.
     /// Where the workspace is strict, a hook that could not answer counts as one that asks.
     pub fn strictest(&self, is_strict: bool) -> Option<Objection> {

@@ -5,14 +5,14 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::super::components::approved::{Approved, place};
-use super::super::components::said::{HookFailure, Said};
+use super::super::components::said::{HookFailure, HookFeedback};
 use super::super::components::words::{MAX_NOTE, attributed, clean};
-use super::super::components::{Answer, Ask, Function, MAX_COMPONENT_BYTES, Reply, Subject};
+use super::super::components::{Ask, ComponentAnswer, Function, MAX_COMPONENT_BYTES, Reply, Subject};
 use super::super::declaration::{Action, Hook};
-use super::super::outcome::Outcome;
-use super::super::registry::Registered;
-use super::super::run::Status;
-use super::super::schedule::Key;
+use super::super::outcome::RunOutcome;
+use super::super::registry::RegisteredHook;
+use super::super::run::RunStatus;
+use super::super::schedule::RunKey;
 use super::super::trust::{self, Trust};
 use super::Hooks;
 use super::running::skipped;
@@ -37,7 +37,7 @@ pub(super) struct Round {
     session: Option<String>,
     call: Option<String>,
     called: Vec<(Rc<Hook>, Rc<Approved>)>,
-    said: Said,
+    said: HookFeedback,
 }
 
 impl Hooks {
@@ -58,9 +58,9 @@ impl Hooks {
             Subject::Augment(call) | Subject::PreTool(call) | Subject::PostTool(call, _) => call,
             Subject::Event { .. } => return false,
         };
-        let fitting: Vec<Registered> =
+        let fitting: Vec<RegisteredHook> =
             self.registry.all().iter().filter(|registered| is_called(registered, function, &call.tool)).cloned().collect();
-        let (mut called, mut said) = (Vec::new(), Said::default());
+        let (mut called, mut said) = (Vec::new(), HookFeedback::default());
         // All files are looked at in one crossing, and the approvals once.
         let questions: Vec<Question> = fitting.iter().filter_map(file_question).collect();
         let files = if questions.is_empty() { Vec::new() } else { ports.workspace.inspect(&questions) };
@@ -100,16 +100,16 @@ impl Hooks {
     }
 
     /// What hooks said to questions of [`Hooks::ask`], by the number of the asker.
-    pub fn take_said(&mut self) -> Vec<(u64, Said)> {
+    pub fn take_said(&mut self) -> Vec<(u64, HookFeedback)> {
         std::mem::take(&mut self.said)
     }
 
     /// Takes in what hooks answered.
-    pub fn report(&mut self, number: u64, answers: &[Answer], ports: &Ports) {
+    pub fn report(&mut self, number: u64, answers: &[ComponentAnswer], ports: &Ports) {
         let Some(at) = self.rounds.iter().position(|round| round.number == number) else { return };
         let mut round = self.rounds.remove(at);
         for (hook, approved) in std::mem::take(&mut round.called) {
-            let missing = Answer {
+            let missing = ComponentAnswer {
                 hook: hook.id.clone(),
                 reply: Reply::Absent("the host did not call it".to_owned()),
                 took_us: 0,
@@ -127,14 +127,14 @@ impl Hooks {
         }
     }
 
-    fn take_answer(&mut self, round: &mut Round, hook: &Hook, approved: &Approved, answer: &Answer, ports: &Ports) {
+    fn take_answer(&mut self, round: &mut Round, hook: &Hook, approved: &Approved, answer: &ComponentAnswer, ports: &Ports) {
         let taken = round.said.take(&hook.id, approved, round.function, &answer.reply);
         let mut summary = vec![("hook", Value::from(hook.id.as_str()))];
         let (status, word) = match taken {
             Ok(word) => {
                 self.faults.answered(&hook.id, &approved.approval, ports);
                 summary.extend(["severity", "code"].into_iter().filter_map(|key| Some((key, word.get(key)?.clone()))));
-                (Status::Success, ("said", word))
+                (RunStatus::Success, ("said", word))
             }
             Err(fault) => {
                 round.said.notices.extend(self.count_fault(hook, approved, &fault, ports));
@@ -165,8 +165,8 @@ impl Hooks {
         &mut self,
         round: &Round,
         hook: &Hook,
-        answer: &Answer,
-        status: Status,
+        answer: &ComponentAnswer,
+        status: RunStatus,
         word: (&'static str, Value),
         ports: &Ports,
     ) {
@@ -195,15 +195,15 @@ impl Hooks {
     }
 
     /// Begins the run of a component's hook for an event.
-    pub(super) fn begin_component(&mut self, key: Key, ports: &Ports) {
+    pub(super) fn begin_component(&mut self, key: RunKey, ports: &Ports) {
         let Some(run) = self.schedule.get(key).cloned() else { return };
         let hook = run.hook.clone();
         let Some(registered) = self.registry.find(&hook.id).cloned() else {
-            return self.finish(key, Outcome::of(Status::Skipped, "it is no longer declared"), ports);
+            return self.finish(key, RunOutcome::of(RunStatus::Skipped, "it is no longer declared"), ports);
         };
         let file = file_question(&registered).and_then(|question| ports.workspace.inspect(&[question]).pop());
         let Some(file) = file else {
-            return self.finish(key, Outcome::of(Status::Failed, "the host did not look at its component"), ports);
+            return self.finish(key, RunOutcome::of(RunStatus::Failed, "the host did not look at its component"), ports);
         };
         self.approvals.refresh(ports);
         let approved = match self.approved_component(&registered, &file, ports) {
@@ -212,10 +212,10 @@ impl Hooks {
         };
         if !approved.functions.contains(&Function::Events) {
             let why = "its component exports no `events`, so there is nothing to call";
-            return self.finish(key, Outcome::of(Status::Skipped, why), ports);
+            return self.finish(key, RunOutcome::of(RunStatus::Skipped, why), ports);
         }
         if let Some(why) = self.faults.rests(&hook.id, &approved.approval, ports) {
-            return self.finish(key, Outcome::of(Status::Skipped, &resting(&why)), ports);
+            return self.finish(key, RunOutcome::of(RunStatus::Skipped, &resting(&why)), ports);
         }
         let now = (self.now, ports.clock.now());
         if let Some(run) = self.schedule.get_mut(key) {
@@ -233,13 +233,13 @@ impl Hooks {
         let longest = u64::from(limits.start_ms) + u64::from(limits.wall_ms) + SLACK_MS;
         self.due.push(Ask { number, subject, questions: vec![approved.question(&hook.id)] });
         let (session, called) = (run.event.session.as_deref().map(str::to_owned), vec![(hook, approved)]);
-        let (function, said) = (Function::Events, Said::default());
+        let (function, said) = (Function::Events, HookFeedback::default());
         self.rounds.push(Round { number, asker: None, function, session, call: None, called, said });
         self.schedule.began(key, number, self.now.saturating_add(longest));
-        self.show(key, Status::Running, ports);
+        self.show(key, RunStatus::Running, ports);
     }
 
-    fn finish_event(&mut self, number: u64, hook: &Hook, approved: &Approved, answer: &Answer, ports: &Ports) {
+    fn finish_event(&mut self, number: u64, hook: &Hook, approved: &Approved, answer: &ComponentAnswer, ports: &Ports) {
         let Some(key) = self.schedule.of_command(number) else { return };
         let mut outcome = match &answer.reply {
             Reply::Reaction { stop, message } => {
@@ -248,17 +248,17 @@ impl Hooks {
                 if let Some(message) = message {
                     said.insert("systemMessage".to_owned(), attributed(&hook.id, message, MAX_NOTE).into());
                 }
-                Outcome { status: Some(Status::Success), answer: Some(said), ..Outcome::default() }
+                RunOutcome { status: Some(RunStatus::Success), answer: Some(said), ..RunOutcome::default() }
             }
-            reply => match Said::default().take(&hook.id, approved, Function::Events, reply) {
-                Ok(_) => Outcome { status: Some(Status::Success), ..Outcome::default() },
+            reply => match HookFeedback::default().take(&hook.id, approved, Function::Events, reply) {
+                Ok(_) => RunOutcome { status: Some(RunStatus::Success), ..RunOutcome::default() },
                 Err(fault) => {
                     self.count_fault(hook, approved, &fault, ports);
-                    Outcome::of(fault_status(&fault), &fault.why)
+                    RunOutcome::of(fault_status(&fault), &fault.why)
                 }
             },
         };
-        if outcome.status == Some(Status::Success) {
+        if outcome.status == Some(RunStatus::Success) {
             self.faults.answered(&hook.id, &approved.approval, ports);
         }
         let lines: Vec<String> = answer.log.iter().take(MAX_LINES).map(|(_, text)| clean(text, MAX_LINE)).collect();
@@ -271,7 +271,12 @@ impl Hooks {
     /// The component of a hook as it was approved; otherwise how the run ends, and a person is asked.
     ///
     /// The approvals have been looked at just now, and so has the component's file.
-    fn approved_component(&mut self, registered: &Registered, file: &Facts, ports: &Ports) -> Result<Rc<Approved>, Box<Outcome>> {
+    fn approved_component(
+        &mut self,
+        registered: &RegisteredHook,
+        file: &Facts,
+        ports: &Ports,
+    ) -> Result<Rc<Approved>, Box<RunOutcome>> {
         let hook = &registered.hook;
         let stamp = (self.approvals.stamp(), file.stamp);
         let known = self.approved.iter().find(|(known, at, _)| Rc::ptr_eq(known, hook) && *at == stamp);
@@ -302,7 +307,7 @@ impl Hooks {
         match trust::fingerprint(registered, false, &self.machine, ports) {
             Err(why) => {
                 ports.warn(&format!("the hook `{}` is not called: {why}", hook.id));
-                Err(Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))
+                Err(RunOutcome::boxed(RunStatus::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))
             }
             Ok(fingerprint) => {
                 let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
@@ -313,7 +318,7 @@ impl Hooks {
 }
 
 /// Whether declaration and file are what was approved. The bytes that run are the kept ones in any case.
-fn is_as_approved(registered: &Registered, approval: &Value, file: &Facts, ports: &Ports) -> bool {
+fn is_as_approved(registered: &RegisteredHook, approval: &Value, file: &Facts, ports: &Ports) -> bool {
     let shows = approval.get("shows");
     if shows.and_then(|shows| shows.get("declaration")) != Some(&trust::declaration(&registered.hook)) {
         return false;
@@ -334,7 +339,7 @@ fn is_as_approved(registered: &Registered, approval: &Value, file: &Facts, ports
     found == Some(digest)
 }
 
-fn is_called(registered: &Registered, function: Function, tool: &str) -> bool {
+fn is_called(registered: &RegisteredHook, function: Function, tool: &str) -> bool {
     registered.disabled.is_none() && registered.hook.is_called_for(function, tool)
 }
 
@@ -342,21 +347,21 @@ fn resting(why: &str) -> String {
     format!("it has failed before and is not called any more: {why}")
 }
 
-fn fault_status(fault: &HookFailure) -> Status {
+fn fault_status(fault: &HookFailure) -> RunStatus {
     match fault {
-        HookFailure { counts: false, .. } => Status::Skipped,
-        HookFailure { is_late: true, .. } => Status::Timeout,
-        _ => Status::Failed,
+        HookFailure { counts: false, .. } => RunStatus::Skipped,
+        HookFailure { is_late: true, .. } => RunStatus::Timeout,
+        _ => RunStatus::Failed,
     }
 }
 
 /// What to ask the host about the file of a component.
-fn file_question(registered: &Registered) -> Option<Question> {
+fn file_question(registered: &RegisteredHook) -> Option<Question> {
     let (root, path) = place(registered)?;
     Some(Question { root, path, digest: false })
 }
 
-fn logged(answer: &Answer) -> Option<Value> {
+fn logged(answer: &ComponentAnswer) -> Option<Value> {
     let line = |(level, text): &(String, String)| {
         object(&mut [("level", clean(level, 10).into()), ("text", clean(text, MAX_LINE).into())])
     };

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::super::event::Event;
-use super::super::outcome::Outcome;
-use super::super::registry::Registered;
-use super::super::run::Status;
+use super::super::outcome::RunOutcome;
+use super::super::registry::RegisteredHook;
+use super::super::run::RunStatus;
 use super::{Asker, Hooks};
 use crate::engine::Order;
 use crate::json::object;
@@ -21,7 +21,7 @@ pub(super) struct Chain {
     /// Whether a person asked for one run and wants its record.
     by_hand: bool,
     event: Event,
-    left: VecDeque<Registered>,
+    left: VecDeque<RegisteredHook>,
     pub(super) data: Map<String, Value>,
     pub(super) messages: Vec<String>,
     pub(super) goes_on: bool,
@@ -29,7 +29,14 @@ pub(super) struct Chain {
 }
 
 impl Hooks {
-    pub(super) fn open_chain(&mut self, event: Event, left: VecDeque<Registered>, asker: Asker, by_hand: bool, ports: &Ports) {
+    pub(super) fn open_chain(
+        &mut self,
+        event: Event,
+        left: VecDeque<RegisteredHook>,
+        asker: Asker,
+        by_hand: bool,
+        ports: &Ports,
+    ) {
         self.numbers += 1;
         let number = self.numbers;
         let data = event.data.as_object().cloned().unwrap_or_default();
@@ -52,7 +59,7 @@ impl Hooks {
             match why_not {
                 None => return self.add(run, ports),
                 Some(why) => {
-                    let record = self.ended(&run, Outcome::of(Status::Skipped, why), ports);
+                    let record = self.ended(&run, RunOutcome::of(RunStatus::Skipped, why), ports);
                     if let Some(chain) = self.chains.get_mut(&number) {
                         chain.record = record;
                     }

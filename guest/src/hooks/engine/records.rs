@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::super::claude;
 use super::super::declaration::Action;
-use super::super::outcome::Outcome;
-use super::super::run::{Run, Status};
-use super::super::schedule::Key;
+use super::super::outcome::RunOutcome;
+use super::super::run::{Run, RunStatus};
+use super::super::schedule::RunKey;
 use super::Hooks;
 use crate::engine::Order;
 use crate::json::object;
@@ -23,7 +23,8 @@ pub(super) struct Counts {
     began: u64,
 }
 
-const ENDINGS: [Status; 5] = [Status::Success, Status::Failed, Status::Timeout, Status::Canceled, Status::Skipped];
+const ENDINGS: [RunStatus; 5] =
+    [RunStatus::Success, RunStatus::Failed, RunStatus::Timeout, RunStatus::Canceled, RunStatus::Skipped];
 
 impl Hooks {
     /// How runs ended so far, and how things stand.
@@ -46,10 +47,10 @@ impl Hooks {
     }
 
     /// Counts, shows and writes down how a run ended, and lets its chain know.
-    pub(super) fn ended(&mut self, run: &Run, mut outcome: Outcome, ports: &Ports) -> Value {
-        let status = outcome.status.unwrap_or(Status::Failed);
+    pub(super) fn ended(&mut self, run: &Run, mut outcome: RunOutcome, ports: &Ports) -> Value {
+        let status = outcome.status.unwrap_or(RunStatus::Failed);
         if let Some(declared) = &run.hook.claude
-            && matches!(status, Status::Failed | Status::Timeout)
+            && matches!(status, RunStatus::Failed | RunStatus::Timeout)
             && outcome.answer.is_none()
         {
             outcome.answer = claude::answer::of_failure(declared, outcome.reason.as_deref().unwrap_or_default());
@@ -72,7 +73,7 @@ impl Hooks {
                 run.hook.id
             ));
         }
-        if status == Status::Failed {
+        if status == RunStatus::Failed {
             let why = outcome.reason.as_deref().unwrap_or("it failed");
             ports.warn(&format!("the hook `{}` failed: {why}", run.hook.id));
         }
@@ -107,14 +108,14 @@ impl Hooks {
     }
 
     /// Reports the status of a run to observers.
-    pub(super) fn show(&mut self, key: Key, status: Status, ports: &Ports) {
+    pub(super) fn show(&mut self, key: RunKey, status: RunStatus, ports: &Ports) {
         if let Some(run) = self.schedule.get(key).cloned() {
             let record = object(&mut self.fields(&run, status, ports));
             self.command(Order::Record(record));
         }
     }
 
-    fn fields(&mut self, run: &Run, status: Status, ports: &Ports) -> Vec<(&'static str, Value)> {
+    fn fields(&mut self, run: &Run, status: RunStatus, ports: &Ports) -> Vec<(&'static str, Value)> {
         self.take_name(ports);
         let clean = |text: &str| Value::from(ports.secrets.redact_with(text, &run.hook.secrets));
         let mut fields = vec![

@@ -8,11 +8,11 @@ use super::super::bundle::Checked;
 use super::super::claude;
 use super::super::declaration::{Action, Hook};
 use super::super::event;
-use super::super::outcome::Outcome;
-use super::super::program::{Copied, Program};
+use super::super::outcome::RunOutcome;
+use super::super::program::{Copied, ResolvedProgram};
 use super::super::registry::{MAX_PARTS, Source, TOO_MANY};
-use super::super::run::{Run, Stage, Status};
-use super::super::schedule::Key;
+use super::super::run::{Run, RunStage, RunStatus};
+use super::super::schedule::RunKey;
 use super::super::trust::{self, Fingerprint, Trust};
 use super::Hooks;
 use crate::engine::{Confine, Copy, Order, RunEnding, RunEnvironment};
@@ -37,7 +37,7 @@ const BACKGROUND_MS: u64 = 60_000;
 
 impl Hooks {
     /// Gives a run that has its slot to the host, unless it may not run.
-    pub(super) fn begin(&mut self, key: Key, ports: &Ports) {
+    pub(super) fn begin(&mut self, key: RunKey, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let (hook, source) = (run.hook.clone(), run.source);
         if run.part == TOO_MANY {
@@ -61,17 +61,17 @@ impl Hooks {
         };
         let command = self.command(order);
         self.schedule.began(key, command, self.now.saturating_add(self.time_ms(&run)));
-        self.show(key, Status::Running, ports);
+        self.show(key, RunStatus::Running, ports);
     }
 
     /// What may run, where it may. A workspace's hook is looked at each time, so that what runs is what was approved.
-    fn permitted(&mut self, hook: &Rc<Hook>, source: Source, ports: &Ports) -> Result<Option<Program>, Box<Outcome>> {
+    fn permitted(&mut self, hook: &Rc<Hook>, source: Source, ports: &Ports) -> Result<Option<ResolvedProgram>, Box<RunOutcome>> {
         if source != Source::Workspace {
             return Ok(None);
         }
         let id = &hook.id;
         if let Some(owner) = &hook.owner {
-            let failed = |why: String| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets));
+            let failed = |why: String| RunOutcome::boxed(RunStatus::Failed, &ports.secrets.redact_with(&why, &hook.secrets));
             let fingerprint = trust::command_fingerprint(hook, false, &self.machine, ports).map_err(failed)?;
             let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports).map_err(failed)?;
             if trust == Trust::Approved {
@@ -82,7 +82,7 @@ impl Hooks {
                 "the extension `{name}` is no longer what was approved; a person can look at it and approve it: `tollgate extensions approve {name}`"
             );
             ports.warn(&format!("the hook `{id}` does not run: {why}"));
-            return Err(Outcome::boxed(Status::Skipped, &why));
+            return Err(RunOutcome::boxed(RunStatus::Skipped, &why));
         }
         // Those do not run whatever they are, so a flood of them need not be looked at, and takes nobody else's turn.
         if !self.approvals.knows(id, &self.machine, ports) {
@@ -92,7 +92,7 @@ impl Hooks {
             }
         }
         let fingerprint = trust::command_fingerprint(hook, false, &self.machine, ports)
-            .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
+            .map_err(|why| RunOutcome::boxed(RunStatus::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
         match self.approvals.trust(hook, &fingerprint, &self.machine, ports) {
             Trust::Approved => Ok(fingerprint.program),
             trust => Err(self.want_approval(id, &fingerprint, trust, ports)),
@@ -100,7 +100,7 @@ impl Hooks {
     }
 
     /// Tells a person, once, that a hook waits for approval. Returns how its run ends.
-    pub(super) fn want_approval(&mut self, id: &str, fingerprint: &Fingerprint, trust: Trust, ports: &Ports) -> Box<Outcome> {
+    pub(super) fn want_approval(&mut self, id: &str, fingerprint: &Fingerprint, trust: Trust, ports: &Ports) -> Box<RunOutcome> {
         let (name, why, notice, before) = (trust.as_str(), trust.reason(), trust.notice(), trust.before());
         let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
@@ -118,7 +118,7 @@ impl Hooks {
     }
 
     /// What the host shall do for a run.
-    fn order(&self, run: &Run, program: Option<Program>, ports: &Ports) -> Result<Order, Box<Outcome>> {
+    fn order(&self, run: &Run, program: Option<ResolvedProgram>, ports: &Ports) -> Result<Order, Box<RunOutcome>> {
         let data = (*run.event.data).clone();
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
         event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
@@ -148,7 +148,7 @@ impl Hooks {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
                 if runner.is_none() && !self.prompts_by_host {
                     let why = "nothing is configured to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
-                    return Err(Outcome::boxed(Status::Failed, why));
+                    return Err(RunOutcome::boxed(RunStatus::Failed, why));
                 }
                 // Secrets are looked for in the texts themselves, before JSON writes line breaks and quotes in its own way.
                 ports.secrets.redact_value(&mut event, &run.hook.secrets);
@@ -159,12 +159,12 @@ impl Hooks {
                 Ok(Order::Prompt { text, argv, surroundings })
             }
             // They are called, not run; see `asking`.
-            Action::Component(_) => Err(Outcome::boxed(Status::Failed, "a component was about to be run as a program")),
+            Action::Component(_) => Err(RunOutcome::boxed(RunStatus::Failed, "a component was about to be run as a program")),
         }
     }
 
     /// The call that a run of a Claude Code hook is about.
-    pub(super) fn claude_call(&self, run: &Run, data: &Value) -> Option<claude::call::Call> {
+    pub(super) fn claude_call(&self, run: &Run, data: &Value) -> Option<claude::call::ClaudeCall> {
         let folder = claude::payload::folder(&run.event, &self.machine);
         (self.registry.translate)(data, &folder).into_iter().nth(run.part)
     }
@@ -197,11 +197,11 @@ impl Hooks {
 
     /// Which files the host copies, the digest that each must have, the words that become paths of the copy, and the
     /// folders that the copy may lie in, best first.
-    fn copy_order(&self, copied: &Copied, ports: &Ports) -> Result<Copy, Box<Outcome>> {
+    fn copy_order(&self, copied: &Copied, ports: &Ports) -> Result<Copy, Box<RunOutcome>> {
         let folders = self.copy_folders(ports);
         if folders.is_empty() {
             let why = "its script cannot be copied: your home folder and the folder for temporary files lie in the workspace; set TMPDIR to another";
-            return Err(Outcome::boxed(Status::Failed, why));
+            return Err(RunOutcome::boxed(RunStatus::Failed, why));
         }
         let file = |(path, digest): &Checked| (path.clone(), digest.to_string());
         Ok(Copy { files: copied.files.iter().map(file).collect(), arguments: copied.words.clone(), folders })
@@ -217,42 +217,42 @@ impl Hooks {
         paths.filter(|path| self.machine.is_absolute(path)).collect()
     }
 
-    pub(super) fn stop(&mut self, key: Key, status: Status) {
+    pub(super) fn stop(&mut self, key: RunKey, status: RunStatus) {
         if let Some(command) = self.schedule.stop(key, status, self.now) {
             self.command(Order::Cancel(command));
         }
     }
 
-    pub(super) fn call_off(&mut self, key: Key, why: &str, ports: &Ports) {
+    pub(super) fn call_off(&mut self, key: RunKey, why: &str, ports: &Ports) {
         match self.schedule.get(key).map(|run| run.stage) {
-            Some(Stage::Running { .. }) => self.stop(key, Status::Canceled),
-            Some(stage) if !stage.is_active() => self.finish(key, Outcome::of(Status::Canceled, why), ports),
+            Some(RunStage::Running { .. }) => self.stop(key, RunStatus::Canceled),
+            Some(stage) if !stage.is_active() => self.finish(key, RunOutcome::of(RunStatus::Canceled, why), ports),
             _ => {}
         }
     }
 
-    pub(super) fn done(&mut self, key: Key, ending: &RunEnding, ports: &Ports) {
+    pub(super) fn done(&mut self, key: RunKey, ending: &RunEnding, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
-        if matches!(run.stage, Stage::Ending { .. }) {
+        if matches!(run.stage, RunStage::Ending { .. }) {
             return self.confirmed(key, ports);
         }
-        let outcome = Outcome::of_hook(ending, &run.hook, ports);
+        let outcome = RunOutcome::of_hook(ending, &run.hook, ports);
         self.settle(key, outcome, ports);
     }
 
     /// A run that was told to end has ended, or nobody knows whether it has.
-    pub(super) fn confirmed(&mut self, key: Key, ports: &Ports) {
+    pub(super) fn confirmed(&mut self, key: RunKey, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
-        let Stage::Ending { status, .. } = run.stage else { return };
-        let reason = if status == Status::Timeout {
+        let RunStage::Ending { status, .. } = run.stage else { return };
+        let reason = if status == RunStatus::Timeout {
             format!("it took longer than {} ms", self.time_ms(run))
         } else {
             "it was canceled".to_owned()
         };
-        if status == Status::Timeout {
+        if status == RunStatus::Timeout {
             ports.warn(&format!("the hook `{}` was ended: {reason}", run.hook.id));
         }
-        self.settle(key, Outcome::of(status, &reason), ports);
+        self.settle(key, RunOutcome::of(status, &reason), ports);
     }
 
     /// How long a run may take.
@@ -267,9 +267,9 @@ impl Hooks {
     }
 
     /// Ends a run, or lets it rest before it is tried again.
-    pub(super) fn settle(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
+    pub(super) fn settle(&mut self, key: RunKey, outcome: RunOutcome, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
-        let again = matches!(outcome.status, Some(Status::Failed | Status::Timeout))
+        let again = matches!(outcome.status, Some(RunStatus::Failed | RunStatus::Timeout))
             && run.attempts <= run.hook.retry.count
             && self.closing.is_none();
         if again {
@@ -280,13 +280,13 @@ impl Hooks {
             };
             let wait = run.hook.retry.wait_ms(run.attempts, chance);
             self.schedule.rest(key, self.now.saturating_add(wait));
-            self.show(key, Status::Queued, ports);
+            self.show(key, RunStatus::Queued, ports);
         } else {
             self.finish(key, outcome, ports);
         }
     }
 
-    pub(super) fn finish(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
+    pub(super) fn finish(&mut self, key: RunKey, outcome: RunOutcome, ports: &Ports) {
         let Some(run) = self.schedule.end(key) else { return };
         let record = self.ended(&run, outcome, ports);
         let Some(chain) = run.chain else { return };
@@ -298,14 +298,14 @@ impl Hooks {
 }
 
 /// A call that is told in more parts than a hook is run for is not let through unheard.
-fn too_many() -> Outcome {
+fn too_many() -> RunOutcome {
     let why = format!("the call changes more than {MAX_PARTS} files, more than a hook is told of; split it");
     let answer = [("continue".to_owned(), false.into()), ("systemMessage".to_owned(), why.as_str().into())];
-    Outcome { answer: Some(answer.into_iter().collect()), ..Outcome::of(Status::Failed, &why) }
+    RunOutcome { answer: Some(answer.into_iter().collect()), ..RunOutcome::of(RunStatus::Failed, &why) }
 }
 
 /// How the run of a hook ends that nobody has approved as it is.
-pub(super) fn skipped(id: &str, why: &str) -> Box<Outcome> {
+pub(super) fn skipped(id: &str, why: &str) -> Box<RunOutcome> {
     let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
-    Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
+    RunOutcome::boxed(RunStatus::Skipped, &format!("{why}; {remedy}"))
 }
