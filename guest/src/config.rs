@@ -141,7 +141,7 @@ pub struct Config {
     /// Which extensions count, and what is set for them.
     pub extensions: Rc<Choices>,
     /// How commands are confined, as far as a workspace can say.
-    pub confine: confine::Written,
+    pub confine: confine::ConfineSettings,
     /// What they say that only the user's own can say.
     oversteps: Option<&'static str>,
 }
@@ -160,7 +160,7 @@ impl Default for Config {
             hooks: HookSettings::default(),
             secrets: Rc::default(),
             extensions: Rc::default(),
-            confine: confine::Written::default(),
+            confine: confine::ConfineSettings::default(),
             oversteps: None,
         }
     }
@@ -249,7 +249,7 @@ impl Config {
             config.hooks = HookSettings::parse(hooks).map_err(ConfigFault::Other)?;
         }
         if let Some(confine) = &written.confine {
-            config.confine = confine::Written::parse(confine).map_err(ConfigFault::Other)?;
+            config.confine = confine::ConfineSettings::parse(confine).map_err(ConfigFault::Other)?;
         }
         if let Some(extensions) = &written.extensions {
             config.extensions = Choices::parse(extensions).map_err(ConfigFault::Other)?.into();
@@ -280,12 +280,12 @@ impl Config {
 
 /// The settings, parsed once and kept until the file changes.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct ConfigCache {
     stamp: u64,
     good: Rc<Config>,
 }
 
-impl Cache {
+impl ConfigCache {
     /// The settings as they were last seen.
     pub fn last(&self) -> Rc<Config> {
         self.good.clone()

@@ -64,9 +64,9 @@ const RECENT_BYTES: u64 = 1 << 20;
 /// One workspace's gate. It keeps nothing in memory that it could not read again.
 pub struct Gate {
     ports: Ports,
-    intents: file::Cache,
-    config: config::Cache,
-    selections: selection::Cache,
+    intents: file::IntentsCache,
+    config: config::ConfigCache,
+    selections: selection::SelectionCache,
     /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
     governed: bool,
@@ -142,9 +142,9 @@ impl Gate {
         hooks.registry.translate_with(call::claude_words::calls);
         Self {
             ports,
-            intents: file::Cache::default(),
-            config: config::Cache::default(),
-            selections: selection::Cache::default(),
+            intents: file::IntentsCache::default(),
+            config: config::ConfigCache::default(),
+            selections: selection::SelectionCache::default(),
             governed: false,
             recorder: Recorder::default(),
             guarded: Guarded::default(),

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tollgate_guest::confine::evidence::Key;
+use tollgate_guest::confine::evidence::EvidenceKey;
 use tollgate_guest::confine::wrapping::{Launched, launched};
 use tollgate_guest::engine::{Command, Input, Machine, Order, RunEnding};
 use tollgate_guest::gate::Gate;
@@ -59,7 +59,7 @@ impl Place {
 
     /// What was prepared for a run.
     fn prepared(&self, run: &str) -> Option<Value> {
-        let key = Key::of_program(run);
+        let key = EvidenceKey::of_program(run);
         serde_json::from_slice(&self.world.content(&format!("{STATE}/{}", key.path()))?).ok()
     }
 

@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tollgate_guest::confine::Run;
-use tollgate_guest::confine::evidence::{self, Key};
+use tollgate_guest::confine::RunDecision;
+use tollgate_guest::confine::evidence::{self, EvidenceKey};
 use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
@@ -105,7 +105,7 @@ fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
     let answer = kept.answer("copilot", &copilot);
     let given = answer.pointer("/modifiedArgs/command").and_then(Value::as_str).unwrap_or_default();
     assert_eq!(given, format!("tollgate confine --session s --call c -- bash -c '{command}'"));
-    let kept_answer = kept.world.content(&format!("{STATE}/{}", Key::of_call("s", "c").path())).unwrap();
+    let kept_answer = kept.world.content(&format!("{STATE}/{}", EvidenceKey::of_call("s", "c").path())).unwrap();
     assert!(String::from_utf8(kept_answer).unwrap().contains(r#""run":"plain""#));
     // Other programs have a new shell for every command.
     for (program, event, tool) in [("gemini", "BeforeTool", "run_shell_command"), ("codex", "PreToolUse", "Bash")] {
@@ -168,7 +168,7 @@ fn the_end_of_a_call_is_told_under_the_command_that_ran() {
     let answer = place.answer("gemini", &before);
     let command = answer.pointer("/hookSpecificOutput/tool_input/command").and_then(Value::as_str).unwrap().to_owned();
     let call = command.split(' ').nth(5).unwrap().to_owned();
-    evidence::mark(&Key::of_call("s", &call), Run::Confined, &place.world.ports());
+    evidence::mark(&EvidenceKey::of_call("s", &call), RunDecision::Confined, &place.world.ports());
     let mut after = payload("AfterTool", "run_shell_command", "", &command);
     after.as_object_mut().unwrap().remove("tool_use_id");
     let told = place.answer("gemini", &after)["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
@@ -183,7 +183,7 @@ fn the_end_of_a_call_is_told_under_the_command_that_ran() {
 fn changes_beside_the_scope_are_taken_back() {
     let mut place = Place::new(true);
     place.respond("codex", &payload("PreToolUse", "Bash", "c", UNREAD));
-    evidence::mark(&Key::of_call("s", "c"), Run::Confined, &place.world.ports());
+    evidence::mark(&EvidenceKey::of_call("s", "c"), RunDecision::Confined, &place.world.ports());
     place.world.write("docs/other.md", "changed");
     let after = payload("PostToolUse", "Bash", "c", UNREAD);
     let progress = place.exchanges.respond(&mut place.gate, "codex", None, after.to_string().as_bytes());

@@ -72,7 +72,7 @@ pub enum Capability {
 
 /// What one settings file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct ConfineSettings {
     mode: Option<Mode>,
     writable: Vec<String>,
     network: Option<bool>,
@@ -80,7 +80,7 @@ pub struct Written {
     restore: Option<bool>,
 }
 
-impl Written {
+impl ConfineSettings {
     /// Reads the value of `confine`.
     pub fn parse(value: &Value) -> Result<Self, String> {
         let fields = match value {
@@ -143,7 +143,7 @@ pub struct Confinement {
 
 impl Confinement {
     /// What the user and the workspace say together.
-    pub fn new(user: &Written, workspace: &Written) -> Self {
+    pub fn new(user: &ConfineSettings, workspace: &ConfineSettings) -> Self {
         let patterns = user.writable.iter().chain(&workspace.writable).filter(|path| !is_outside(path)).cloned().collect();
         Self {
             mode: user.mode.unwrap_or(Mode::Always).max(workspace.mode.unwrap_or(Mode::Off)),
@@ -165,25 +165,26 @@ pub fn user_question() -> Question {
 #[derive(Debug, Default)]
 pub struct UserSettings {
     stamp: Option<u64>,
-    written: Written,
+    written: ConfineSettings,
 }
 
 impl UserSettings {
     /// What the user says, given what the host saw of [`user_question`]. A file that is in the workspace is not the user's word,
     /// because a repository can ship it.
-    pub fn refresh(&mut self, facts: &Facts, ports: &Ports) -> &Written {
+    pub fn refresh(&mut self, facts: &Facts, ports: &Ports) -> &ConfineSettings {
         if self.stamp == Some(facts.stamp) {
             return &self.written;
         }
         self.stamp = Some(facts.stamp);
-        self.written = Written::default();
+        self.written = ConfineSettings::default();
         let is_own = facts.real_path.as_deref().is_some_and(|real| matches!(Location::reported(real), Location::Outside(_)));
         if facts.stamp == 0 || !is_own {
             return &self.written;
         }
         let text = ports.workspace.read(Root::Home, USER_PATH, MAX_BYTES).unwrap_or_default();
         let settings = serde_json::from_slice::<Value>(&text).map_err(|why| why.to_string());
-        match settings.and_then(|settings| settings.get("confine").map_or(Ok(Written::default()), Written::parse)) {
+        match settings.and_then(|settings| settings.get("confine").map_or(Ok(ConfineSettings::default()), ConfineSettings::parse))
+        {
             Ok(written) => self.written = written,
             Err(why) => ports.warn(&format!("`~/{USER_PATH}` has no valid confinement settings: {why}")),
         }
@@ -196,8 +197,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn written(value: Value) -> Written {
-        Written::parse(&value).unwrap()
+    fn written(value: Value) -> ConfineSettings {
+        ConfineSettings::parse(&value).unwrap()
     }
 
     #[test]
@@ -236,7 +237,7 @@ mod tests {
             (json!({"writable": vec!["x"; 201]}), "more than 200"),
             (json!({"network": "no"}), "`confine.network`"),
         ] {
-            assert!(Written::parse(&value).unwrap_err().contains(said), "{value}");
+            assert!(ConfineSettings::parse(&value).unwrap_err().contains(said), "{value}");
         }
     }
 

@@ -8,7 +8,7 @@ use crate::intents::intent::Intent;
 
 /// How a command is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
+pub enum RunDecision {
     /// Held to the grants.
     Confined,
     /// As it is.
@@ -17,7 +17,7 @@ pub enum Run {
     Refused,
 }
 
-impl Run {
+impl RunDecision {
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -30,9 +30,9 @@ impl Run {
 
 /// The answer to a host that is about to run a command.
 #[derive(Debug)]
-pub struct Answer {
+pub struct RunPlan {
     /// How the command is to run.
-    pub run: Run,
+    pub run: RunDecision,
     /// Which commands run confined.
     pub mode: Mode,
     /// Whether it may open TCP connections and listen.
@@ -45,7 +45,7 @@ pub struct Answer {
     pub say: Option<String>,
 }
 
-impl Answer {
+impl RunPlan {
     /// The answer as hosts read it.
     pub fn json(&self) -> Value {
         let env: Map<String, Value> =

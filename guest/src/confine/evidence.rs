@@ -5,13 +5,13 @@
 //! | `confined/KEY.json` | the gate, when it rules on a call or starts a program of its own | what the command may change, so that `tollgate confine` need not ask again |
 //! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `plain` where it runs as it is; else empty |
 //!
-//! [`Key`] says what `KEY` is made of. Both files go when the call is settled or the program has ended. Where a call was to run confined and
+//! [`EvidenceKey`] says what `KEY` is made of. Both files go when the call is settled or the program has ended. Where a call was to run confined and
 //! nobody has written the second, the agent program ran the command as it was.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::answer::{Answer, Run};
+use super::answer::{RunDecision, RunPlan};
 use crate::digest::Digest;
 use crate::json;
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Timestamp};
@@ -55,11 +55,11 @@ impl Evidence {
 
 /// What the records about a command are found by.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
+pub struct EvidenceKey {
     path: String,
 }
 
-impl Key {
+impl EvidenceKey {
     /// The command of a call.
     pub fn of_call(session: &str, call: &str) -> Self {
         Self { path: state::path(FOLDER, &[session, call]) }
@@ -91,32 +91,38 @@ fn mark_of(path: &str) -> String {
 }
 
 /// Keeps what a host will be told about a command. Where that is not possible, the host asks again.
-pub fn prepare(key: &Key, words: Vec<Option<String>>, answer: &Answer, now: Timestamp, ports: &Ports) -> Result<(), FileFault> {
+pub fn prepare(
+    key: &EvidenceKey,
+    words: Vec<Option<String>>,
+    answer: &RunPlan,
+    now: Timestamp,
+    ports: &Ports,
+) -> Result<(), FileFault> {
     let widened = answer.grants.list.iter().filter(|grant| grant.widened).map(|grant| grant.path.clone()).collect();
     let prepared = Prepared { at: now.0, words, widened, answer: answer.json() };
     state::replace(key.path(), json::line(&prepared).as_bytes(), Expectation::Anything, ports)
 }
 
 /// Whether it is kept what a host will be told about a command.
-pub fn is_prepared(key: &Key, ports: &Ports) -> bool {
+pub fn is_prepared(key: &EvidenceKey, ports: &Ports) -> bool {
     ports.workspace.inspect(&[state::question(key.path())]).first().is_some_and(|facts| facts.kind == FileKind::File)
 }
 
 /// Marks that a command runs, and how.
-pub fn mark(key: &Key, run: Run, ports: &Ports) {
-    let text: &[u8] = if run == Run::Confined { b"" } else { PLAIN };
+pub fn mark(key: &EvidenceKey, run: RunDecision, ports: &Ports) {
+    let text: &[u8] = if run == RunDecision::Confined { b"" } else { PLAIN };
     let _ = state::replace(&key.mark(), text, Expectation::Anything, ports);
 }
 
 /// How a call ran; none where it did not, or was not to run confined.
-pub fn of(key: &Key, ports: &Ports) -> Option<Evidence> {
+pub fn of(key: &EvidenceKey, ports: &Ports) -> Option<Evidence> {
     let mark = state::read(&key.mark(), state::MAX_BYTES, ports).ok()?;
     let prepared = state::read(key.path(), state::MAX_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
     Some(Evidence { held: mark != PLAIN, widened: prepared.unwrap_or_default().widened })
 }
 
 /// Forgets both.
-pub fn forget(key: &Key, ports: &Ports) {
+pub fn forget(key: &EvidenceKey, ports: &Ports) {
     let _ = state::remove(&key.mark(), ports);
     let _ = state::remove(key.path(), ports);
 }

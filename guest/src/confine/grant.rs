@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// Whether a grant is about a file or about a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum GrantKind {
     /// The file alone: its content, not its name.
     File,
     /// The folder with everything that is in it and may come to be in it.
@@ -17,7 +17,7 @@ pub struct Grant {
     /// Relative to the workspace, or absolute; a real path, which leads through no link.
     pub path: String,
     /// A file, or a folder with everything in it.
-    pub kind: Kind,
+    pub kind: GrantKind,
     /// Why, for people.
     pub why: &'static str,
     /// Whether it is made where it does not exist: an empty file, or a folder with those above it.
@@ -30,15 +30,15 @@ pub struct Grant {
 
 impl Grant {
     /// A grant as it is most often.
-    pub fn new(path: impl Into<String>, kind: Kind, why: &'static str) -> Self {
+    pub fn new(path: impl Into<String>, kind: GrantKind, why: &'static str) -> Self {
         Self { path: path.into(), kind, why, make: false, widened: false, except: Vec::new() }
     }
 
     /// Whether it reaches a path: the path itself, or a folder above it.
     pub fn reaches(&self, path: &str) -> bool {
         match self.kind {
-            Kind::File => self.path == path,
-            Kind::Tree => is_at_or_below(path, &self.path) && !self.except.iter().any(|closed| is_at_or_below(path, closed)),
+            GrantKind::File => self.path == path,
+            GrantKind::Tree => is_at_or_below(path, &self.path) && !self.except.iter().any(|closed| is_at_or_below(path, closed)),
         }
     }
 
@@ -46,7 +46,7 @@ impl Grant {
     pub fn json(&self) -> Value {
         let mut fields = Map::new();
         fields.insert("path".to_owned(), self.path.clone().into());
-        fields.insert("kind".to_owned(), if self.kind == Kind::File { "file" } else { "tree" }.into());
+        fields.insert("kind".to_owned(), if self.kind == GrantKind::File { "file" } else { "tree" }.into());
         fields.insert("why".to_owned(), self.why.into());
         for (name, is_set) in [("make", self.make), ("widened", self.widened)] {
             if is_set {
@@ -96,13 +96,13 @@ pub enum Repository {
 impl Grants {
     /// Whether a path may be changed in every way, with names made and removed beside it.
     pub fn opens(&self, path: &str) -> bool {
-        let beside = |grant: &Grant| grant.kind == Kind::Tree && grant.path != path && grant.reaches(path);
+        let beside = |grant: &Grant| grant.kind == GrantKind::Tree && grant.path != path && grant.reaches(path);
         self.list.iter().any(beside)
     }
 
     /// Whether everything in a folder may be changed, and the folder itself is not a name that may be removed.
     pub fn opens_all(&self, folder: &str) -> bool {
-        self.list.iter().any(|grant| grant.kind == Kind::Tree && grant.except.is_empty() && grant.reaches(folder))
+        self.list.iter().any(|grant| grant.kind == GrantKind::Tree && grant.except.is_empty() && grant.reaches(folder))
     }
 
     /// Whether git can make its locks, or there is no repository here that it would make them in.

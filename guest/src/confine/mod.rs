@@ -50,10 +50,10 @@ use crate::effects::Footprint;
 use crate::intents::guarded::Guarded;
 use crate::intents::scope::Scope;
 use crate::ports::Ports;
-pub use answer::{Answer, Run};
+pub use answer::{RunDecision, RunPlan};
 pub use confiner::{Confiner, is_confiner_name};
 pub use expressible::{Hindrance, hindrance, is_reached};
-pub use grant::{Grant, Grants, Kind, Repository};
+pub use grant::{Grant, GrantKind, Grants, Repository};
 use opening::Opening;
 use protected::Protected;
 

@@ -13,7 +13,7 @@
 
 use std::collections::BTreeSet;
 
-use super::grant::{Grant, Grants, Kind, Repository};
+use super::grant::{Grant, GrantKind, Grants, Repository};
 use super::pattern::{MAX_PATTERNS, PathPattern, Shape, below, parent};
 use super::protected::Protected;
 use super::{Context, temporary};
@@ -42,7 +42,7 @@ pub(super) struct Opening<'a> {
     /// Whether the system can make exceptions.
     exceptions: bool,
     grants: Vec<Grant>,
-    known: BTreeSet<(String, Kind)>,
+    known: BTreeSet<(String, GrantKind)>,
     listings: usize,
     notes: Vec<String>,
     pub(super) temporary: Option<String>,
@@ -185,7 +185,7 @@ impl<'a> Opening<'a> {
         if self.protected.holds(folder) {
             return self.note(format!("`{folder}` governs the gate or its hosts and is not granted"));
         }
-        let mut grant = Grant { make, widened, ..Grant::new(folder, Kind::Tree, why) };
+        let mut grant = Grant { make, widened, ..Grant::new(folder, GrantKind::Tree, why) };
         if !self.protected.stands_below(folder) {
             return self.grant(grant);
         }
@@ -205,7 +205,7 @@ impl<'a> Opening<'a> {
 
     fn open_file(&mut self, path: &str, why: &'static str) {
         if !self.protected.holds(path) {
-            self.grant(Grant::new(path, Kind::File, why));
+            self.grant(Grant::new(path, GrantKind::File, why));
         }
     }
 
@@ -240,14 +240,14 @@ impl<'a> Opening<'a> {
                 Location::Outside(path) => temporary_entry(&path).is_some_and(|(_, is_direct)| is_direct),
             };
             if is_own && !self.protected.holds(&real) && !self.is_open(&real) {
-                self.grant(Grant { make: true, ..Grant::new(real, Kind::File, "the command makes it") });
+                self.grant(Grant { make: true, ..Grant::new(real, GrantKind::File, "the command makes it") });
             }
         }
     }
 
     /// Whether names may be made and removed where a path lies.
     fn is_open(&self, path: &str) -> bool {
-        self.grants.iter().any(|grant| grant.kind == Kind::Tree && grant.path != path && grant.reaches(path))
+        self.grants.iter().any(|grant| grant.kind == GrantKind::Tree && grant.path != path && grant.reaches(path))
     }
 
     /// Opens a place outside the workspace: absolute, or below the home folder as `~/…`.
@@ -270,7 +270,7 @@ impl<'a> Opening<'a> {
                 Node::File | Node::Other if self.protected.holds(&real) => {
                     self.note(format!("`{place}` governs the gate or its hosts and is not granted"));
                 }
-                Node::File | Node::Other => self.grant(Grant::new(real, Kind::File, why)),
+                Node::File | Node::Other => self.grant(Grant::new(real, GrantKind::File, why)),
             }
         }
     }
@@ -284,7 +284,7 @@ impl<'a> Opening<'a> {
             return self
                 .note(format!("`{named}` is not granted: the workspace, or what governs the gate or its hosts, lies in it"));
         }
-        self.grant(Grant { make, ..Grant::new(real, Kind::Tree, why) });
+        self.grant(Grant { make, ..Grant::new(real, GrantKind::Tree, why) });
     }
 
     /// Whether nothing that is protected lies at or below a path outside the workspace.
@@ -306,7 +306,7 @@ impl<'a> Opening<'a> {
         let trees: BTreeSet<String> = self
             .grants
             .iter()
-            .filter(|grant| grant.kind == Kind::Tree && grant.except.is_empty())
+            .filter(|grant| grant.kind == GrantKind::Tree && grant.except.is_empty())
             .map(|grant| grant.path.clone())
             .collect();
         let is_covered = |path: &str| {
@@ -319,7 +319,8 @@ impl<'a> Opening<'a> {
             }
             false
         };
-        let list = self.grants.into_iter().filter(|grant| grant.make && grant.kind == Kind::Tree || !is_covered(&grant.path));
+        let list =
+            self.grants.into_iter().filter(|grant| grant.make && grant.kind == GrantKind::Tree || !is_covered(&grant.path));
         Grants { list: list.collect(), notes: self.notes, temporary: self.temporary, repository: self.repository }
     }
 }

@@ -6,7 +6,7 @@
 //! is elsewhere these locks have a folder of their own, and git need not be alone.
 
 use super::Context;
-use super::grant::{Grant, Kind, Repository};
+use super::grant::{Grant, GrantKind, Repository};
 use super::opening::Opening;
 use crate::config::confine::Capability;
 use crate::effects::Footprint;
@@ -47,11 +47,11 @@ pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
         Node::File if may_run => open_work_tree(opening, context),
         Node::Directory if context.capability == Capability::Exceptions && may_run => {
             let except = CLOSED.map(|name| format!("{GIT}/{name}")).to_vec();
-            opening.grant(Grant { except, ..Grant::new(GIT, Kind::Tree, WHY) });
+            opening.grant(Grant { except, ..Grant::new(GIT, GrantKind::Tree, WHY) });
             opening.repository = Repository::Open;
         }
         Node::Directory if is_alone(footprint) => {
-            opening.grant(Grant { widened: true, ..Grant::new(GIT, Kind::Tree, WHY) });
+            opening.grant(Grant { widened: true, ..Grant::new(GIT, GrantKind::Tree, WHY) });
             opening.repository = Repository::Open;
         }
         _ => {}
@@ -78,7 +78,7 @@ fn open_work_tree(opening: &mut Opening<'_>, context: &Context<'_>) {
     for facts in own.into_iter().chain(shared) {
         let real = facts.real_path.as_deref().filter(|_| facts.kind == Node::Directory);
         if let Some(real) = real.filter(|real| matches!(Location::reported(real), Location::Outside(_))) {
-            opening.grant(Grant::new(real, Kind::Tree, WHY));
+            opening.grant(Grant::new(real, GrantKind::Tree, WHY));
         }
     }
 }

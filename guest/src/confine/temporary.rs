@@ -4,7 +4,7 @@
 //! lets everything in it be changed. What the session made there by name earlier ([`Context::scratch`]) is granted one by one.
 
 use super::Context;
-use super::grant::{Grant, Kind};
+use super::grant::{Grant, GrantKind};
 use super::opening::{Opening, temporary_questions};
 use crate::digest::Digest;
 use crate::ports::{FileKind as Node, Question};
@@ -28,14 +28,14 @@ pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
     if let Some(shared) = folders.iter().find(is_there).and_then(|facts| facts.real_path.as_deref()) {
         let own = format!("{}/{}", shared.trim_end_matches('/'), name(context.session));
         if own.starts_with('/') && opening.is_free(&own) {
-            opening.grant(Grant { make: true, ..Grant::new(own.clone(), Kind::Tree, "the session's temporary files") });
+            opening.grant(Grant { make: true, ..Grant::new(own.clone(), GrantKind::Tree, "the session's temporary files") });
             opening.temporary = Some(own);
         }
     }
     for (path, facts) in context.scratch.iter().zip(made) {
         let kind = match facts.kind {
-            Node::File => Kind::File,
-            Node::Directory => Kind::Tree,
+            Node::File => GrantKind::File,
+            Node::Directory => GrantKind::Tree,
             _ => continue,
         };
         if facts.real_path.as_deref() == Some(path) && opening.is_free(path) {

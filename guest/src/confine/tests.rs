@@ -2,7 +2,7 @@ use std::rc::Rc;
 
 use super::*;
 use crate::call::shell;
-use crate::config::confine::Written;
+use crate::config::confine::ConfineSettings;
 use crate::ports::memory::{HOME, Memory};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn granted(world: &Rc<Memory>, scope: &[&str], command: &str, capability: Capabi
 }
 
 fn show(grant: &Grant) -> String {
-    let kind = if grant.kind == Kind::File { "file" } else { "tree" };
+    let kind = if grant.kind == GrantKind::File { "file" } else { "tree" };
     let signs = format!("{}{}", if grant.make { "+" } else { "" }, if grant.widened { "~" } else { "" });
     format!("{kind}{signs} {}", grant.path)
 }
@@ -25,7 +25,7 @@ fn all(world: &Rc<Memory>, scope: &[&str], command: &str, capability: Capability
     let mut guarded = Guarded::default();
     guarded.look_up(&ports);
     let scope = Scope::compile(scope.iter().map(|&pattern| pattern.to_owned()).collect());
-    let settings = Confinement::new(&Written::parse(settings).unwrap(), &Written::default());
+    let settings = Confinement::new(&ConfineSettings::parse(settings).unwrap(), &ConfineSettings::default());
     let footprint = shell::footprint(command, "", &*ports.workspace);
     grants(&Context {
         session: "s1",

@@ -5,7 +5,7 @@ use super::confined::evidence_key;
 use super::settle::{CallOutcome, Work};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
-use crate::confine::evidence::{self, Evidence, Key};
+use crate::confine::evidence::{self, Evidence, EvidenceKey};
 use crate::confine::permit;
 use crate::confine::refusal::{advice, tells_of_refusal};
 use crate::inflight::pending::Pending;
@@ -18,7 +18,7 @@ impl Gate {
         evidence::of(&self.evidence_key(call), &self.ports)
     }
 
-    fn evidence_key(&self, call: &ToolCall) -> Key {
+    fn evidence_key(&self, call: &ToolCall) -> EvidenceKey {
         evidence_key(call, call::shell_command(call, &self.config.last()).as_ref())
     }
 

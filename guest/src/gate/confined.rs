@@ -8,9 +8,9 @@ use super::{Gate, governance_questions};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
-use crate::confine::evidence::{self, Key};
+use crate::confine::evidence::{self, EvidenceKey};
 use crate::confine::wrapping::{self, Wrapping};
-use crate::confine::{self, Answer, Context, Grants, Run, hindrance, is_reached};
+use crate::confine::{self, Context, Grants, RunDecision, RunPlan, hindrance, is_reached};
 use crate::effects::{Effect, Footprint, Operation, Unconfinable};
 use crate::inflight::pending;
 use crate::intents::file::Governance;
@@ -35,7 +35,7 @@ pub(super) struct Hold<'a> {
     /// How the words of the command end.
     words: Vec<String>,
     /// What whoever runs the command finds by what it may change.
-    key: Key,
+    key: EvidenceKey,
     /// Whether every command goes through the program that confines, also one that runs as it is.
     runs_all: bool,
     /// The grants, computed on demand.
@@ -49,17 +49,17 @@ impl<'a> Hold<'a> {
         footprint: &'a Footprint,
         settings: Confinement,
         capability: Capability,
-        key: Key,
+        key: EvidenceKey,
     ) -> Self {
         let (scratch, words) = (Vec::new(), Vec::new());
         Self { session, capability, settings, footprint, scratch, words, key, runs_all: false, grants: OnceCell::new() }
     }
 
     /// What is answered about a command that runs confined.
-    pub(super) fn answer(&self, intent: Option<&Intent>, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> Answer {
+    pub(super) fn answer(&self, intent: Option<&Intent>, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> RunPlan {
         let Confinement { mode, network, .. } = self.settings;
         let grants = self.grants(scope, guarded, ports).clone();
-        Answer { run: Run::Confined, mode, network, intent: intent.cloned(), grants, say: None }
+        RunPlan { run: RunDecision::Confined, mode, network, intent: intent.cloned(), grants, say: None }
     }
 
     /// What the command may change, given what its intent owns.
@@ -138,11 +138,13 @@ impl<'a> Hold<'a> {
 
 /// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known
 /// there.
-pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> Key {
+pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> EvidenceKey {
     let has_prefix = wiring_of(call).is_some_and(|wiring| wiring.shell_prefix.is_some());
     match command {
-        Some(ShellCommand::Text { command, .. }) if has_prefix => Key::of_call(&call.session, &evidence::key_of_command(command)),
-        _ => Key::of_call(&call.session, &call.call),
+        Some(ShellCommand::Text { command, .. }) if has_prefix => {
+            EvidenceKey::of_call(&call.session, &evidence::key_of_command(command))
+        }
+        _ => EvidenceKey::of_call(&call.session, &call.call),
     }
 }
 
@@ -202,7 +204,7 @@ impl Gate {
         } else if hold.runs_all {
             let Confinement { mode, network, .. } = hold.settings;
             let (intent, grants) = (intent.cloned(), Grants::default());
-            self.keep_answer(hold, &Answer { run: Run::Plain, mode, network, intent, grants, say: None });
+            self.keep_answer(hold, &RunPlan { run: RunDecision::Plain, mode, network, intent, grants, say: None });
         }
     }
 
@@ -214,7 +216,7 @@ impl Gate {
         keeps_shell && evidence::is_prepared(&key(), &self.ports)
     }
 
-    fn keep_answer(&self, hold: &Hold<'_>, answer: &Answer) {
+    fn keep_answer(&self, hold: &Hold<'_>, answer: &RunPlan) {
         let words = hold.words.iter().cloned().map(Some).collect();
         // Where that is not possible, the host asks again. A command that runs in a confined one finds the state closed, and the outer one
         // has told of the call.
@@ -279,7 +281,7 @@ impl Gate {
     }
 
     /// What a command may change that a host is about to run.
-    pub fn confine(&mut self, command: &HostCommand<'_>) -> Answer {
+    pub fn confine(&mut self, command: &HostCommand<'_>) -> RunPlan {
         let HostCommand { session, call, words, cwd, capability, why } = *command;
         let facts = self.look(&governance_questions());
         let governance = self.governance_by(&facts);
@@ -288,8 +290,8 @@ impl Gate {
         }
         let config = self.config.last();
         let settings = self.confinement(&config);
-        let plain = |say: Option<String>, intent: Option<Intent>| Answer {
-            run: Run::Plain,
+        let plain = |say: Option<String>, intent: Option<Intent>| RunPlan {
+            run: RunDecision::Plain,
             mode: settings.mode,
             network: settings.network,
             intent,
@@ -315,23 +317,23 @@ impl Gate {
         let intent = intent.filter(|intent| intent.status.is_open());
         if capability == Capability::None {
             if let Some(call) = call {
-                evidence::mark(&Key::of_call(session, call), Run::Plain, &self.ports);
+                evidence::mark(&EvidenceKey::of_call(session, call), RunDecision::Plain, &self.ports);
             }
             let why = why.unwrap_or("this system cannot confine commands");
             if is_held {
                 let say = format!("the command does not run: it was allowed because it was to run confined, and {why}");
-                return Answer { run: Run::Refused, ..plain(Some(say), intent) };
+                return RunPlan { run: RunDecision::Refused, ..plain(Some(say), intent) };
             }
             if config.strict {
                 let say = format!("the command does not run: {why}, and the settings are strict; let a person run it");
-                return Answer { run: Run::Refused, ..plain(Some(say), intent) };
+                return RunPlan { run: RunDecision::Refused, ..plain(Some(say), intent) };
             }
             let say = self.is_first(session).then(|| format!("commands run unconfined: {why}"));
             return plain(say, intent);
         }
         self.guarded.look_up(&self.ports);
         let footprint = shell::footprint_of_words(words, cwd, &*self.ports.workspace);
-        let key = Key::of_call(session, call.unwrap_or_default());
+        let key = EvidenceKey::of_call(session, call.unwrap_or_default());
         let hold = Hold {
             scratch: Scratch::of(session, &self.ports),
             words: words.to_vec(),
@@ -341,7 +343,7 @@ impl Gate {
         let answer = hold.answer(intent.as_ref(), scope, &self.guarded, &self.ports);
         if call.is_some() {
             self.keep_answer(&hold, &answer);
-            evidence::mark(&hold.key, Run::Confined, &self.ports);
+            evidence::mark(&hold.key, RunDecision::Confined, &self.ports);
         }
         answer
     }

@@ -8,7 +8,7 @@ use super::confined::Hold;
 use crate::augment::{LookupRequest, Plan};
 use crate::call::shell;
 use crate::config::confine::Capability;
-use crate::confine::evidence::{self, Key};
+use crate::confine::evidence::{self, EvidenceKey};
 use crate::confine::wrapping::Launcher;
 use crate::engine::{Command, Input, Order, RunEnding};
 use crate::intents::scope::Scope;
@@ -52,7 +52,7 @@ fn server_owner(server: &str) -> String {
 /// A confined program that is under way.
 pub(super) struct Running {
     command: u64,
-    key: Key,
+    key: EvidenceKey,
 }
 
 impl Gate {
@@ -81,7 +81,7 @@ impl Gate {
         };
         match self.start_confined(&program) {
             Start::Confined(launcher) => {
-                self.running.push(Running { command: command.id, key: Key::of_program(&program.run) });
+                self.running.push(Running { command: command.id, key: EvidenceKey::of_program(&program.run) });
                 for (at, _) in copy.iter_mut().flat_map(|copy| &mut copy.arguments) {
                     *at += launcher.words().len();
                 }
@@ -157,7 +157,7 @@ impl Gate {
         self.guarded.look_up(&self.ports);
         let footprint = shell::footprint_of_words(argv, "", &*self.ports.workspace);
         let settings = self.confinement(&config);
-        let key = Key::of_program(&program.run);
+        let key = EvidenceKey::of_program(&program.run);
         let hold = Hold::new(&program.owner, &footprint, settings, Capability::Trees, key.clone());
         // Without an intent it owns nothing; what the settings name and what tools build is open to it all the same.
         let nothing = Scope::default();

@@ -69,7 +69,7 @@ pub struct DeniedCall {
 
 /// A line of a journal. What only people look at may be missing.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct JournalLine {
     call: String,
     past: Past,
     #[serde(default)]
@@ -112,7 +112,7 @@ pub struct CallKey<'c> {
 
 /// Notes what happened to a call.
 pub fn note(call: CallKey<'_>, past: Past, at: Timestamp, ports: &Ports) {
-    let line = Line {
+    let line = JournalLine {
         call: name(call.call),
         past,
         at: at.to_string(),
@@ -142,8 +142,8 @@ pub fn latest(ports: &Ports) -> Vec<Latest> {
 
 fn latest_in(path: &str, ports: &Ports) -> Option<Latest> {
     let tail = ports.workspace.read_tail(Root::State, path, RECENT_BYTES).ok()?;
-    let line = tail.bytes.rsplit(|byte| *byte == b'\n').find_map(|line| json::parse::<Line>(line).ok())?;
-    let Line { past, at, session, program, tool, .. } = line;
+    let line = tail.bytes.rsplit(|byte| *byte == b'\n').find_map(|line| json::parse::<JournalLine>(line).ok())?;
+    let JournalLine { past, at, session, program, tool, .. } = line;
     (!session.is_empty()).then_some(Latest { session, program, tool, at, denied: matches!(past, Past::Denied(_)) })
 }
 
@@ -158,7 +158,7 @@ pub fn last(session: &str, call: &str, ports: &Ports) -> Option<Past> {
     let name = name(call);
     let about = |line: &&[u8]| line.windows(name.len()).any(|part| part == name.as_bytes());
     let lines = tail.bytes.rsplit(|byte| *byte == b'\n').filter(about);
-    lines.filter_map(|line| json::parse::<Line>(line).ok()).find(|line| line.call == name).map(|line| line.past)
+    lines.filter_map(|line| json::parse::<JournalLine>(line).ok()).find(|line| line.call == name).map(|line| line.past)
 }
 
 /// Cuts down long journals.

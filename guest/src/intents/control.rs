@@ -21,7 +21,7 @@ use crate::programs::wiring::SettingsPlace;
 
 /// Whose a control file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum ControlOwner {
     /// Counted from the workspace's root.
     Workspaces,
     /// Counted from the home folder.
@@ -30,10 +30,10 @@ enum Whose {
     Both,
 }
 
-use Whose::{Both, Users, Workspaces};
+use ControlOwner::{Both, Users, Workspaces};
 
 /// What no agent program's record lists. Those of a workspace are in lower case, as they are compared.
-const CONTROLS: &[(Whose, &str)] = &[
+const CONTROLS: &[(ControlOwner, &str)] = &[
     (Workspaces, ".orchestration"),
     (Both, ".tollgate"),
     (Both, ".ollm"),

@@ -92,7 +92,7 @@ pub enum Governance {
 
 /// The intents, parsed once and kept until the file changes.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct IntentsCache {
     stamp: Option<u64>,
     good: Option<Rc<Intents>>,
     fault: String,
@@ -113,7 +113,7 @@ struct Parsed {
     warnings: Vec<String>,
 }
 
-impl Cache {
+impl IntentsCache {
     /// Keeps what was parsed for later processes, once the file can no longer change unnoticed.
     pub fn keep_parsed(&mut self, now: Timestamp, ports: &Ports) {
         let Some(parsed) = self.parsed.take_if(|parsed| !kept::may_change_unnoticed(&parsed.file, now)) else { return };
@@ -285,7 +285,7 @@ mod tests {
     fn each_version_is_spoken_of_once() {
         let world = Memory::new();
         let ports = world.ports();
-        let mut cache = Cache::default();
+        let mut cache = IntentsCache::default();
         let mut logged = 0;
         let unknown: String = (0..20).map(|n| format!("x{n}: 1, ")).collect();
         for (text, lines, ids) in [

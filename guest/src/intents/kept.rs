@@ -8,14 +8,14 @@ use super::intent::{Intent, IntentId, Status};
 use super::reading;
 use super::scope::Scope;
 use crate::ports::{Facts, Ports, Root};
-use crate::state::kept::{Damaged, Fields, Kept, RecordReader, keep};
+use crate::state::kept::{Damaged, Fields, KeptFile, RecordReader, keep};
 
 /// The name under which they are kept.
 const NAME: &str = "intents";
 
 /// Intents that an earlier process parsed from the same version of the file.
 pub(super) struct KeptIntents {
-    kept: Kept,
+    kept: KeptFile,
     ports: Ports,
     /// The open ones, for a message.
     open: String,
@@ -34,7 +34,7 @@ impl fmt::Debug for KeptIntents {
 impl KeptIntents {
     /// Opens what was kept of the version of the file that the host reports.
     pub(super) fn open(file: &Facts, ports: &Ports) -> Option<Self> {
-        let kept = Kept::open(NAME, file, ports)?;
+        let kept = KeptFile::open(NAME, file, ports)?;
         let mut front = RecordReader(kept.front());
         let (open, warnings) = (front.text()?, front.texts()?);
         let loaded = (0..kept.len()).map(|_| OnceCell::new()).collect();
@@ -131,7 +131,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::*;
-    use crate::intents::file::{Cache, Governance};
+    use crate::intents::file::{Governance, IntentsCache};
     use crate::ports::Question;
     use crate::ports::memory::{Memory, STATE};
 
@@ -204,7 +204,7 @@ mod tests {
             let ports = world.ports();
             let process = || {
                 let logged = world.logged().len();
-                let mut cache = Cache::default();
+                let mut cache = IntentsCache::default();
                 let facts = ports.workspace.inspect(&[Question::project(".orchestration"), Question::project(PATH)]);
                 let Governance::By(intents) = cache.governance(&facts[0], &facts[1], &ports) else { panic!("no intents") };
                 let found = intents.find(&id("B")).map(shown);

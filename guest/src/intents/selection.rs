@@ -60,11 +60,11 @@ struct DefaultFile {
 
 /// The last selection that was read, kept until its file changes.
 #[derive(Debug, Default)]
-pub struct Cache {
+pub struct SelectionCache {
     last: Option<(u64, Selection)>,
 }
 
-impl Cache {
+impl SelectionCache {
     /// The intent that the session works for: its own, or the nearest parent's.
     pub fn current(&mut self, session: &str, stamp: u64, ports: &Ports) -> Option<IntentId> {
         let mut selection = match &self.last {

@@ -28,7 +28,7 @@ pub struct Archived {
 
 /// A line that names a part.
 #[derive(Deserialize)]
-struct Line {
+struct ArchiveLine {
     archive: Archived,
 }
 
@@ -37,7 +37,7 @@ pub fn named_on(line: &[u8]) -> Option<Archived> {
     if !line.starts_with(b"{\"archive\":") {
         return None;
     }
-    let Line { archive } = json::parse(line).ok()?;
+    let ArchiveLine { archive } = json::parse(line).ok()?;
     (!archive.file.contains(['/', '\\'])).then_some(archive)
 }
 

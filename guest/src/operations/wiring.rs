@@ -32,7 +32,7 @@ use crate::gate::Gate;
 use crate::gate::condition::Condition;
 use crate::json::object;
 use crate::programs::{AgentProgram, PROGRAMS, named};
-use crate::wiring::confinement::{Confinement, Confiner, kernel_trial, of_kernel};
+use crate::wiring::confinement::{ConfinementCheck, ConfinerReport, kernel_trial, of_kernel};
 use crate::wiring::difference::difference;
 use crate::wiring::finding::{Finding, Trials, WiringState, examine};
 use crate::wiring::layout::{Layout, join};
@@ -108,7 +108,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             let findings: Vec<_> =
                 examine(&layout, &seen).into_iter().map(|examined| examined.judge(&trials, &outcomes, &digest)).collect();
             let confinement = of_kernel(&confiner, &folder, &outcomes);
-            let holds = |finding: &Finding| !finding.confinement.as_ref().is_some_and(Confinement::is_fault);
+            let holds = |finding: &Finding| !finding.confinement.as_ref().is_some_and(ConfinementCheck::is_fault);
             let condition = Condition::of(gate);
             let ok = condition.faults.is_empty()
                 && !findings.is_empty()
@@ -142,10 +142,10 @@ impl WiringRequest<'_> {
         self.text("trial_folder")?.ok_or_else(|| self.invalid("trial_folder", "the path of an empty folder"))
     }
 
-    fn confiner(&mut self, gate: &mut Gate) -> Result<Confiner, OperationFault> {
-        let told = Confiner { program: self.text("confiner")?, why: self.text("why")? };
+    fn confiner(&mut self, gate: &mut Gate) -> Result<ConfinerReport, OperationFault> {
+        let told = ConfinerReport { program: self.text("confiner")?, why: self.text("why")? };
         if gate.is_confinement_off() {
-            return Ok(Confiner { program: None, why: Some("`confine` is `off` in `~/.tollgate/config.json`".to_owned()) });
+            return Ok(ConfinerReport { program: None, why: Some("`confine` is `off` in `~/.tollgate/config.json`".to_owned()) });
         }
         Ok(told)
     }

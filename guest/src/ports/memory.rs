@@ -29,7 +29,7 @@ pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 const MAX_LINKS: u32 = 40;
 
 #[derive(Debug, Clone)]
-enum Node {
+enum FileNode {
     File { identity: u64 },
     Directory,
     Link(String),
@@ -37,7 +37,7 @@ enum Node {
 }
 
 #[derive(Debug, Clone)]
-struct Content {
+struct FileContent {
     bytes: Vec<u8>,
     stamp: u64,
     changed_ms: u64,
@@ -45,8 +45,8 @@ struct Content {
 
 /// The in-memory host.
 pub struct Memory {
-    nodes: RefCell<BTreeMap<String, Node>>,
-    contents: RefCell<BTreeMap<u64, Content>>,
+    nodes: RefCell<BTreeMap<String, FileNode>>,
+    contents: RefCell<BTreeMap<u64, FileContent>>,
     ticks: Cell<u64>,
     now: Cell<u64>,
     drawn: Cell<u8>,
@@ -121,7 +121,7 @@ impl Memory {
     pub fn symlink(&self, target: &str, path: &str) {
         let path = walk_from(PROJECT, path).join_names();
         self.make_directory(parent_of(&path));
-        self.nodes.borrow_mut().insert(path, Node::Link(target.to_owned()));
+        self.nodes.borrow_mut().insert(path, FileNode::Link(target.to_owned()));
     }
 
     /// Gives a file of the workspace a second name.
@@ -129,7 +129,7 @@ impl Memory {
         let node = self.nodes.borrow().get(&walk_from(PROJECT, existing).join_names()).cloned();
         let path = walk_from(PROJECT, path).join_names();
         self.make_directory(parent_of(&path));
-        self.nodes.borrow_mut().insert(path, node.unwrap_or(Node::Other));
+        self.nodes.borrow_mut().insert(path, node.unwrap_or(FileNode::Other));
     }
 
     /// Takes away a file or a folder of the workspace with everything in it.
@@ -168,7 +168,11 @@ impl Memory {
     /// How many files stand below a folder of the workspace.
     pub fn count(&self, folder: &str) -> usize {
         let below = format!("{}/", walk_from(PROJECT, folder).join_names());
-        self.nodes.borrow().iter().filter(|(path, node)| path.starts_with(&below) && matches!(node, Node::File { .. })).count()
+        self.nodes
+            .borrow()
+            .iter()
+            .filter(|(path, node)| path.starts_with(&below) && matches!(node, FileNode::File { .. }))
+            .count()
     }
 
     /// Lets time pass.
@@ -189,7 +193,7 @@ impl Memory {
     fn make_directory(&self, path: &str) {
         if !path.is_empty() {
             self.make_directory(parent_of(path));
-            self.nodes.borrow_mut().entry(path.to_owned()).or_insert(Node::Directory);
+            self.nodes.borrow_mut().entry(path.to_owned()).or_insert(FileNode::Directory);
         }
     }
 
@@ -197,16 +201,16 @@ impl Memory {
         self.make_directory(parent_of(path));
         let stamp = self.tick();
         let known = match self.nodes.borrow().get(path) {
-            Some(Node::File { identity }) => Some(*identity),
+            Some(FileNode::File { identity }) => Some(*identity),
             _ => None,
         };
         let identity = known.unwrap_or(stamp);
-        self.nodes.borrow_mut().insert(path.to_owned(), Node::File { identity });
-        self.contents.borrow_mut().insert(identity, Content { bytes: bytes.to_vec(), stamp, changed_ms: self.now.get() });
+        self.nodes.borrow_mut().insert(path.to_owned(), FileNode::File { identity });
+        self.contents.borrow_mut().insert(identity, FileContent { bytes: bytes.to_vec(), stamp, changed_ms: self.now.get() });
     }
 
-    fn node(&self, path: &str) -> Option<Node> {
-        if path.is_empty() { Some(Node::Directory) } else { self.nodes.borrow().get(path).cloned() }
+    fn node(&self, path: &str) -> Option<FileNode> {
+        if path.is_empty() { Some(FileNode::Directory) } else { self.nodes.borrow().get(path).cloned() }
     }
 
     fn walk(&self, root: Root, path: &str) -> Walk {
@@ -222,7 +226,7 @@ impl Memory {
             let here = join(&at);
             let last = ahead.is_empty();
             match self.node(&here) {
-                Some(Node::Link(target)) => {
+                Some(FileNode::Link(target)) => {
                     if last && entry.is_none() {
                         (entry, link) = (Some(here), Some(target.clone()));
                     }
@@ -236,7 +240,7 @@ impl Memory {
                     }
                     ahead.extend(walk_from("", &target).names);
                 }
-                Some(Node::File { .. } | Node::Other) if !last => return Walk::default(),
+                Some(FileNode::File { .. } | FileNode::Other) if !last => return Walk::default(),
                 _ => {}
             }
         }
@@ -253,7 +257,7 @@ impl Memory {
         self.refusal.get().map_or(Ok(real), Err)
     }
 
-    fn file(&self, root: Root, path: &str) -> Result<Content, FileFault> {
+    fn file(&self, root: Root, path: &str) -> Result<FileContent, FileFault> {
         let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
         if !may_read(root, &real) {
             return Err(FileFault::Denied);
@@ -261,9 +265,9 @@ impl Memory {
         self.file_at(&real)
     }
 
-    fn file_at(&self, real: &str) -> Result<Content, FileFault> {
+    fn file_at(&self, real: &str) -> Result<FileContent, FileFault> {
         match self.node(real) {
-            Some(Node::File { identity }) => self.contents.borrow().get(&identity).cloned().ok_or(FileFault::Missing),
+            Some(FileNode::File { identity }) => self.contents.borrow().get(&identity).cloned().ok_or(FileFault::Missing),
             None => Err(FileFault::Missing),
             _ => Err(FileFault::Other),
         }
@@ -288,11 +292,13 @@ impl Workspace for Memory {
             };
             match walk.real.and_then(|real| self.node(&real)) {
                 None => {}
-                Some(Node::Directory) => (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Directory, 1, 1),
-                Some(Node::Link(_) | Node::Other) => (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Other, 1, 1),
-                Some(Node::File { identity }) => {
+                Some(FileNode::Directory) => (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Directory, 1, 1),
+                Some(FileNode::Link(_) | FileNode::Other) => {
+                    (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Other, 1, 1)
+                }
+                Some(FileNode::File { identity }) => {
                     let names = self.nodes.borrow();
-                    let same = |node: &&Node| matches!(node, Node::File { identity: other } if *other == identity);
+                    let same = |node: &&FileNode| matches!(node, FileNode::File { identity: other } if *other == identity);
                     facts.kind = FileKind::File;
                     facts.hard_links = u32::try_from(names.values().filter(same).count()).unwrap_or(u32::MAX);
                     facts.identity = identity;
@@ -329,14 +335,14 @@ impl Workspace for Memory {
     fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         let real = self.walk(root, directory).real.ok_or(FileFault::Other)?;
         match self.node(&real) {
-            Some(Node::Directory) => {}
+            Some(FileNode::Directory) => {}
             None => return Err(FileFault::Missing),
             Some(_) => return Err(FileFault::Other),
         }
         let below = format!("{real}/");
         let mut names = HashMap::<u64, u32>::new();
         for node in self.nodes.borrow().values() {
-            if let Node::File { identity } = node {
+            if let FileNode::File { identity } = node {
                 *names.entry(*identity).or_default() += 1;
             }
         }
@@ -363,10 +369,10 @@ impl Workspace for Memory {
                 size: 0,
             };
             match node {
-                Node::Directory => entry.kind = FileKind::Directory,
-                Node::Link(target) => entry.link = Some(target.clone()),
-                Node::Other => {}
-                Node::File { identity } => {
+                FileNode::Directory => entry.kind = FileKind::Directory,
+                FileNode::Link(target) => entry.link = Some(target.clone()),
+                FileNode::Other => {}
+                FileNode::File { identity } => {
                     entry.kind = FileKind::File;
                     entry.identity = *identity;
                     entry.hard_links = names.get(identity).copied().unwrap_or(1);
@@ -389,7 +395,7 @@ impl Records for Memory {
         let real = self.may_write(root, path)?;
         match self.node(&real) {
             // In place: a journal is appended to again and again.
-            Some(Node::File { identity }) => {
+            Some(FileNode::File { identity }) => {
                 let stamp = self.tick();
                 let mut contents = self.contents.borrow_mut();
                 let content = contents.get_mut(&identity).ok_or(FileFault::Missing)?;

@@ -56,7 +56,7 @@ fn version(file: &Facts) -> Option<[u64; 6]> {
 }
 
 /// An opened file with what was kept.
-pub(crate) struct Kept {
+pub(crate) struct KeptFile {
     workspace: Rc<dyn Workspace>,
     path: String,
     /// Header, index and front.
@@ -116,7 +116,7 @@ pub(crate) fn keep(name: &str, file: &Facts, front: &[u8], records: &[(&str, Vec
     super::replace(&path(name), &bytes, Expectation::Anything, ports)
 }
 
-impl Kept {
+impl KeptFile {
     /// Opens what was kept of this version of a file by this version of the code.
     pub(crate) fn open(name: &str, file: &Facts, ports: &Ports) -> Option<Self> {
         let version = version(file)?;
@@ -341,7 +341,7 @@ mod tests {
         ports
     }
 
-    fn record(kept: &Kept, key: &str) -> Option<Vec<u8>> {
+    fn record(kept: &KeptFile, key: &str) -> Option<Vec<u8>> {
         kept.positions(key).next().map(|position| kept.record(position).unwrap())
     }
 
@@ -349,7 +349,7 @@ mod tests {
     fn what_is_kept_is_found_again() {
         let world = Memory::new();
         let ports = keep_three(&world);
-        let kept = Kept::open("x", &file(), &ports).unwrap();
+        let kept = KeptFile::open("x", &file(), &ports).unwrap();
         assert_eq!((kept.front(), kept.len()), (&b"front"[..], 3));
         assert_eq!(record(&kept, "one"), Some(b"first".to_vec()));
         assert_eq!(record(&kept, "two"), Some(Vec::new()));
@@ -363,14 +363,14 @@ mod tests {
     fn it_is_valid_for_one_version_of_one_file() {
         let world = Memory::new();
         let ports = keep_three(&world);
-        assert!(Kept::open("y", &file(), &ports).is_none());
+        assert!(KeptFile::open("y", &file(), &ports).is_none());
         for other in [
             Facts { stamp: 9, ..file() },
             Facts { identity: 9, ..file() },
             Facts { changed_ms: 9, ..file() },
             Facts { size: 9, ..file() },
         ] {
-            assert!(Kept::open("x", &other, &ports).is_none(), "{other:?}");
+            assert!(KeptFile::open("x", &other, &ports).is_none(), "{other:?}");
         }
     }
 
@@ -410,7 +410,7 @@ mod tests {
         let sum = checksum(&bytes[..UNCHECKED], &bytes[HEADER..front], &bytes[front..front + 5]);
         bytes[UNCHECKED..HEADER].copy_from_slice(&sum.to_le_bytes());
         world.write(&path, &bytes);
-        assert!(Kept::open("x", &file(), &ports).is_none());
+        assert!(KeptFile::open("x", &file(), &ports).is_none());
     }
 
     #[test]
@@ -420,7 +420,7 @@ mod tests {
         let keys: Vec<String> = (0..5_000).map(|number| number.to_string()).collect();
         let records: Vec<(&str, Vec<u8>)> = keys.iter().map(|key| (key.as_str(), key.clone().into_bytes())).collect();
         keep("x", &file(), b"", &records, &ports).unwrap();
-        let kept = Kept::open("x", &file(), &ports).unwrap();
+        let kept = KeptFile::open("x", &file(), &ports).unwrap();
         assert!(keys.iter().all(|key| record(&kept, key) == Some(key.clone().into_bytes())));
         assert_eq!(kept.records().unwrap().len(), 5_000);
     }
@@ -436,14 +436,14 @@ mod tests {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x41;
             world.write(&path, &damaged);
-            let Some(kept) = Kept::open("x", &file(), &ports) else { continue };
+            let Some(kept) = KeptFile::open("x", &file(), &ports) else { continue };
             let is_found = |key: &str| kept.positions(key).next().is_some_and(|position| kept.record(position).is_ok());
             assert!(!["one", "two", "three"].iter().all(|key| is_found(key)), "byte {at}");
             assert_eq!(kept.records(), Err(Damaged), "byte {at}");
         }
         for length in (0..whole.len()).step_by(997) {
             world.write(&path, &whole[..length]);
-            if let Some(kept) = Kept::open("x", &file(), &ports) {
+            if let Some(kept) = KeptFile::open("x", &file(), &ports) {
                 assert!((0..kept.len()).any(|position| kept.record(position).is_err()), "{length} bytes");
                 assert_eq!(kept.records(), Err(Damaged), "{length} bytes");
             }
@@ -477,7 +477,7 @@ mod tests {
             bytes.extend(sum.to_le_bytes());
             bytes.extend(&rest);
             world.write(&format!("{STATE}/kept/x"), &bytes);
-            if let Some(kept) = Kept::open("x", &file(), &ports) {
+            if let Some(kept) = KeptFile::open("x", &file(), &ports) {
                 let _ = kept.records();
                 for position in 0..kept.len() + 1 {
                     let _ = kept.record(position);

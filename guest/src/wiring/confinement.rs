@@ -27,7 +27,7 @@ const AGENT: &str = "claude-code_doctor_agent";
 
 /// Whether commands are held to their scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Confinement {
+pub enum ConfinementCheck {
     /// What is in scope was written, what is not was not.
     Holds,
     /// They run as they are; why.
@@ -36,7 +36,7 @@ pub enum Confinement {
     Fails(String),
 }
 
-impl Confinement {
+impl ConfinementCheck {
     /// In one word, for a table.
     pub fn word(&self) -> &'static str {
         match self {
@@ -63,14 +63,14 @@ impl Confinement {
 
 /// What confines commands on this machine.
 #[derive(Debug, Clone, Default)]
-pub struct Confiner {
+pub struct ConfinerReport {
     /// The absolute path of the native program, where it is there and the system can confine commands.
     pub program: Option<String>,
     /// Why there is none.
     pub why: Option<String>,
 }
 
-impl Confiner {
+impl ConfinerReport {
     fn reason(&self) -> String {
         self.why.clone().unwrap_or_else(|| "the native `tollgate` is not on the search path".to_owned())
     }
@@ -87,21 +87,21 @@ fn command(id: &str) -> String {
 }
 
 /// What the files of a trial prove.
-fn proof(id: &str, trial_folder: &str, outcome: &TrialOutcome) -> Confinement {
+fn proof(id: &str, trial_folder: &str, outcome: &TrialOutcome) -> ConfinementCheck {
     let [own, other] = files(id, trial_folder);
     if let Some(fault) = &outcome.fault {
-        Confinement::Fails(fault.clone())
+        ConfinementCheck::Fails(fault.clone())
     } else if outcome.exist.contains(&other) {
-        Confinement::Fails("a command wrote a file that its intent does not own".to_owned())
+        ConfinementCheck::Fails("a command wrote a file that its intent does not own".to_owned())
     } else if !outcome.exist.contains(&own) {
-        Confinement::Fails(format!("a command could not write a file that its intent owns{}", outcome.complaint()))
+        ConfinementCheck::Fails(format!("a command could not write a file that its intent owns{}", outcome.complaint()))
     } else {
-        Confinement::Holds
+        ConfinementCheck::Holds
     }
 }
 
 /// The trial of `tollgate confine` itself; none where there is nothing to try.
-pub fn kernel_trial(confiner: &Confiner, trial_folder: &str) -> Option<Trial> {
+pub fn kernel_trial(confiner: &ConfinerReport, trial_folder: &str) -> Option<Trial> {
     let program = confiner.program.as_deref()?;
     let command = command(KERNEL);
     let words =
@@ -111,10 +111,10 @@ pub fn kernel_trial(confiner: &Confiner, trial_folder: &str) -> Option<Trial> {
 }
 
 /// Whether `tollgate confine` holds commands.
-pub fn of_kernel(confiner: &Confiner, trial_folder: &str, outcomes: &[TrialOutcome]) -> Confinement {
+pub fn of_kernel(confiner: &ConfinerReport, trial_folder: &str, outcomes: &[TrialOutcome]) -> ConfinementCheck {
     match (&confiner.program, outcomes.iter().find(|outcome| outcome.id == KERNEL)) {
-        (None, _) => Confinement::Unconfined(confiner.reason()),
-        (Some(_), None) => Confinement::Fails("it was not tested".to_owned()),
+        (None, _) => ConfinementCheck::Unconfined(confiner.reason()),
+        (Some(_), None) => ConfinementCheck::Fails("it was not tested".to_owned()),
         (Some(_), Some(outcome)) => proof(KERNEL, trial_folder, outcome),
     }
 }
@@ -223,15 +223,15 @@ impl ProgramTrials<'_> {
     }
 
     /// Whether the program's commands are held.
-    pub fn judge(&self, confiner: &Confiner, outcomes: &[TrialOutcome]) -> Confinement {
+    pub fn judge(&self, confiner: &ConfinerReport, outcomes: &[TrialOutcome]) -> ConfinementCheck {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         if self.shell().is_none() {
-            return Confinement::Unconfined(format!("{} takes no other command than the model's", self.program.title));
+            return ConfinementCheck::Unconfined(format!("{} takes no other command than the model's", self.program.title));
         }
         if let Some(outcome) = of(&self.running_id()) {
             return proof(self.id(), self.trial_folder, outcome);
         }
-        Confinement::Unconfined(if confiner.program.is_none() {
+        ConfinementCheck::Unconfined(if confiner.program.is_none() {
             confiner.reason()
         } else if let Some(prefix) = self.wiring.shell_prefix.as_ref().filter(|_| self.prefix().is_none()) {
             format!("`env.{}` of its settings does not name the native `tollgate`; `tollgate init` sets it", prefix.variable)

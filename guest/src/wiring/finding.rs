@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::confinement::{Confinement, Confiner, ProgramTrials};
+use super::confinement::{ConfinementCheck, ConfinerReport, ProgramTrials};
 use super::hook::{HookFindings, WiredHook};
 use super::layout::Layout;
 use super::matcher;
@@ -64,7 +64,7 @@ pub struct Trials<'a> {
     /// What the host saw.
     pub seen: &'a Seen,
     /// What confines commands on this machine.
-    pub confiner: &'a Confiner,
+    pub confiner: &'a ConfinerReport,
 }
 
 /// What was found about a program.
@@ -83,7 +83,7 @@ pub struct Finding {
     /// What a person should know or do.
     pub remarks: Vec<String>,
     /// Whether its commands are held to their scope; none where the gate is not even asked.
-    pub confinement: Option<Confinement>,
+    pub confinement: Option<ConfinementCheck>,
 }
 
 /// Looks at every program that is in use or has a hook.
@@ -244,7 +244,7 @@ impl Finding {
     /// As a host reads it.
     pub fn to_json(&self) -> Value {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
-        let told = self.confinement.as_ref().filter(|held| **held != Confinement::Holds);
+        let told = self.confinement.as_ref().filter(|held| **held != ConfinementCheck::Holds);
         object(&mut [
             ("host", self.program.name().into()),
             ("title", self.program.title.into()),
@@ -253,7 +253,7 @@ impl Finding {
             ("settings", text(&self.settings)),
             ("command", text(&self.command)),
             ("remarks", self.remarks.clone().into()),
-            ("commands", self.confinement.as_ref().map_or("", Confinement::word).into()),
+            ("commands", self.confinement.as_ref().map_or("", ConfinementCheck::word).into()),
             ("confinement", told.map_or(Value::Null, |held| held.sentence("its commands").into())),
         ])
     }

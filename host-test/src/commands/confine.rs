@@ -14,7 +14,7 @@ use clap::{Args, Parser};
 use serde_json::{Map, Value};
 use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 use tollgate::{Tollgate, governing_workspace};
-use tollgate_guest::confine::evidence::Key;
+use tollgate_guest::confine::evidence::EvidenceKey;
 
 use crate::cli::say;
 
@@ -178,8 +178,8 @@ fn decide(options: &Options) -> Result<Next, String> {
 fn prepared(options: &Options, root: &Path) -> Option<Next> {
     let Options { session, call, run, home, state, dry_run, command, .. } = options;
     let key = match (run, call) {
-        (Some(run), _) => Key::of_program(run),
-        (None, Some(call)) if !dry_run => Key::of_call(session.as_deref()?, call),
+        (Some(run), _) => EvidenceKey::of_program(run),
+        (None, Some(call)) if !dry_run => EvidenceKey::of_call(session.as_deref()?, call),
         (None, _) => return None,
     };
     let mut prepared = Prepared::of(root, home.as_deref(), state.as_deref(), &key, command)?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tollgate::{governing_workspace, state_folder};
-use tollgate_guest::confine::evidence::{Key, key_of_command};
+use tollgate_guest::confine::evidence::{EvidenceKey, key_of_command};
 use tollgate_guest::programs::shell_prefix::{AGENT, SESSION, VARIABLE, shell_call};
 
 use super::confine::{Options, become_command, plain, run_words};
@@ -56,7 +56,7 @@ fn workspace_of(session: &str, key: &str) -> Option<PathBuf> {
     /// At most this many workspaces are searched.
     const MAX_WORKSPACES: usize = 1_000;
     let states = state_folder(Path::new("/"), None, None).ok()?.parent()?.to_owned();
-    let file = Key::of_call(session, key);
+    let file = EvidenceKey::of_call(session, key);
     let states = fs::read_dir(states).ok()?.filter_map(Result::ok).take(MAX_WORKSPACES);
     let state = states.map(|entry| entry.path()).find(|state| state.join(file.path()).is_file())?;
     Some(PathBuf::from(fs::read_to_string(state.join("workspace")).ok()?.trim_end_matches('\n')))

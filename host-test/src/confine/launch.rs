@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use tollgate_guest::confine::evidence::Key;
+use tollgate_guest::confine::evidence::EvidenceKey;
 use tollgate_guest::confine::wrapping::{self, Launched};
 
 use super::{Plan, Prepared};
@@ -27,7 +27,7 @@ impl Launch {
         };
         let words: Vec<OsString> = program.iter().map(OsString::from).collect();
         let root = Path::new(workspace);
-        let prepared = Prepared::of(root, None, state.map(Path::new), &Key::of_program(run), &words);
+        let prepared = Prepared::of(root, None, state.map(Path::new), &EvidenceKey::of_program(run), &words);
         let plan = prepared.and_then(|prepared| Plan::read(&prepared.answer, root));
         let plan = plan.ok_or("it must run confined, but its grants are not in the state folder")?;
         Ok(Self { argv: program.to_vec(), plan: Some(plan) })

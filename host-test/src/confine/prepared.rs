@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tollgate_guest::confine::evidence::Key;
+use tollgate_guest::confine::evidence::EvidenceKey;
 
 use crate::files::state_folder;
 
@@ -24,7 +24,7 @@ pub struct Prepared {
 impl Prepared {
     /// The stored answer for this command; `None` if there is none or it is for another command. `root` is the canonical path of
     /// the workspace.
-    pub fn of(root: &Path, home: Option<&Path>, state: Option<&Path>, key: &Key, command: &[OsString]) -> Option<Self> {
+    pub fn of(root: &Path, home: Option<&Path>, state: Option<&Path>, key: &EvidenceKey, command: &[OsString]) -> Option<Self> {
         let path = state_folder(root, home, state).ok()?.join(key.path());
         let mark = path.with_extension("held");
         if path.metadata().ok()?.len() > MAX_BYTES {
