@@ -10,14 +10,14 @@ use crate::{config, home};
 
 /// Whose settings are changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum SettingsOwner {
     /// The user's own, for all workspaces.
     User,
     /// The workspace's, for everybody who works in it.
     Workspace,
 }
 
-impl Whose {
+impl SettingsOwner {
     fn root(self) -> Root {
         match self {
             Self::User => Root::Home,
@@ -35,7 +35,7 @@ impl Whose {
 }
 
 /// Enables an extension, or disables it.
-pub fn enable(name: &str, is_on: bool, whose: Whose, ports: &Ports) -> Result<(), String> {
+pub fn enable(name: &str, is_on: bool, whose: SettingsOwner, ports: &Ports) -> Result<(), String> {
     change(whose, ports, |choices, document| {
         let with = |names: &[String], wanted: bool| {
             let mut names: Vec<String> = names.iter().filter(|other| *other != name).cloned().collect();
@@ -56,7 +56,7 @@ pub fn enable(name: &str, is_on: bool, whose: Whose, ports: &Ports) -> Result<()
 
 /// Sets a value, or takes it away.
 pub fn set(extension: &str, setting: &str, value: Option<&Value>, ports: &Ports) -> Result<(), String> {
-    change(Whose::User, ports, |choices, document| {
+    change(SettingsOwner::User, ports, |choices, document| {
         let mut all: Map<String, Value> = choices.all_values().clone();
         let mut values = choices.values(extension).cloned().unwrap_or_default();
         match value {
@@ -72,7 +72,11 @@ pub fn set(extension: &str, setting: &str, value: Option<&Value>, ports: &Ports)
     })
 }
 
-fn change(whose: Whose, ports: &Ports, edit: impl FnOnce(&Choices, &Document) -> Result<(), String>) -> Result<(), String> {
+fn change(
+    whose: SettingsOwner,
+    ports: &Ports,
+    edit: impl FnOnce(&Choices, &Document) -> Result<(), String>,
+) -> Result<(), String> {
     let (root, file) = (whose.root(), whose.file());
     let (text, expected) = match ports.workspace.read(root, config::PATH, home::MAX_BYTES) {
         Ok(text) => {

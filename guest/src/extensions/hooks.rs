@@ -5,7 +5,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::fault::ExtensionFault;
-use super::manifest::{self, Hooks, Manifest};
+use super::manifest::{self, HookDeclarations, Manifest};
 use super::path;
 use super::place::ExtensionFolder;
 use crate::hooks::claude;
@@ -25,14 +25,16 @@ const MAX_WORDS: usize = 64;
 /// The hooks of an extension, or everything that is wrong with them. Their ids are `EXTENSION:NAME`.
 pub fn read(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hook>, Vec<ExtensionFault>> {
     let file = match &manifest.hooks {
-        Hooks::Written(_) => manifest::FILE,
-        Hooks::File(file) => file,
+        HookDeclarations::Written(_) => manifest::FILE,
+        HookDeclarations::File(file) => file,
     };
     let shown = found.file(file);
     let text = || found.read(file, MAX_BYTES, ports).map_err(|why| vec![ExtensionFault::new(&shown, why)]);
     let (list, path) = match &manifest.hooks {
-        Hooks::Written(written) => (written.clone(), vec![PathStep::Key("hooks".to_owned())]),
-        Hooks::File(_) => match serde_json::from_slice(&text()?).map_err(|why| vec![ExtensionFault::of_json(&shown, &why)])? {
+        HookDeclarations::Written(written) => (written.clone(), vec![PathStep::Key("hooks".to_owned())]),
+        HookDeclarations::File(_) => match serde_json::from_slice(&text()?)
+            .map_err(|why| vec![ExtensionFault::of_json(&shown, &why)])?
+        {
             Value::Object(mut fields) => (fields.remove("hooks").unwrap_or_default(), vec![PathStep::Key("hooks".to_owned())]),
             list => (list, Vec::new()),
         },

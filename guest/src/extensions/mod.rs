@@ -53,7 +53,7 @@ use crate::{digest, home};
 
 /// How an extension stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ExtensionState {
     /// What it brings counts.
     Active,
     /// Nobody has enabled it, or somebody has disabled it.
@@ -68,7 +68,7 @@ pub enum State {
     Invalid,
 }
 
-impl State {
+impl ExtensionState {
     /// What it is called.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ pub struct Extension {
     /// What it is called: by its manifest, or by its folder where that cannot be used.
     pub name: String,
     /// How it stands.
-    pub state: State,
+    pub state: ExtensionState,
     /// Why it does not count, and what to do about it.
     pub why: Option<String>,
     /// What is wrong with it.
@@ -192,7 +192,7 @@ impl Extensions {
         self.revision += 1;
         self.all.clear();
         for found in self.places.found.clone() {
-            let taken = |name: &str| self.all.iter().find(|other| other.name == name && other.state != State::Invalid);
+            let taken = |name: &str| self.all.iter().find(|other| other.name == name && other.state != ExtensionState::Invalid);
             let extension = match &found.manifest {
                 Err(faults) => invalid(&found, faults.clone()),
                 Ok(manifest) => match taken(&manifest.name) {
@@ -208,7 +208,7 @@ impl Extensions {
             for fault in &extension.faults {
                 ports.fail(&format!("the extension `{}` is skipped: {fault}", extension.name));
             }
-            if let (State::Incomplete, Some(why)) = (extension.state, &extension.why) {
+            if let (ExtensionState::Incomplete, Some(why)) = (extension.state, &extension.why) {
                 ports.warn(&format!("the extension `{}` is disabled: {why}", extension.name));
             }
             self.all.push(extension);
@@ -235,7 +235,7 @@ impl Extensions {
         let mut extension = Extension {
             found: found.clone(),
             name: name.clone(),
-            state: State::Active,
+            state: ExtensionState::Active,
             why: None,
             faults: Vec::new(),
             hooks,
@@ -244,7 +244,7 @@ impl Extensions {
         };
         let of_workspace = found.is_of_workspace();
         if !is_enabled(&name, &self.user, of_workspace.then_some(&self.workspace)) {
-            extension.state = State::Disabled;
+            extension.state = ExtensionState::Disabled;
             extension.why = Some(format!("it is not enabled; a person can enable it: `tollgate extensions enable {name}`"));
             return extension;
         }
@@ -253,12 +253,12 @@ impl Extensions {
             let (state, why) = match trust::approval(kept, manifest, &self.workspace) {
                 Approval::Given(bytes) => {
                     extension.approved = Some(bytes);
-                    (State::Active, "")
+                    (ExtensionState::Active, "")
                 }
-                Approval::Changed => (State::Changed, "it is no longer what was approved"),
-                Approval::None => (State::Unapproved, "nobody has approved it yet"),
+                Approval::Changed => (ExtensionState::Changed, "it is no longer what was approved"),
+                Approval::None => (ExtensionState::Unapproved, "nobody has approved it yet"),
             };
-            if state != State::Active {
+            if state != ExtensionState::Active {
                 extension.state = state;
                 extension.why =
                     Some(format!("{why}; a person can look at it and approve it: `tollgate extensions approve {name}`"));
@@ -267,7 +267,7 @@ impl Extensions {
         }
         extension.values = self.values(found, manifest, machine, ports);
         if let Some(set) = extension.values.iter().find(|set| set.fault.is_some()) {
-            extension.state = State::Incomplete;
+            extension.state = ExtensionState::Incomplete;
             extension.why = Some(format!("the setting `{}`: {}", set.name, set.fault.as_deref().unwrap_or_default()));
         }
         extension
@@ -303,7 +303,7 @@ impl Extensions {
     /// The extension of a name. One that can be used goes before one that cannot.
     pub fn find(&self, name: &str) -> Option<&Extension> {
         let named = || self.all.iter().filter(|extension| extension.name == name);
-        named().find(|extension| extension.state != State::Invalid).or_else(|| named().next())
+        named().find(|extension| extension.state != ExtensionState::Invalid).or_else(|| named().next())
     }
 
     /// What the workspace's settings say about extensions.
@@ -312,7 +312,7 @@ impl Extensions {
     }
 
     fn active(&self) -> impl Iterator<Item = &Extension> {
-        self.all.iter().filter(|extension| extension.state == State::Active)
+        self.all.iter().filter(|extension| extension.state == ExtensionState::Active)
     }
 
     /// The hooks of the extensions that count, for the registry of hooks.
@@ -404,7 +404,7 @@ fn invalid(found: &Rc<ExtensionFolder>, faults: Vec<ExtensionFault>) -> Extensio
     Extension {
         found: found.clone(),
         name: name.chars().filter(|c| !c.is_control()).collect(),
-        state: State::Invalid,
+        state: ExtensionState::Invalid,
         why: Some("its manifest cannot be used; `tollgate extensions check` says what is wrong".to_owned()),
         faults,
         hooks: Vec::new(),
@@ -420,7 +420,7 @@ fn missing_component(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports
     }
     let questions: Vec<Question> = manifest.components.iter().map(|component| question(&component.path)).collect();
     let looked_at = ports.workspace.inspect(&questions);
-    let is_there = |(component, facts): &(&manifest::Component, Facts)| {
+    let is_there = |(component, facts): &(&manifest::ManifestComponent, Facts)| {
         facts.kind == FileKind::File && facts.real_path.as_deref() == Some(&format!("{}/{}", found.real, component.path))
     };
     let (missing, _) = manifest.components.iter().zip(looked_at).find(|checked| !is_there(checked))?;

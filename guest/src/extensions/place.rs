@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::fault::ExtensionFault;
-use super::manifest::{self, Hooks, Manifest};
+use super::manifest::{self, HookDeclarations, Manifest};
 use super::path;
 use crate::effects::path::Location;
 use crate::hooks::registry::Source;
@@ -84,8 +84,8 @@ impl ExtensionFolder {
 
     fn hooks_file(&self) -> Option<String> {
         match &self.manifest.as_ref().ok()?.hooks {
-            Hooks::File(file) => Some(format!("{}/{file}", self.path)),
-            Hooks::Written(_) => None,
+            HookDeclarations::File(file) => Some(format!("{}/{file}", self.path)),
+            HookDeclarations::Written(_) => None,
         }
     }
 }

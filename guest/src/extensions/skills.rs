@@ -24,7 +24,7 @@ const IN_EXTENSION: &str = "skills";
 
 /// A skill under the name by which it is invoked.
 #[derive(Debug, Clone)]
-pub struct Registered {
+pub struct RegisteredSkill {
     /// The name.
     pub name: String,
     /// The skill.
@@ -37,7 +37,7 @@ pub struct Registered {
     pub file: String,
 }
 
-impl Registered {
+impl RegisteredSkill {
     /// Whether a name means it.
     pub fn is(&self, name: &str) -> bool {
         let qualified = || self.extension.as_ref().is_some_and(|extension| format!("{extension}:{}", self.skill.name) == name);
@@ -49,7 +49,7 @@ impl Registered {
 #[derive(Debug, Default)]
 pub struct Skills {
     /// All of them, in order.
-    pub all: Vec<Registered>,
+    pub all: Vec<RegisteredSkill>,
     /// What cannot be used.
     pub faults: Vec<ExtensionFault>,
 }
@@ -126,7 +126,7 @@ impl Skills {
 
     fn add(&mut self, skill: Skill, source: Source, extension: Option<&str>, file: String) {
         let extension = extension.map(str::to_owned);
-        self.all.push(Registered { name: skill.name.clone(), skill, source, extension, file });
+        self.all.push(RegisteredSkill { name: skill.name.clone(), skill, source, extension, file });
     }
 
     /// Gives every skill a name of its own.

@@ -16,7 +16,7 @@ const IN_KEYRING: &str = "keyring";
 
 /// Where a secret is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub enum SecretPlace {
     /// In the file.
     Here(String),
     /// In the system's keyring.
@@ -27,7 +27,7 @@ pub enum Kept {
 #[derive(Debug, Default)]
 pub struct Store {
     stamp: u64,
-    kept: Vec<(String, String, Kept)>,
+    kept: Vec<(String, String, SecretPlace)>,
 }
 
 /// Whether a path leads to the file, whoever's home folder it is in.
@@ -57,8 +57,8 @@ impl Store {
         for (extension, settings) in document.get("secrets").and_then(Value::as_object).into_iter().flatten() {
             for (setting, kept) in settings.as_object().into_iter().flatten() {
                 let kept = match kept {
-                    Value::String(secret) => Kept::Here(secret.clone()),
-                    _ => Kept::InKeyring,
+                    Value::String(secret) => SecretPlace::Here(secret.clone()),
+                    _ => SecretPlace::InKeyring,
                 };
                 self.kept.push((extension.clone(), setting.clone(), kept));
             }
@@ -66,14 +66,14 @@ impl Store {
     }
 
     /// Where a secret is; none where there is none.
-    pub fn get(&self, extension: &str, setting: &str) -> Option<&Kept> {
-        let is_it = |(of, name, _): &&(String, String, Kept)| of == extension && name == setting;
+    pub fn get(&self, extension: &str, setting: &str) -> Option<&SecretPlace> {
+        let is_it = |(of, name, _): &&(String, String, SecretPlace)| of == extension && name == setting;
         self.kept.iter().find(is_it).map(|(.., kept)| kept)
     }
 }
 
 /// Keeps a secret, or forgets it.
-pub fn keep(extension: &str, setting: &str, kept: Option<&Kept>, ports: &Ports) -> Result<(), String> {
+pub fn keep(extension: &str, setting: &str, kept: Option<&SecretPlace>, ports: &Ports) -> Result<(), String> {
     let cannot = |what: &str, fault: FileFault| format!("`~/{PATH}` cannot be {what}: {fault}");
     let (mut document, expected) = match ports.workspace.read(Root::Home, PATH, home::MAX_BYTES) {
         Ok(text) => {
@@ -94,8 +94,8 @@ pub fn keep(extension: &str, setting: &str, kept: Option<&Kept>, ports: &Ports) 
     }
     if let Some(of_extension) = of_extension.as_object_mut() {
         match kept {
-            Some(Kept::Here(secret)) => drop(of_extension.insert(setting.to_owned(), secret.as_str().into())),
-            Some(Kept::InKeyring) => drop(of_extension.insert(setting.to_owned(), serde_json::json!({IN_KEYRING: true}))),
+            Some(SecretPlace::Here(secret)) => drop(of_extension.insert(setting.to_owned(), secret.as_str().into())),
+            Some(SecretPlace::InKeyring) => drop(of_extension.insert(setting.to_owned(), serde_json::json!({IN_KEYRING: true}))),
             None => drop(of_extension.shift_remove(setting)),
         }
     }

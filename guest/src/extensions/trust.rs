@@ -24,7 +24,7 @@ const FORMAT: u64 = 1;
 
 /// What there is to approve.
 #[derive(Debug)]
-pub struct Subject {
+pub struct ApprovalSubject {
     /// Of everything that is approved.
     pub digest: Digest,
     /// Of the files.
@@ -51,11 +51,11 @@ pub fn subject(
     workspace: &Choices,
     machine: &Machine,
     ports: &Ports,
-) -> Result<Subject, String> {
+) -> Result<ApprovalSubject, String> {
     let files = bundle::tree(&found.real, &machine.digests, ports)?;
     let bytes = bundle::digest(&files);
     let covered = covered(manifest, bytes, workspace);
-    Ok(Subject { digest: Digest::of(covered.to_string().as_bytes()), bytes, files })
+    Ok(ApprovalSubject { digest: Digest::of(covered.to_string().as_bytes()), bytes, files })
 }
 
 fn covered(manifest: &Manifest, bytes: Digest, workspace: &Choices) -> Value {
@@ -69,7 +69,7 @@ fn covered(manifest: &Manifest, bytes: Digest, workspace: &Choices) -> Value {
 }
 
 /// What is kept when a person has approved it.
-pub fn kept(subject: &Subject, manifest: &Manifest, workspace: &Choices, shows: Value) -> Vec<(&'static str, Value)> {
+pub fn kept(subject: &ApprovalSubject, manifest: &Manifest, workspace: &Choices, shows: Value) -> Vec<(&'static str, Value)> {
     let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
     vec![
         ("digest", subject.digest.to_string().into()),

@@ -13,7 +13,7 @@
 use serde_json::Value;
 
 use super::manifest::{Manifest, Setting};
-use super::store::{self, Kept, Store};
+use super::store::{self, SecretPlace, Store};
 use crate::config::extensions::Choices;
 use crate::ports::Ports;
 
@@ -58,7 +58,7 @@ pub fn values(manifest: &Manifest, sources: &Sources<'_>, ports: &Ports) -> Vec<
     let in_keyring: Vec<String> = manifest
         .settings
         .iter()
-        .filter(|setting| sources.store.get(sources.stored_as, &setting.name) == Some(&Kept::InKeyring))
+        .filter(|setting| sources.store.get(sources.stored_as, &setting.name) == Some(&SecretPlace::InKeyring))
         .map(|setting| store::key(sources.stored_as, &setting.name))
         .collect();
     let secrets = if in_keyring.is_empty() { Vec::new() } else { ports.environment.secrets(&in_keyring) };
@@ -84,9 +84,9 @@ fn value(extension: &str, setting: &Setting, sources: &Sources<'_>, variable: Op
     let set_again = format!("`tollgate extensions set {extension} {name}`");
     if setting.sensitive {
         match (sources.store.get(sources.stored_as, name), secret) {
-            (Some(Kept::Here(value)), _) => return found("secrets", checked(&value.as_str().into())),
-            (Some(Kept::InKeyring), Some(value)) => return found("keyring", checked(&value.into())),
-            (Some(Kept::InKeyring), None) => {
+            (Some(SecretPlace::Here(value)), _) => return found("secrets", checked(&value.as_str().into())),
+            (Some(SecretPlace::InKeyring), Some(value)) => return found("keyring", checked(&value.into())),
+            (Some(SecretPlace::InKeyring), None) => {
                 let why =
                     format!("it is in the system's keyring, which does not give it to this program; {set_again} sets it anew");
                 return found("keyring", Err(why));

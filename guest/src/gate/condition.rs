@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::config::{self, Config};
-use crate::extensions::{Extension, State};
+use crate::extensions::{Extension, ExtensionState};
 use crate::gate::Gate;
 use crate::hooks::trust::Trust;
 use crate::intents::diagnosis::Severity;
@@ -107,7 +107,9 @@ impl Condition {
     fn check_extensions(&mut self, gate: &mut Gate) {
         let (extensions, ..) = gate.extensions();
         self.faults.extend(extensions.faults().map(|fault| fault.to_string()));
-        let waits = |extension: &&Extension| !matches!(extension.state, State::Active | State::Disabled | State::Invalid);
+        let waits = |extension: &&Extension| {
+            !matches!(extension.state, ExtensionState::Active | ExtensionState::Disabled | ExtensionState::Invalid)
+        };
         for extension in extensions.all().iter().filter(waits) {
             let why = extension.why.as_deref().unwrap_or_default();
             self.notes.push(format!("the extension `{}` brings nothing: {why}", extension.name));

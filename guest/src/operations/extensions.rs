@@ -14,11 +14,11 @@
 use serde_json::{Map, Value};
 
 use super::{OperationFault, checked};
-use crate::extensions::change::{self, Whose};
+use crate::extensions::change::{self, SettingsOwner};
 use crate::extensions::manifest::{self, Manifest, Setting};
 use crate::extensions::place::ExtensionFolder;
-use crate::extensions::store::{self, Kept};
-use crate::extensions::{Extension, Extensions, State, stored_as, template, trust};
+use crate::extensions::store::{self, SecretPlace};
+use crate::extensions::{Extension, ExtensionState, Extensions, stored_as, template, trust};
 use crate::gate::Gate;
 use crate::hooks::machine::Machine;
 use crate::hooks::trust::{self as approvals, Approvals};
@@ -48,7 +48,7 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
         "enable" | "disable" => {
             let id = id()?;
             find(gate.extensions().0, id)?;
-            let whose = if is("shared") { Whose::Workspace } else { Whose::User };
+            let whose = if is("shared") { SettingsOwner::Workspace } else { SettingsOwner::User };
             change::enable(id, what == "enable", whose, gate.ports()).map_err(OperationFault::NotDone)?;
             let (extensions, ..) = gate.extensions();
             let extension = find(extensions, id)?;
@@ -86,7 +86,7 @@ fn find<'e>(extensions: &'e Extensions, id: &str) -> Result<&'e Extension, Opera
 /// The same, with its manifest.
 fn usable<'e>(extensions: &'e Extensions, id: &str) -> Result<(&'e Extension, &'e Manifest), OperationFault> {
     let extension = find(extensions, id)?;
-    match extension.manifest().filter(|_| extension.state != State::Invalid) {
+    match extension.manifest().filter(|_| extension.state != ExtensionState::Invalid) {
         Some(manifest) => Ok((extension, manifest)),
         None => {
             let faults: Vec<String> = extension.faults.iter().map(ToString::to_string).collect();
@@ -107,15 +107,20 @@ fn list(gate: &mut Gate) -> Value {
 }
 
 /// How an extension stands, once all its files were looked at.
-fn standing(extensions: &Extensions, extension: &Extension, machine: &Machine, ports: &Ports) -> (State, Option<String>) {
+fn standing(
+    extensions: &Extensions,
+    extension: &Extension,
+    machine: &Machine,
+    ports: &Ports,
+) -> (ExtensionState, Option<String>) {
     match extensions.verify(extension, machine, ports) {
-        Err(why) if extension.state == State::Active => (State::Changed, Some(why)),
+        Err(why) if extension.state == ExtensionState::Active => (ExtensionState::Changed, Some(why)),
         _ => (extension.state, extension.why.clone()),
     }
 }
 
 /// An extension in a few words.
-fn row(extension: &Extension, (state, why): (State, Option<String>), ports: &Ports) -> Vec<(&'static str, Value)> {
+fn row(extension: &Extension, (state, why): (ExtensionState, Option<String>), ports: &Ports) -> Vec<(&'static str, Value)> {
     let mut fields = vec![("name", Value::from(extension.name.as_str()))];
     if let Some(manifest) = extension.manifest() {
         fields
@@ -157,7 +162,7 @@ fn show(gate: &mut Gate, id: &str) -> Result<Value, OperationFault> {
     let (extensions, hooks, ports) = gate.extensions();
     let extension = find(extensions, id)?;
     let mut fields = row(extension, standing(extensions, extension, hooks.machine(), ports), ports);
-    let Some(manifest) = extension.manifest().filter(|_| extension.state != State::Invalid) else {
+    let Some(manifest) = extension.manifest().filter(|_| extension.state != ExtensionState::Invalid) else {
         let faults: Vec<Value> = extension.faults.iter().map(|fault| fault.to_json()).collect();
         fields.push(("faults", faults.into()));
         return Ok(object(&mut fields));
@@ -226,11 +231,11 @@ fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, O
         fields.retain(|key, _| matches!(key.as_str(), "brings" | "files"));
     }
     let kept = trust::kept(&subject, manifest, workspace, shows);
-    let is_disabled = extension.state == State::Disabled;
+    let is_disabled = extension.state == ExtensionState::Disabled;
     approvals::keep_extension(id, Some(kept), machine, ports).map_err(OperationFault::NotDone)?;
     // Whoever approves it wants it.
     if is_disabled {
-        change::enable(id, true, Whose::User, ports).map_err(OperationFault::NotDone)?;
+        change::enable(id, true, SettingsOwner::User, ports).map_err(OperationFault::NotDone)?;
     }
     let (extensions, ..) = gate.extensions();
     let extension = find(extensions, id)?;
@@ -287,14 +292,14 @@ fn keep_setting(
 ) -> Result<&'static str, OperationFault> {
     if !setting.sensitive {
         change::set(&extension.name, &setting.name, value, ports).map_err(OperationFault::NotDone)?;
-        return Ok(Whose::User.file());
+        return Ok(SettingsOwner::User.file());
     }
     if extension.found.is_of_workspace() && machine.workspace.is_empty() {
         return Err(OperationFault::NotDone("the host did not say where the workspace is".to_owned()));
     }
     let kept = match value {
-        _ if in_keyring => Some(Kept::InKeyring),
-        Some(value) => Some(Kept::Here(manifest::as_text(value))),
+        _ if in_keyring => Some(SecretPlace::InKeyring),
+        Some(value) => Some(SecretPlace::Here(manifest::as_text(value))),
         None => None,
     };
     store::keep(stored, &setting.name, kept.as_ref(), ports).map_err(OperationFault::NotDone)?;

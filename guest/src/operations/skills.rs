@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{OperationFault, checked};
 use crate::extensions::manifest::{Parameter, filled};
-use crate::extensions::skills::Registered;
+use crate::extensions::skills::RegisteredSkill;
 use crate::gate::Gate;
 use crate::json::{self, object};
 
@@ -55,7 +55,7 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
     Ok(object(&mut [("name", registered.name.as_str().into()), ("description", description.into()), ("prompt", prompt.into())]))
 }
 
-fn row(registered: &Registered) -> Vec<(&'static str, Value)> {
+fn row(registered: &RegisteredSkill) -> Vec<(&'static str, Value)> {
     let parameter = |Parameter { name, description, required, default, choices }: &Parameter| {
         let mut fields = vec![("name", Value::from(name.as_str())), ("required", (*required).into())];
         if !description.is_empty() {

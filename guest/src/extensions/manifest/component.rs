@@ -7,14 +7,14 @@ use crate::hooks::declaration::FieldReader;
 
 /// A component.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Component {
+pub struct ManifestComponent {
     /// What hooks call it.
     pub name: String,
     /// Its file in the extension.
     pub path: String,
 }
 
-pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<Component> {
+pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<ManifestComponent> {
     reader.known(fields, &["name", "path", "description"]);
     let name = reader.name_of(fields, "name");
     let file = reader.line(fields, "path", true)?;
@@ -22,5 +22,5 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
         reader.fault_at("path", &why);
         return None;
     }
-    Some(Component { name: name?.to_owned(), path: file.strip_prefix("./").unwrap_or(file).to_owned() })
+    Some(ManifestComponent { name: name?.to_owned(), path: file.strip_prefix("./").unwrap_or(file).to_owned() })
 }

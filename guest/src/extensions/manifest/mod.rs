@@ -22,9 +22,9 @@ mod skill;
 
 use serde_json::{Map, Value};
 
-pub use component::Component;
+pub use component::ManifestComponent;
 pub use server::Server;
-pub use setting::{Setting, Type, as_text};
+pub use setting::{Setting, SettingType, as_text};
 pub(crate) use skill::placeholders;
 pub use skill::{MAX_PROMPT, Parameter, Skill, filled};
 
@@ -61,20 +61,20 @@ pub struct Manifest {
     /// The MCP servers it brings.
     pub servers: Vec<Server>,
     /// The hooks it brings.
-    pub hooks: Hooks,
+    pub hooks: HookDeclarations,
     /// What can be set.
     pub settings: Vec<Setting>,
     /// The skills it brings.
     pub skills: Vec<Skill>,
     /// The components it brings.
-    pub components: Vec<Component>,
+    pub components: Vec<ManifestComponent>,
     /// Of the manifest itself.
     pub digest: Digest,
 }
 
 /// Where the declarations of hooks stand.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Hooks {
+pub enum HookDeclarations {
     /// In the manifest: a list of ours, or an object of Claude Code's.
     Written(Value),
     /// In a file of the extension, in either form.
@@ -190,18 +190,18 @@ fn servers(reader: &mut FieldReader, fields: &Map<String, Value>, extension: &st
 }
 
 /// Looks that hooks have the right form; where their paths lead is known once the extension's folder is.
-fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> Hooks {
+fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> HookDeclarations {
     match fields.get("hooks") {
-        None => Hooks::Written(Value::Array(Vec::new())),
+        None => HookDeclarations::Written(Value::Array(Vec::new())),
         Some(Value::String(file)) => {
             if let Err(why) = path::inside(file) {
                 reader.fault_at("hooks", &why);
             }
-            Hooks::File(file.strip_prefix("./").unwrap_or(file).to_owned())
+            HookDeclarations::File(file.strip_prefix("./").unwrap_or(file).to_owned())
         }
         Some(Value::Array(list)) if list.len() > MAX_ITEMS => {
             reader.fault_at("hooks", &format!("must be a list of at most {MAX_ITEMS} hooks"));
-            Hooks::Written(Value::Null)
+            HookDeclarations::Written(Value::Null)
         }
         Some(written @ Value::Array(list)) => {
             for (at, hook) in list.iter().enumerate() {
@@ -214,12 +214,12 @@ fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> Hooks {
                 reader.hook(&hook);
                 reader.path.truncate(reader.path.len().saturating_sub(2));
             }
-            Hooks::Written(written.clone())
+            HookDeclarations::Written(written.clone())
         }
-        Some(written @ Value::Object(_)) => Hooks::Written(written.clone()),
+        Some(written @ Value::Object(_)) => HookDeclarations::Written(written.clone()),
         Some(_) => {
             reader.fault_at("hooks", "must be a list of hooks, an object of Claude Code's, or the path of a file with either");
-            Hooks::Written(Value::Null)
+            HookDeclarations::Written(Value::Null)
         }
     }
 }

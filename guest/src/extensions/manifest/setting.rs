@@ -7,7 +7,7 @@ use crate::hooks::declaration::FieldReader;
 
 /// What a value must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
+pub enum SettingType {
     /// A text.
     String,
     /// A number.
@@ -16,7 +16,7 @@ pub enum Type {
     Boolean,
 }
 
-impl Type {
+impl SettingType {
     /// What it is called.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ pub struct Setting {
     /// What it is for.
     pub description: String,
     /// What a value must be.
-    pub kind: Type,
+    pub kind: SettingType,
     /// What it can be, where that is a list.
     pub choices: Option<Vec<Value>>,
     /// Whether the extension needs it.
@@ -63,12 +63,12 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
     let name = reader.name_of(fields, "name");
     let description = reader.line(fields, "description", true);
     let kind = match reader.text(fields, "type") {
-        None | Some("string") => Type::String,
-        Some("number") => Type::Number,
-        Some("boolean") => Type::Boolean,
+        None | Some("string") => SettingType::String,
+        Some("number") => SettingType::Number,
+        Some("boolean") => SettingType::Boolean,
         Some(_) => {
             reader.fault_at("type", "must be `string`, `number` or `boolean`");
-            Type::String
+            SettingType::String
         }
     };
     let env_var = reader.text(fields, "envVar");
@@ -101,7 +101,7 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
         }
         setting.default = Some(default.clone());
     }
-    if setting.sensitive && kind != Type::String {
+    if setting.sensitive && kind != SettingType::String {
         reader.fault_at("type", "must be `string` for a sensitive setting");
     }
     if setting.sensitive && setting.by_workspace {
@@ -114,15 +114,15 @@ impl Setting {
     /// Whether a value is one that it can have; else why not. Says nothing of the value itself, which may be a secret.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let fits = match (self.kind, value) {
-            (Type::String, Value::String(text)) => text.len() <= MAX_VALUE && !text.contains(['\0', '\r', '\n']),
-            (Type::Number, Value::Number(_)) | (Type::Boolean, Value::Bool(_)) => true,
+            (SettingType::String, Value::String(text)) => text.len() <= MAX_VALUE && !text.contains(['\0', '\r', '\n']),
+            (SettingType::Number, Value::Number(_)) | (SettingType::Boolean, Value::Bool(_)) => true,
             _ => false,
         };
         if !fits {
             return Err(match self.kind {
-                Type::String => "must be a text of one line".to_owned(),
-                Type::Number => "must be a number".to_owned(),
-                Type::Boolean => "must be true or false".to_owned(),
+                SettingType::String => "must be a text of one line".to_owned(),
+                SettingType::Number => "must be a number".to_owned(),
+                SettingType::Boolean => "must be true or false".to_owned(),
             });
         }
         if self.sensitive && value.as_str().is_some_and(|text| text.len() < MIN_SECRET) {
@@ -140,9 +140,9 @@ impl Setting {
     /// A value that was given as a text, as by a variable.
     pub fn of_text(&self, text: &str) -> Result<Value, String> {
         let value = match self.kind {
-            Type::String => Value::from(text),
-            Type::Number => serde_json::from_slice::<Value>(text.trim().as_bytes()).unwrap_or_else(|_| text.into()),
-            Type::Boolean => match text.trim().to_ascii_lowercase().as_str() {
+            SettingType::String => Value::from(text),
+            SettingType::Number => serde_json::from_slice::<Value>(text.trim().as_bytes()).unwrap_or_else(|_| text.into()),
+            SettingType::Boolean => match text.trim().to_ascii_lowercase().as_str() {
                 "true" | "1" | "yes" | "on" => true.into(),
                 "false" | "0" | "no" | "off" => false.into(),
                 _ => text.into(),
