@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::memory::Memory;
-use tollgate_guest::servers::outcome::Answer;
+use tollgate_guest::servers::outcome::ToolResult;
 use tollgate_guest::servers::schema::Schema;
 
 fuzz_target!(|text: &str| {
@@ -17,7 +17,7 @@ fuzz_target!(|text: &str| {
         schema.misfit(&written);
         schema.parameters();
     }
-    if let Ok(answer) = Answer::read(text) {
+    if let Ok(answer) = ToolResult::read(text) {
         answer.text();
         answer.to_json();
     }

@@ -48,7 +48,7 @@ use crate::hooks::registry::{ExtensionHook, Source};
 use crate::hooks::trust::{Approvals, PATH as APPROVALS};
 use crate::json::document;
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
-use crate::servers::{ServerSpec, Source as ServerSource, Transport};
+use crate::servers::{ServerSource, ServerSpec, Transport};
 use crate::{digest, home};
 
 /// How an extension stands.

@@ -7,8 +7,8 @@ use crate::extensions::Extensions;
 use crate::hooks::machine::Machine;
 use crate::json::{self, object};
 use crate::ports::Ports;
-use crate::servers::hub::Turn;
-use crate::servers::{self, ServerSpec, Source};
+use crate::servers::hub::HubTurn;
+use crate::servers::{self, ServerSource, ServerSpec};
 
 /// What extensions bring, for the connections.
 struct Brought<'g> {
@@ -17,7 +17,7 @@ struct Brought<'g> {
     ports: &'g Ports,
 }
 
-impl servers::Extensions for Brought<'_> {
+impl servers::ExtensionServers for Brought<'_> {
     fn revision(&self) -> u64 {
         self.extensions.revision()
     }
@@ -32,13 +32,13 @@ impl servers::Extensions for Brought<'_> {
     }
 
     fn setting(&self, extension: &str, key: &str) -> Option<String> {
-        self.extensions.setting(&Source::Extension(extension.to_owned()), key)
+        self.extensions.setting(&ServerSource::Extension(extension.to_owned()), key)
     }
 }
 
 impl Gate {
     /// Takes in what happened to connections to MCP servers, and says what to do about it.
-    pub fn step_servers(&mut self, now_ms: u64, inputs: &[Value]) -> Turn {
+    pub fn step_servers(&mut self, now_ms: u64, inputs: &[Value]) -> HubTurn {
         // These look at what is declared now; the others go on with what is there.
         let looks = |input: &Value| matches!(json::text(input, "type"), Some("want" | "request" | "reload"));
         if inputs.iter().any(looks) {
@@ -56,7 +56,7 @@ impl Gate {
         }
     }
 
-    fn step_hub(&mut self, now_ms: u64, inputs: &[Value]) -> Turn {
+    fn step_hub(&mut self, now_ms: u64, inputs: &[Value]) -> HubTurn {
         let brought = Brought { extensions: &self.extensions, machine: self.hooks.machine(), ports: &self.ports };
         self.servers.step(now_ms, inputs, &brought, &self.ports)
     }

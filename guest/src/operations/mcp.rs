@@ -14,7 +14,7 @@ use crate::home;
 use crate::json;
 use crate::json::document::Document;
 use crate::programs::own_tools::{INSTRUCTIONS, OWN_TOOLS, SERVER};
-use crate::servers::{ServerSpec, Source, workspace_entry};
+use crate::servers::{ServerSource, ServerSpec, workspace_entry};
 
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Result<Value, OperationFault> {
     checked(op, &["do"], fields)?;
@@ -86,7 +86,7 @@ fn add(gate: &Gate, fields: &Map<String, Value>) -> Result<Value, OperationFault
         None => workspace_entry(name, gate.ports())
             .ok_or_else(|| invalid("server", format!("the workspace declares no MCP server `{name}`; say how it is reached")))?,
     };
-    let spec = ServerSpec::parse(name, &entry, Source::User).map_err(|why| invalid("declaration", why))?;
+    let spec = ServerSpec::parse(name, &entry, ServerSource::User).map_err(|why| invalid("declaration", why))?;
     let unusable = |why: String| invalid("settings", why);
     let document = Document::parse(text("settings")).map_err(|why| unusable(why.to_string()))?;
     if document.value().pointer("/mcpServers").and_then(|servers| servers.get(name)).is_some() {

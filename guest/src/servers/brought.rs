@@ -3,7 +3,7 @@
 use super::spec::ServerSpec;
 
 /// The extensions that are active.
-pub trait Extensions {
+pub trait ExtensionServers {
     /// Changes whenever they may bring something else.
     fn revision(&self) -> u64;
 

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::hub::{Hub, Step};
-use super::outcome::{Answer, ServerFault};
+use super::outcome::{ServerFault, ToolResult};
 use super::request::{refusal, reply};
 use super::spec::Transport;
 use crate::json::{self, object};
@@ -28,7 +28,7 @@ pub(super) enum Style {
 
 /// How far a call has come.
 #[derive(Debug)]
-enum Stage {
+enum CallStage {
     /// Its server is being connected to.
     Server,
     /// The gate rules on it.
@@ -58,17 +58,17 @@ enum Stage {
 struct Ending {
     /// `done`, `failed`, `refused`, `unavailable` or `late`.
     outcome: &'static str,
-    answer: Answer,
+    answer: ToolResult,
 }
 
 impl Ending {
     fn of(outcome: &'static str, why: &str) -> Self {
-        Self { outcome, answer: Answer::of_text(why, true) }
+        Self { outcome, answer: ToolResult::of_text(why, true) }
     }
 }
 
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct ServerCall {
     pub(super) number: u64,
     style: Style,
     /// Empty as long as nothing but a name says which tool is meant.
@@ -81,12 +81,12 @@ pub(super) struct Call {
     /// How long whoever asks waits, connecting included, and until when that is.
     patience_ms: Option<u64>,
     give_up: Option<u64>,
-    stage: Stage,
+    stage: CallStage,
     /// What the model is told beside the answer.
     told: Vec<String>,
 }
 
-impl Call {
+impl ServerCall {
     pub(super) fn read(number: u64, style: Style, params: &Value) -> Result<Self, String> {
         let text = |key: &str| match json::text(params, key) {
             Some(text) if !text.is_empty() => Ok(text.to_owned()),
@@ -109,34 +109,34 @@ impl Call {
             is_attended: params.get("attended") == Some(&Value::Bool(true)),
             patience_ms: params.get("timeout_ms").and_then(Value::as_u64).filter(|_| style == Style::Lookup),
             give_up: None,
-            stage: Stage::Server,
+            stage: CallStage::Server,
             told: Vec::new(),
         })
     }
 
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Over)
+        matches!(self.stage, CallStage::Over)
     }
 
     pub(super) fn deadline(&self) -> Option<u64> {
-        let sent = if let Stage::Sent { until, .. } = self.stage { Some(until) } else { None };
+        let sent = if let CallStage::Sent { until, .. } = self.stage { Some(until) } else { None };
         sent.into_iter().chain(self.give_up).min()
     }
 
     /// The command whose result it waits for.
     pub(super) fn waits_for(&self) -> Option<u64> {
         match self.stage {
-            Stage::Before { command }
-            | Stage::Person { command }
-            | Stage::Sent { command, .. }
-            | Stage::After { command, .. } => Some(command),
-            Stage::Server | Stage::Over => None,
+            CallStage::Before { command }
+            | CallStage::Person { command }
+            | CallStage::Sent { command, .. }
+            | CallStage::After { command, .. } => Some(command),
+            CallStage::Server | CallStage::Over => None,
         }
     }
 
     /// The connection over which the answer is to come.
     pub(super) fn uses(&self) -> Option<u64> {
-        if let Stage::Sent { connection, .. } = self.stage { Some(connection) } else { None }
+        if let CallStage::Sent { connection, .. } = self.stage { Some(connection) } else { None }
     }
 
     /// Goes on as far as it can while nothing is reported.
@@ -149,8 +149,8 @@ impl Call {
             return self.give(Ending::of("late", ""), step);
         }
         match self.stage {
-            Stage::Server => self.find_server(demands, hub, step),
-            Stage::Sent { until, .. } if until <= step.now => {
+            CallStage::Server => self.find_server(demands, hub, step),
+            CallStage::Sent { until, .. } if until <= step.now => {
                 let may = hub.link(&self.server).map_or(0, |link| link.spec.call_timeout_ms);
                 self.withdraw(step);
                 self.fail(&ServerFault::Late(may), hub, step);
@@ -174,7 +174,7 @@ impl Call {
                 let gone: Vec<String> = gone.collect();
                 let hint = if gone.is_empty() { String::new() } else { format!("; not connected are {}", gone.join("; ")) };
                 step.commands.push(refusal(self.number, &format!("no MCP server has a tool `{}`{hint}", self.tool)));
-                self.stage = Stage::Over;
+                self.stage = CallStage::Over;
             }
             return;
         }
@@ -208,14 +208,14 @@ impl Call {
         }
         let command = hub.next();
         step.commands.push(exchange(command, self.event("before_tool", &[], hub)));
-        self.stage = Stage::Before { command };
+        self.stage = CallStage::Before { command };
     }
 
     /// Takes in what its command brought.
     pub(super) fn take(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
-        match std::mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Before { .. } => self.ruled(input, hub, step),
-            Stage::Person { .. } => match input.get("accepted") {
+        match std::mem::replace(&mut self.stage, CallStage::Over) {
+            CallStage::Before { .. } => self.ruled(input, hub, step),
+            CallStage::Person { .. } => match input.get("accepted") {
                 Some(Value::Bool(true)) => self.send(hub, step),
                 decided => {
                     let nobody = "nobody could be asked whether it may run";
@@ -224,12 +224,12 @@ impl Call {
                     self.settle(Ending::of("refused", why), hub, step);
                 }
             },
-            Stage::Sent { .. } => self.answered(input, hub, step),
-            Stage::After { ending, .. } => {
+            CallStage::Sent { .. } => self.answered(input, hub, step),
+            CallStage::After { ending, .. } => {
                 self.hear(&answer_of(input));
                 self.give(ending, step);
             }
-            other @ (Stage::Server | Stage::Over) => self.stage = other,
+            other @ (CallStage::Server | CallStage::Over) => self.stage = other,
         }
     }
 
@@ -257,7 +257,7 @@ impl Call {
                     ("message", message.into()),
                 ];
                 step.commands.push(object(&mut { fields }));
-                self.stage = Stage::Person { command };
+                self.stage = CallStage::Person { command };
             }
             _ => self.give(Ending::of("refused", &reason), step),
         }
@@ -282,12 +282,12 @@ impl Call {
             ("tool", self.tool.as_str().into()),
             ("arguments", self.arguments.clone()),
         ]));
-        self.stage = Stage::Sent { command, connection, until: step.now.saturating_add(may.into()) };
+        self.stage = CallStage::Sent { command, connection, until: step.now.saturating_add(may.into()) };
     }
 
     fn answered(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         let read = match json::text(input, "result") {
-            Some(result) => Answer::read(result),
+            Some(result) => ToolResult::read(result),
             None => Err(ServerFault::Protocol {
                 code: input.get("code").and_then(Value::as_i64).unwrap_or_default(),
                 message: json::text(input, "message").unwrap_or_default().to_owned(),
@@ -320,18 +320,20 @@ impl Call {
     /// Whoever asked does not wait any more. What the tool has done by now is entered all the same.
     pub(super) fn abandon(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
         match self.stage {
-            Stage::Sent { .. } => {
+            CallStage::Sent { .. } => {
                 self.withdraw(step);
                 self.settle(Ending::of("failed", "whoever asked for it has canceled it"), hub, step);
             }
-            Stage::After { .. } => {}
-            Stage::Server | Stage::Before { .. } | Stage::Person { .. } | Stage::Over => self.stage = Stage::Over,
+            CallStage::After { .. } => {}
+            CallStage::Server | CallStage::Before { .. } | CallStage::Person { .. } | CallStage::Over => {
+                self.stage = CallStage::Over
+            }
         }
     }
 
     /// Tells the host that nobody waits for the tool any more.
     fn withdraw(&self, step: &mut Step<'_>) {
-        if let Stage::Sent { command, connection, .. } = self.stage {
+        if let CallStage::Sent { command, connection, .. } = self.stage {
             let fields = [("type", "cancel".into()), ("connection", connection.into()), ("command", command.into())];
             step.commands.push(object(&mut { fields }));
         }
@@ -350,7 +352,7 @@ impl Call {
         };
         let command = hub.next();
         step.commands.push(exchange(command, self.event("after_tool", &[(key, text.into())], hub)));
-        self.stage = Stage::After { command, ending };
+        self.stage = CallStage::After { command, ending };
     }
 
     /// Answers whoever asked.
@@ -383,7 +385,7 @@ impl Call {
             }
         };
         step.commands.push(reply(self.number, result));
-        self.stage = Stage::Over;
+        self.stage = CallStage::Over;
     }
 
     /// What the gate is told, in the words of the program `generic`.

@@ -38,13 +38,13 @@
 
 use serde_json::Value;
 
-use super::brought::Extensions;
-use super::call::Call;
-use super::link::{Link, State};
-use super::registry::Registry;
+use super::brought::ExtensionServers;
+use super::call::ServerCall;
+use super::link::{LinkState, ServerLink};
+use super::registry::ServerRegistry;
 use super::request::{Request, refusal};
-use super::tool::{self, Tool};
-use super::{Source, secret, settings};
+use super::tool::{self, McpTool};
+use super::{ServerSource, secret, settings};
 use crate::config;
 use crate::home;
 use crate::json::{self, object};
@@ -67,7 +67,7 @@ enum Wants {
 /// All connections.
 #[derive(Debug, Default)]
 pub struct Hub {
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<ServerLink>,
     wants: Wants,
     requests: Vec<Request>,
     warnings: Vec<String>,
@@ -89,13 +89,13 @@ pub struct Hub {
 pub(super) struct Step<'s> {
     pub(super) now: u64,
     pub(super) ports: &'s Ports,
-    extensions: &'s dyn Extensions,
+    extensions: &'s dyn ExtensionServers,
     pub(super) commands: Vec<Value>,
 }
 
 /// What follows from a step.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Turn {
+pub struct HubTurn {
     /// To be carried out in this order.
     pub commands: Vec<Value>,
     /// When to step again though nothing happened.
@@ -104,7 +104,7 @@ pub struct Turn {
 
 impl Hub {
     /// Takes in what happened and says what to do about it.
-    pub fn step(&mut self, now: u64, inputs: &[Value], extensions: &dyn Extensions, ports: &Ports) -> Turn {
+    pub fn step(&mut self, now: u64, inputs: &[Value], extensions: &dyn ExtensionServers, ports: &Ports) -> HubTurn {
         let mut step = Step { now, ports, extensions, commands: Vec::new() };
         for input in inputs {
             self.take(input, &mut step);
@@ -114,7 +114,7 @@ impl Hub {
         self.name_tools();
         self.advance(&mut step);
         self.tell_changes(&mut step);
-        let wanted = |link: &Link| self.is_wanted(&link.spec.name);
+        let wanted = |link: &ServerLink| self.is_wanted(&link.spec.name);
         let links = self.links.iter().filter_map(|link| link.deadline(wanted(link)));
         let next_deadline_ms = links.chain(self.requests.iter().filter_map(|request| request.call()?.deadline())).min();
         if self.is_stopping && self.requests.is_empty() {
@@ -122,7 +122,7 @@ impl Hub {
             self.is_stopping = false;
         }
         self.hide_secrets(&mut step.commands);
-        Turn { commands: step.commands, next_deadline_ms }
+        HubTurn { commands: step.commands, next_deadline_ms }
     }
 
     /// A number that was not given before.
@@ -161,7 +161,7 @@ impl Hub {
             "answered" | "exchanged" | "decided" => {
                 let of = number("command");
                 let waiting = self.requests.iter().filter_map(Request::call).find(|call| of.is_some() && call.waits_for() == of);
-                if let Some(link) = self.at(waiting.and_then(Call::uses)) {
+                if let Some(link) = self.at(waiting.and_then(ServerCall::uses)) {
                     link.has_served = true;
                 }
                 self.with_calls(|call| of.is_some() && call.waits_for() == of, |call, hub| call.take(input, hub, step));
@@ -195,11 +195,11 @@ impl Hub {
         }
     }
 
-    fn at(&mut self, connection: Option<u64>) -> Option<&mut Link> {
+    fn at(&mut self, connection: Option<u64>) -> Option<&mut ServerLink> {
         self.links.iter_mut().find(|link| connection.is_some() && link.connection() == connection)
     }
 
-    pub(super) fn link(&self, server: &str) -> Option<&Link> {
+    pub(super) fn link(&self, server: &str) -> Option<&ServerLink> {
         self.links.iter().find(|link| link.spec.name == server)
     }
 
@@ -228,7 +228,7 @@ impl Hub {
     }
 
     /// Goes on with some of the calls under way.
-    fn with_calls(&mut self, which: impl Fn(&Call) -> bool, mut work: impl FnMut(&mut Call, &mut Self)) {
+    fn with_calls(&mut self, which: impl Fn(&ServerCall) -> bool, mut work: impl FnMut(&mut ServerCall, &mut Self)) {
         for mut request in std::mem::take(&mut self.requests) {
             if let Some(call) = request.call_mut().filter(|call| which(call)) {
                 work(call, self);
@@ -239,7 +239,7 @@ impl Hub {
 
     /// Ends what takes longer than it may.
     fn expire(&mut self, step: &mut Step<'_>) {
-        let late = |link: &Link| link.connection().filter(|_| link.deadline(false).is_some_and(|until| until <= step.now));
+        let late = |link: &ServerLink| link.connection().filter(|_| link.deadline(false).is_some_and(|until| until <= step.now));
         let late: Vec<u64> = self.links.iter().filter_map(late).collect();
         for connection in late {
             let seconds = self.at(Some(connection)).map_or(0.0, |link| f64::from(link.spec.connect_timeout_ms) / 1_000.0);
@@ -250,9 +250,9 @@ impl Hub {
 
     fn connect_wanted(&mut self, step: &mut Step<'_>) {
         for at in 0..self.links.len() {
-            let is_due = |link: &Link| match link.state {
-                State::Idle => true,
-                State::Waiting { until, .. } => until <= step.now,
+            let is_due = |link: &ServerLink| match link.state {
+                LinkState::Idle => true,
+                LinkState::Waiting { until, .. } => until <= step.now,
                 _ => false,
             };
             if self.links.get(at).is_some_and(|link| self.is_wanted(&link.spec.name) && is_due(link)) {
@@ -263,14 +263,14 @@ impl Hub {
 
     /// Whether it is known for now what can be had of the servers that were asked for, or of one of them.
     pub(super) fn is_settled(&self, server: Option<&str>) -> bool {
-        let is_meant = |link: &&Link| server.is_none_or(|server| link.spec.name == server);
-        self.links.iter().filter(is_meant).all(|link| link.is_settled() || link.state == State::Idle)
+        let is_meant = |link: &&ServerLink| server.is_none_or(|server| link.spec.name == server);
+        self.links.iter().filter(is_meant).all(|link| link.is_settled() || link.state == LinkState::Idle)
     }
 
     /// Connects to a server that somebody needs, if now is the time; or to all that may be needed.
     pub(super) fn demand(&mut self, server: Option<&str>, step: &mut Step<'_>) {
         for at in 0..self.links.len() {
-            let is_meant = |link: &Link| match (server, &self.wants) {
+            let is_meant = |link: &ServerLink| match (server, &self.wants) {
                 (Some(server), _) => link.spec.name == server,
                 (None, Wants::Some(names)) => names.contains(&link.spec.name),
                 (None, Wants::None | Wants::All) => true,
@@ -284,13 +284,13 @@ impl Hub {
     fn connect(&mut self, at: usize, step: &mut Step<'_>) {
         let connection = self.next();
         if let Some(link) = self.links.get_mut(at)
-            && let Source::Extension(extension) = &link.spec.source
+            && let ServerSource::Extension(extension) = &link.spec.source
             && let Err(why) = step.extensions.verify(extension)
         {
             return link.closed("unapproved", &why, step.now, step.ports);
         }
         let resolved = std::cell::RefCell::new(Vec::new());
-        let value = |source: &Source, key: &str| {
+        let value = |source: &ServerSource, key: &str| {
             let value = settings::value(source, key, step.extensions, step.ports)?;
             resolved.borrow_mut().push(value.clone());
             Some(value)
@@ -316,7 +316,7 @@ impl Hub {
             return;
         }
         self.stamps = Some(stamps);
-        let registry = Registry::declared(step.extensions, ports);
+        let registry = ServerRegistry::declared(step.extensions, ports);
         for why in registry.warnings().iter().filter(|why| !self.warnings.contains(why)) {
             ports.warn(why);
         }
@@ -326,10 +326,10 @@ impl Hub {
         for spec in registry.servers() {
             match before.iter().position(|link| link.spec == *spec) {
                 // What was refused may be allowed by now.
-                Some(at) if !matches!(before.get(at).map(|link| &link.state), Some(State::Refused(_))) => {
+                Some(at) if !matches!(before.get(at).map(|link| &link.state), Some(LinkState::Refused(_))) => {
                     self.links.push(before.swap_remove(at));
                 }
-                _ => self.links.push(Link::new(spec.clone(), ports)),
+                _ => self.links.push(ServerLink::new(spec.clone(), ports)),
             }
         }
         for link in before {
@@ -351,12 +351,12 @@ impl Hub {
     }
 
     /// Every tool with its name.
-    pub(super) fn tools(&self) -> impl Iterator<Item = (&str, &Tool)> {
+    pub(super) fn tools(&self) -> impl Iterator<Item = (&str, &McpTool)> {
         self.names.iter().map(String::as_str).zip(self.links.iter().flat_map(|link| &link.tools))
     }
 
     /// The tool that a name means: the name that it is offered under, or `SERVER__TOOL`.
-    pub(super) fn tool(&self, name: &str) -> Option<&Tool> {
+    pub(super) fn tool(&self, name: &str) -> Option<&McpTool> {
         let offered = self.tools().find(|(offered, _)| *offered == name).map(|(_, tool)| tool);
         offered.or_else(|| self.tools().find(|(_, tool)| tool::qualified(&tool.server, &tool.tool) == name).map(|(_, tool)| tool))
     }
@@ -426,7 +426,7 @@ fn hidden(text: &str, secrets: &[String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), crate::redact::MARK))
 }
 
-fn disconnect(link: &Link, step: &mut Step<'_>) {
+fn disconnect(link: &ServerLink, step: &mut Step<'_>) {
     if let Some(connection) = link.connection() {
         step.commands.push(object(&mut [("type", "disconnect".into()), ("connection", connection.into())]));
     }

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::claim;
 use super::permit;
-use super::secret::{self, Settings};
+use super::secret::{self, SettingLookup};
 use super::spec::{Endpoint, ServerSpec, Transport};
-use super::tool::Tool;
+use super::tool::McpTool;
 use crate::json::{self, object};
 use crate::ports::Ports;
 
@@ -27,7 +27,7 @@ const MAX_WHY: usize = 500;
 
 /// How a connection stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum LinkState {
     /// Nobody has asked for it yet.
     Idle,
     /// It may not be started, or cannot be: why. That stays until its declaration changes.
@@ -44,9 +44,9 @@ pub(super) enum State {
 
 /// A server and its connection.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct ServerLink {
     pub(super) spec: ServerSpec,
-    pub(super) state: State,
+    pub(super) state: LinkState,
     /// How often it failed in a row.
     failures: u32,
     /// Whether the last connection was ready before it ended.
@@ -57,18 +57,18 @@ pub(super) struct Link {
     pub(super) has_served: bool,
     /// What the server calls itself, and its version.
     pub(super) identity: Option<(String, String)>,
-    pub(super) tools: Vec<Tool>,
+    pub(super) tools: Vec<McpTool>,
     /// Whether they are not those that were last named.
     pub(super) has_other_tools: bool,
     /// What was left out of its tools, and why.
     pub(super) warnings: Vec<String>,
 }
 
-impl Link {
+impl ServerLink {
     pub(super) fn new(spec: ServerSpec, ports: &Ports) -> Self {
         let state = match permit::check(&spec, ports) {
-            Ok(()) => State::Idle,
-            Err(why) => State::Refused(why),
+            Ok(()) => LinkState::Idle,
+            Err(why) => LinkState::Refused(why),
         };
         Self {
             spec,
@@ -87,52 +87,52 @@ impl Link {
     /// The connection's number, where there is one.
     pub(super) fn connection(&self) -> Option<u64> {
         match self.state {
-            State::Connecting { connection, .. } | State::Listing { connection, .. } | State::Ready { connection, .. } => {
-                Some(connection)
-            }
-            State::Idle | State::Refused(_) | State::Waiting { .. } => None,
+            LinkState::Connecting { connection, .. }
+            | LinkState::Listing { connection, .. }
+            | LinkState::Ready { connection, .. } => Some(connection),
+            LinkState::Idle | LinkState::Refused(_) | LinkState::Waiting { .. } => None,
         }
     }
 
     /// The connection, where it can be used.
     pub(super) fn ready(&self) -> Option<u64> {
-        if let State::Ready { connection, .. } = self.state { Some(connection) } else { None }
+        if let LinkState::Ready { connection, .. } = self.state { Some(connection) } else { None }
     }
 
     /// Whether there is nothing to connect to, or nobody may.
     pub(super) fn is_absent(&self) -> bool {
-        self.is_missing || matches!(self.state, State::Refused(_))
+        self.is_missing || matches!(self.state, LinkState::Refused(_))
     }
 
     /// Whether it is known for now what can be had of it.
     pub(super) fn is_settled(&self) -> bool {
-        matches!(self.state, State::Refused(_) | State::Ready { .. } | State::Waiting { .. })
+        matches!(self.state, LinkState::Refused(_) | LinkState::Ready { .. } | LinkState::Waiting { .. })
     }
 
     /// When something has to be done though nothing happens.
     pub(super) fn deadline(&self, is_wanted: bool) -> Option<u64> {
         match self.state {
-            State::Connecting { until, .. } | State::Listing { until, .. } => Some(until),
-            State::Waiting { until, .. } => is_wanted.then_some(until),
-            State::Idle | State::Refused(_) | State::Ready { .. } => None,
+            LinkState::Connecting { until, .. } | LinkState::Listing { until, .. } => Some(until),
+            LinkState::Waiting { until, .. } => is_wanted.then_some(until),
+            LinkState::Idle | LinkState::Refused(_) | LinkState::Ready { .. } => None,
         }
     }
 
     /// Whether somebody's demand is reason enough to connect now. A server that worked is not made to wait for.
     pub(super) fn is_due(&self, now: u64) -> bool {
         match &self.state {
-            State::Idle => true,
-            State::Waiting { until, .. } => now >= *until || (self.had_worked && self.failures <= 1),
+            LinkState::Idle => true,
+            LinkState::Waiting { until, .. } => now >= *until || (self.had_worked && self.failures <= 1),
             _ => false,
         }
     }
 
     /// Orders the connection. Its settings are resolved now and stand nowhere but in the order.
-    pub(super) fn connect(&mut self, connection: u64, now: u64, settings: &Settings<'_>) -> Option<Value> {
+    pub(super) fn connect(&mut self, connection: u64, now: u64, settings: &SettingLookup<'_>) -> Option<Value> {
         match self.transport(settings) {
             Ok(transport) => {
                 let until = now.saturating_add(self.spec.connect_timeout_ms.into());
-                self.state = State::Connecting { connection, until };
+                self.state = LinkState::Connecting { connection, until };
                 Some(object(&mut [
                     ("type", "connect".into()),
                     ("connection", connection.into()),
@@ -142,14 +142,14 @@ impl Link {
             }
             Err(key) => {
                 let why = format!("the setting `{key}`, which it needs, is not set");
-                self.state = State::Refused(why);
+                self.state = LinkState::Refused(why);
                 None
             }
         }
     }
 
     /// How it is reached, or the setting that is missing.
-    fn transport(&self, settings: &Settings<'_>) -> Result<Value, String> {
+    fn transport(&self, settings: &SettingLookup<'_>) -> Result<Value, String> {
         let resolved = |pairs: &[(String, String)]| {
             let pair = |(name, value): &(String, String)| {
                 Ok((name.clone(), Value::from(secret::resolve(value, &self.spec.source, settings)?)))
@@ -182,7 +182,7 @@ impl Link {
 
     /// The server has introduced itself; its tools are asked for next.
     pub(super) fn connected(&mut self, input: &Value, now: u64, ports: &Ports) -> Option<Value> {
-        let State::Connecting { connection, until } = self.state else { return None };
+        let LinkState::Connecting { connection, until } = self.state else { return None };
         let info = input.pointer("/info/serverInfo").unwrap_or(&Value::Null);
         let word = |key: &str| json::text(info, key).unwrap_or_default().chars().filter(|c| !c.is_control()).take(100).collect();
         self.identity = Some((word("name"), word("version")));
@@ -190,7 +190,7 @@ impl Link {
             self.listed(&Value::Null, now, ports);
             return None;
         }
-        self.state = State::Listing { connection, until };
+        self.state = LinkState::Listing { connection, until };
         Some(object(&mut [("type", "list".into()), ("connection", connection.into())]))
     }
 
@@ -204,7 +204,7 @@ impl Link {
             self.warnings.push(format!("of {} tools only the first {MAX_TOOLS} are used", listed.len()));
         }
         for text in listed.iter().take(MAX_TOOLS) {
-            match Tool::read(&self.spec.name, text.as_str().unwrap_or_default()) {
+            match McpTool::read(&self.spec.name, text.as_str().unwrap_or_default()) {
                 Ok(tool) if self.tools.iter().any(|other| other.tool == tool.tool) => {
                     self.warnings.push(format!("the tool `{}` is listed twice; the first one counts", tool.tool));
                 }
@@ -218,15 +218,15 @@ impl Link {
         let claims: Vec<Value> = self.tools.iter().map(|tool| tool.to_mcp(&tool.tool)).collect();
         // Nothing depends on it: what is not kept, nobody claims.
         let _ = claim::keep(&self.spec.name, &claims, ports);
-        if !matches!(self.state, State::Ready { .. }) {
-            self.state = State::Ready { connection, since: now };
+        if !matches!(self.state, LinkState::Ready { .. }) {
+            self.state = LinkState::Ready { connection, since: now };
         }
     }
 
     /// The connection has ended, or could not be made.
     pub(super) fn closed(&mut self, kind: &str, why: &str, now: u64, ports: &Ports) {
         let since = match self.state {
-            State::Ready { since, .. } => Some(since),
+            LinkState::Ready { since, .. } => Some(since),
             _ => None,
         };
         let detail: String = why.trim().chars().filter(|c| !c.is_control()).take(MAX_WHY).collect();
@@ -254,30 +254,30 @@ impl Link {
             "missing" | "denied" | "redirect" | "unapproved" | "unconfined" => MAX_WAIT_MS,
             _ => (FIRST_WAIT_MS << (self.failures - 1).min(6)).min(MAX_WAIT_MS),
         };
-        self.state = State::Waiting { until: now.saturating_add(wait), why };
+        self.state = LinkState::Waiting { until: now.saturating_add(wait), why };
     }
 
     /// Why it cannot be used now; none where it can.
     pub(super) fn why_unavailable(&self) -> Option<&str> {
         match &self.state {
-            State::Ready { .. } => None,
-            State::Refused(why) | State::Waiting { why, .. } => Some(why),
-            State::Idle | State::Connecting { .. } | State::Listing { .. } => Some("it is not connected yet"),
+            LinkState::Ready { .. } => None,
+            LinkState::Refused(why) | LinkState::Waiting { why, .. } => Some(why),
+            LinkState::Idle | LinkState::Connecting { .. } | LinkState::Listing { .. } => Some("it is not connected yet"),
         }
     }
 
     /// How it stands, for people and programs.
     pub(super) fn status(&self, now: u64) -> Value {
         let (word, retry) = match &self.state {
-            State::Idle => ("idle", None),
-            State::Refused(_) if self.spec.disabled => ("disabled", None),
-            State::Refused(_) => ("refused", None),
-            State::Connecting { .. } | State::Listing { .. } => ("connecting", None),
-            State::Ready { .. } => ("connected", None),
-            State::Waiting { until, .. } => ("unavailable", Some(until.saturating_sub(now))),
+            LinkState::Idle => ("idle", None),
+            LinkState::Refused(_) if self.spec.disabled => ("disabled", None),
+            LinkState::Refused(_) => ("refused", None),
+            LinkState::Connecting { .. } | LinkState::Listing { .. } => ("connecting", None),
+            LinkState::Ready { .. } => ("connected", None),
+            LinkState::Waiting { until, .. } => ("unavailable", Some(until.saturating_sub(now))),
         };
         let why = match &self.state {
-            State::Refused(why) | State::Waiting { why, .. } => Value::from(why.as_str()),
+            LinkState::Refused(why) | LinkState::Waiting { why, .. } => Value::from(why.as_str()),
             _ => Value::Null,
         };
         let identity = self

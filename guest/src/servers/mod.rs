@@ -9,7 +9,7 @@
 //! Both are looked at only where a call would otherwise be unknown. What the arguments of such a call plainly name is judged all
 //! the same.
 //!
-//! [`ServerSpec`] says how a server is reached, and [`Registry`] holds all that are declared.
+//! [`ServerSpec`] says how a server is reached, and [`ServerRegistry`] holds all that are declared.
 
 mod address;
 mod brought;
@@ -36,12 +36,12 @@ use crate::programs;
 pub use crate::programs::permissions::Permission;
 use crate::programs::permissions::{PermissionsFormat, ServerTool};
 pub use address::Address;
-pub use brought::Extensions;
+pub use brought::ExtensionServers;
 pub use claim::{Claim, keep};
 pub use permit::start;
-pub use registry::{Registry, workspace_entry};
-pub use secret::{Settings, resolve};
-pub use spec::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, Endpoint, ServerSpec, Source, Transport};
+pub use registry::{ServerRegistry, workspace_entry};
+pub use secret::{SettingLookup, resolve};
+pub use spec::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, Endpoint, ServerSource, ServerSpec, Transport};
 
 /// How a tool is taken that the gate does not know by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

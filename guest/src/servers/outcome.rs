@@ -11,7 +11,7 @@ const MAX_WORDS: usize = 2_000;
 
 /// What a tool answered.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answer {
+pub struct ToolResult {
     /// The blocks of its content, as the server sent them.
     pub content: Vec<Value>,
     /// What it says for programs.
@@ -22,7 +22,7 @@ pub struct Answer {
     rest: Map<String, Value>,
 }
 
-impl Answer {
+impl ToolResult {
     /// Reads the result of `tools/call`.
     pub fn read(text: &str) -> Result<Self, ServerFault> {
         let wrong = |why: &str| ServerFault::Unreadable(why.to_owned());
@@ -212,7 +212,7 @@ mod tests {
             ],
             "structuredContent": {"n": 1}, "_meta": {"m": 2},
         });
-        let answer = Answer::read(&result.to_string()).unwrap();
+        let answer = ToolResult::read(&result.to_string()).unwrap();
         assert_eq!(answer.to_mcp(), result);
         let own = answer.to_json();
         assert_eq!(own["success"], true);
@@ -230,9 +230,9 @@ mod tests {
         noted.clone_from(&answer);
         noted.note(&[]);
         assert_eq!(noted, answer);
-        assert_eq!(Answer::read(r#"{"structuredContent":{"a":1}}"#).unwrap().text(), "{\n  \"a\": 1\n}");
+        assert_eq!(ToolResult::read(r#"{"structuredContent":{"a":1}}"#).unwrap().text(), "{\n  \"a\": 1\n}");
         for wrong in ["1", "{", r#"{"content":1}"#] {
-            assert!(matches!(Answer::read(wrong), Err(ServerFault::Unreadable(_))), "{wrong}");
+            assert!(matches!(ToolResult::read(wrong), Err(ServerFault::Unreadable(_))), "{wrong}");
         }
     }
 
@@ -246,7 +246,7 @@ mod tests {
             (json!({"content": []}), Some("there is none")),
             (json!({"isError": true}), None),
         ] {
-            assert_eq!(Answer::read(&result.to_string()).unwrap().misfit(&output).as_deref(), expected, "{result}");
+            assert_eq!(ToolResult::read(&result.to_string()).unwrap().misfit(&output).as_deref(), expected, "{result}");
         }
     }
 

@@ -3,8 +3,8 @@
 //! A repository starts nothing unasked: what the workspace's settings name is started only if the user's own allow that very command.
 //! An extension's servers are declared only once the extension is enabled and approved.
 
-use super::registry::Registry;
-use super::spec::{ServerSpec, Source, Transport};
+use super::registry::ServerRegistry;
+use super::spec::{ServerSource, ServerSpec, Transport};
 use crate::augment::{Program, programs};
 use crate::ports::Ports;
 
@@ -20,17 +20,17 @@ pub(super) fn check(spec: &ServerSpec, ports: &Ports) -> Result<(), String> {
         return Err("its declaration says `disabled`".to_owned());
     }
     match (source, transport) {
-        (Source::Extension(_), _) | (Source::User, Transport::Http(_) | Transport::Sse(_)) => Ok(()),
-        (Source::User, Transport::Stdio { command, .. }) if programs::is_of_workspace(command) => Err(format!(
+        (ServerSource::Extension(_), _) | (ServerSource::User, Transport::Http(_) | Transport::Sse(_)) => Ok(()),
+        (ServerSource::User, Transport::Stdio { command, .. }) if programs::is_of_workspace(command) => Err(format!(
             "its `command` is a path in the workspace, whose files agents change; name a program outside of it in `~/{}`",
             crate::home::SETTINGS
         )),
-        (Source::User, Transport::Stdio { .. }) => Ok(()),
-        (Source::Workspace, Transport::Stdio { command, args, env, cwd: None }) if env.is_empty() => {
+        (ServerSource::User, Transport::Stdio { .. }) => Ok(()),
+        (ServerSource::Workspace, Transport::Stdio { command, args, env, cwd: None }) if env.is_empty() => {
             let words: Vec<String> = std::iter::once(command).chain(args).cloned().collect();
             if programs::is_allowed_by_user(&words, ports) { Ok(()) } else { Err(only_the_workspace(name)) }
         }
-        (Source::Workspace, _) => Err(only_the_workspace(name)),
+        (ServerSource::Workspace, _) => Err(only_the_workspace(name)),
     }
 }
 
@@ -43,7 +43,7 @@ fn only_the_workspace(name: &str) -> String {
 /// How the program of a server is started that the user or the workspace declares; none where there is no such server, or no
 /// program. Its settings are not resolved.
 pub fn start(server: &str, ports: &Ports) -> Result<Option<Program>, String> {
-    let registry = Registry::read(ports, |_| {});
+    let registry = ServerRegistry::read(ports, |_| {});
     let Some(spec) = registry.get(server) else { return Ok(None) };
     check(spec, ports).map_err(|why| format!("the MCP server `{server}` is not started: {why}"))?;
     Ok(match &spec.transport {

@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use super::brought::Extensions;
-use super::spec::{ServerSpec, Source};
+use super::brought::ExtensionServers;
+use super::spec::{ServerSource, ServerSpec};
 use crate::config;
 use crate::home;
 use crate::json::document;
@@ -23,14 +23,14 @@ pub fn workspace_entry(name: &str, ports: &Ports) -> Option<Value> {
 
 /// The servers, in the order in which they were added, and what could not be added.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Registry {
+pub struct ServerRegistry {
     servers: Vec<ServerSpec>,
     warnings: Vec<String>,
 }
 
-impl Registry {
+impl ServerRegistry {
     /// Every server that is declared now.
-    pub fn declared(extensions: &dyn Extensions, ports: &Ports) -> Self {
+    pub fn declared(extensions: &dyn ExtensionServers, ports: &Ports) -> Self {
         let (servers, left_out) = extensions.servers();
         Self::read(ports, |registry| {
             servers.into_iter().for_each(|spec| registry.add(spec));
@@ -44,15 +44,15 @@ impl Registry {
         let mut registry = Self::default();
         let read = |text: Option<Vec<u8>>| text.and_then(|text| document::read::<Value>(&text).ok()).unwrap_or_default();
         let user = read(home::read(home::SETTINGS, ports));
-        registry.add_entries(user.get("mcpServers").unwrap_or(&Value::Null), &Source::User);
+        registry.add_entries(user.get("mcpServers").unwrap_or(&Value::Null), &ServerSource::User);
         add_extensions(&mut registry);
         let workspace = read(ports.workspace.read(Root::Project, config::PATH, home::MAX_BYTES).ok());
-        registry.add_entries(workspace.get("mcpServers").unwrap_or(&Value::Null), &Source::Workspace);
+        registry.add_entries(workspace.get("mcpServers").unwrap_or(&Value::Null), &ServerSource::Workspace);
         registry
     }
 
     /// Adds every entry of an object as it stands under `mcpServers`. What cannot be used is left out and becomes a warning.
-    pub fn add_entries(&mut self, entries: &Value, source: &Source) {
+    pub fn add_entries(&mut self, entries: &Value, source: &ServerSource) {
         match entries {
             Value::Object(entries) => {
                 for (name, entry) in entries {
@@ -72,18 +72,18 @@ impl Registry {
         if self.servers.len() >= MAX_SERVERS {
             return self.warn(&spec.source.clone(), &spec.name, &format!("there are more than {MAX_SERVERS} servers"));
         }
-        if let (Some(_), Source::Extension(extension)) = (self.get(&spec.name), &spec.source) {
+        if let (Some(_), ServerSource::Extension(extension)) = (self.get(&spec.name), &spec.source) {
             spec.name = format!("{extension}.{}", spec.name);
         }
         match self.get(&spec.name).map(|other| other.source.clone()) {
             None => self.servers.push(spec),
             // Who has the user's settings has read them: that theirs count first is no news.
-            Some(Source::User) if spec.source == Source::Workspace => {}
+            Some(ServerSource::User) if spec.source == ServerSource::Workspace => {}
             Some(other) => self.warn(&spec.source.clone(), &spec.name, &format!("another server has that name ({other})")),
         }
     }
 
-    fn warn(&mut self, source: &Source, name: &str, why: &str) {
+    fn warn(&mut self, source: &ServerSource, name: &str, why: &str) {
         let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
         self.warnings.push(format!("the MCP server `{name}` ({source}) is left out: {why}"));
     }
@@ -117,12 +117,12 @@ mod tests {
         let user = json!({"mcpServers": {"a": entry("user"), "bad name": {}}});
         world.write_home(home::SETTINGS, user.to_string());
         world.write(config::PATH, json!({"mcpServers": {"a": entry("workspace"), "b": entry("b"), "c": entry("c")}}).to_string());
-        let registry = Registry::read(&world.ports(), |registry| {
+        let registry = ServerRegistry::read(&world.ports(), |registry| {
             for extension in ["one", "two"] {
                 let entries = json!({"a": entry(extension), "b": entry(extension)});
-                registry.add_entries(&entries, &Source::Extension(extension.to_owned()));
+                registry.add_entries(&entries, &ServerSource::Extension(extension.to_owned()));
             }
-            registry.add_entries(&json!(3), &Source::Extension("three".to_owned()));
+            registry.add_entries(&json!(3), &ServerSource::Extension("three".to_owned()));
         });
         let found: Vec<(&str, String)> = registry.servers().iter().map(|spec| (spec.name.as_str(), spec.target())).collect();
         let expected = [("a", "user"), ("one.a", "one"), ("b", "one"), ("two.a", "two"), ("two.b", "two"), ("c", "c")];

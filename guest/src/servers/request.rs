@@ -12,18 +12,18 @@
 
 use serde_json::Value;
 
-use super::call::{Call, Style};
+use super::call::{ServerCall, Style};
 use super::hub::{Hub, Step};
 use crate::json::{self, object};
 use crate::programs::own_tools::{OWN_TOOLS, OwnTool};
 
 #[derive(Debug)]
-enum Kind {
+enum RequestKind {
     Declared,
     Status,
     Tools,
     List,
-    Call(Box<Call>),
+    Call(Box<ServerCall>),
 }
 
 /// One thing that somebody wants.
@@ -33,18 +33,18 @@ pub(super) struct Request {
     has_demanded: bool,
     /// The only server that it is about.
     server: Option<String>,
-    kind: Kind,
+    kind: RequestKind,
 }
 
 impl Request {
     pub(super) fn read(number: u64, input: &Value) -> Result<Self, String> {
         let params = input.get("params").unwrap_or(&Value::Null);
-        let call = |style| Ok::<_, String>(Kind::Call(Box::new(Call::read(number, style, params)?)));
+        let call = |style| Ok::<_, String>(RequestKind::Call(Box::new(ServerCall::read(number, style, params)?)));
         let kind = match json::text(input, "method").unwrap_or_default() {
-            "declared" => Kind::Declared,
-            "status" => Kind::Status,
-            "tools" => Kind::Tools,
-            "tools/list" => Kind::List,
+            "declared" => RequestKind::Declared,
+            "status" => RequestKind::Status,
+            "tools" => RequestKind::Tools,
+            "tools/list" => RequestKind::List,
             "tools/call" => call(Style::Protocol)?,
             "call" => call(Style::Own)?,
             "lookup" => call(Style::Lookup)?,
@@ -55,17 +55,17 @@ impl Request {
     }
 
     /// The call that it is about.
-    pub(super) fn call(&self) -> Option<&Call> {
+    pub(super) fn call(&self) -> Option<&ServerCall> {
         match &self.kind {
-            Kind::Call(call) => Some(call),
+            RequestKind::Call(call) => Some(call),
             _ => None,
         }
     }
 
     /// The same, to go on with.
-    pub(super) fn call_mut(&mut self) -> Option<&mut Call> {
+    pub(super) fn call_mut(&mut self) -> Option<&mut ServerCall> {
         match &mut self.kind {
-            Kind::Call(call) => Some(call),
+            RequestKind::Call(call) => Some(call),
             _ => None,
         }
     }
@@ -73,34 +73,34 @@ impl Request {
     /// Goes on as far as it can.
     pub(super) fn advance(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
         let demands = !std::mem::replace(&mut self.has_demanded, true);
-        if let Kind::Call(call) = &mut self.kind {
+        if let RequestKind::Call(call) = &mut self.kind {
             return call.advance(demands, hub, step);
         }
-        if demands && !matches!(self.kind, Kind::Declared) {
+        if demands && !matches!(self.kind, RequestKind::Declared) {
             hub.demand(self.server.as_deref(), step);
         }
     }
 
     /// Answers it where it can be answered by now; says whether it is over.
     pub(super) fn finish(&mut self, hub: &mut Hub, step: &mut Step<'_>) -> bool {
-        if let Kind::Call(call) = &self.kind {
+        if let RequestKind::Call(call) = &self.kind {
             return call.is_over();
         }
-        if !matches!(self.kind, Kind::Declared) && !hub.is_settled(self.server.as_deref()) {
+        if !matches!(self.kind, RequestKind::Declared) && !hub.is_settled(self.server.as_deref()) {
             return false;
         }
         let mut result = hub.status(step.now);
         match self.kind {
-            Kind::Tools => {
+            RequestKind::Tools => {
                 let tools: Vec<Value> = hub.tools().map(|(name, tool)| tool.to_json(name)).collect();
                 result.as_object_mut().map(|result| result.insert("tools".to_owned(), tools.into()));
             }
-            Kind::List => {
+            RequestKind::List => {
                 hub.tell_names();
                 let others = hub.tools().map(|(name, tool)| tool.offered(name));
                 result = object(&mut [("tools", OWN_TOOLS.iter().map(own).chain(others).collect())]);
             }
-            Kind::Declared | Kind::Status | Kind::Call(_) => {}
+            RequestKind::Declared | RequestKind::Status | RequestKind::Call(_) => {}
         }
         step.commands.push(reply(self.number, result));
         true

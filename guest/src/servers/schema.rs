@@ -14,7 +14,7 @@ pub use read::SchemaFault;
 
 /// A type of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Type {
+pub enum JsonType {
     /// `null`
     Null,
     /// `true` or `false`
@@ -32,17 +32,17 @@ pub enum Type {
 }
 
 /// The types with the names that JSON Schema has for them.
-const TYPES: [(Type, &str); 7] = [
-    (Type::Null, "null"),
-    (Type::Boolean, "boolean"),
-    (Type::Integer, "integer"),
-    (Type::Number, "number"),
-    (Type::String, "string"),
-    (Type::Array, "array"),
-    (Type::Object, "object"),
+const TYPES: [(JsonType, &str); 7] = [
+    (JsonType::Null, "null"),
+    (JsonType::Boolean, "boolean"),
+    (JsonType::Integer, "integer"),
+    (JsonType::Number, "number"),
+    (JsonType::String, "string"),
+    (JsonType::Array, "array"),
+    (JsonType::Object, "object"),
 ];
 
-impl Type {
+impl JsonType {
     /// Its name in JSON Schema.
     pub fn name(self) -> &'static str {
         TYPES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
@@ -56,13 +56,13 @@ pub enum Types {
     #[default]
     Any,
     /// This one.
-    One(Type),
+    One(JsonType),
     /// One of these.
-    Several(Vec<Type>),
+    Several(Vec<JsonType>),
 }
 
 impl Types {
-    fn all(&self) -> &[Type] {
+    fn all(&self) -> &[JsonType] {
         match self {
             Self::Any => &[],
             Self::One(one) => std::slice::from_ref(one),
@@ -81,7 +81,7 @@ pub enum Union {
 }
 
 /// Schemas by name, in their order.
-pub type Named = Vec<(String, Schema)>;
+pub type NamedSchemas = Vec<(String, Schema)>;
 
 /// One schema, of a whole tool or of a part of what it takes.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -99,7 +99,7 @@ pub struct Schema {
     /// The only value that fits.
     pub constant: Option<Value>,
     /// The members of an object.
-    pub properties: Option<Named>,
+    pub properties: Option<NamedSchemas>,
     /// Those that must be there.
     pub required: Option<Vec<String>>,
     /// What fits for members that are not listed.
@@ -111,7 +111,7 @@ pub struct Schema {
     /// Where in the whole schema the rest stands, such as `#/$defs/point`.
     pub reference: Option<String>,
     /// Schemas that are referred to, under the keyword that holds them.
-    pub definitions: Vec<(&'static str, Named)>,
+    pub definitions: Vec<(&'static str, NamedSchemas)>,
     /// Keywords that have no place of their own, as they stand.
     pub verbatim: Map<String, Value>,
 }
@@ -142,8 +142,8 @@ impl Schema {
         if let Some(reference) = &self.reference {
             return reference.rsplit('/').next().unwrap_or(reference).to_owned();
         }
-        let named = |kind: &Type| match (kind, &self.items) {
-            (Type::Array, Some(items)) if depth < 2 => format!("{}[]", items.summary_at(depth + 1)),
+        let named = |kind: &JsonType| match (kind, &self.items) {
+            (JsonType::Array, Some(items)) if depth < 2 => format!("{}[]", items.summary_at(depth + 1)),
             _ => kind.name().to_owned(),
         };
         let named: Vec<String> = self.types.all().iter().map(named).collect();

@@ -1,6 +1,6 @@
 //! Values that do not stand where they are used: `${settings.KEY}`.
 
-use super::spec::Source;
+use super::spec::ServerSource;
 
 /// Shorter values are not hidden where they turn up: they stand in too many words.
 pub(super) const MIN_HIDDEN: usize = 6;
@@ -9,7 +9,7 @@ const OPEN: &str = "${";
 const SETTINGS: &str = "settings.";
 
 /// Gives the value of a setting to whoever declares it; none where it is not set.
-pub type Settings<'s> = dyn Fn(&Source, &str) -> Option<String> + 's;
+pub type SettingLookup<'s> = dyn Fn(&ServerSource, &str) -> Option<String> + 's;
 
 /// One piece of a value.
 enum Piece<'v> {
@@ -53,7 +53,7 @@ pub(super) fn keys(value: &str) -> impl Iterator<Item = &str> {
 
 /// A value with its settings in it, or the first setting that is missing. Only for the moment in which a server is started:
 /// nothing that is shown, kept or logged holds the result.
-pub fn resolve(value: &str, source: &Source, settings: &Settings<'_>) -> Result<String, String> {
+pub fn resolve(value: &str, source: &ServerSource, settings: &SettingLookup<'_>) -> Result<String, String> {
     let mut resolved = String::new();
     for piece in pieces(value).unwrap_or_default() {
         match piece {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn references() {
-        let settings = |_: &Source, key: &str| (key == "token").then(|| "T".to_owned());
+        let settings = |_: &ServerSource, key: &str| (key == "token").then(|| "T".to_owned());
         for (value, expected) in [
             ("plain $HOME", Some(Ok("plain $HOME"))),
             ("Bearer ${settings.token}!", Some(Ok("Bearer T!"))),
@@ -80,7 +80,7 @@ mod tests {
             ("${env.X}", None),
             ("${settings.token", None),
         ] {
-            let found = check(value).ok().map(|()| resolve(value, &Source::User, &settings));
+            let found = check(value).ok().map(|()| resolve(value, &ServerSource::User, &settings));
             let expected = expected.map(|expected| expected.map(str::to_owned).map_err(str::to_owned));
             assert_eq!(found, expected, "{value}");
         }

@@ -46,7 +46,7 @@ const MAX_TEXT: usize = 16 << 10;
 
 /// Who declares a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ServerSource {
     /// `mcpServers` in the user's own settings.
     User,
     /// `mcpServers` in the workspace's settings.
@@ -55,7 +55,7 @@ pub enum Source {
     Extension(String),
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for ServerSource {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::User => out.write_str("user"),
@@ -112,12 +112,12 @@ pub struct ServerSpec {
     /// Whether it is left alone.
     pub disabled: bool,
     /// Who declares it.
-    pub source: Source,
+    pub source: ServerSource,
 }
 
 impl ServerSpec {
     /// Reads one entry of `mcpServers`. The fault names the key that is wrong, and says what it must be.
-    pub fn parse(name: &str, entry: &Value, source: Source) -> Result<Self, String> {
+    pub fn parse(name: &str, entry: &Value, source: ServerSource) -> Result<Self, String> {
         check_name(name)?;
         if !entry.is_object() {
             return Err("it must be an object with `command` or `url`".to_owned());
@@ -190,7 +190,7 @@ impl ServerSpec {
     fn check_host(&self) -> Result<(), String> {
         let Some(Endpoint { address, .. }) = self.endpoint() else { return Ok(()) };
         let is_named = self.allowed_hosts.iter().any(|host| address.is_at(host));
-        let must_be_named = matches!(self.source, Source::Extension(_)) || !self.allowed_hosts.is_empty();
+        let must_be_named = matches!(self.source, ServerSource::Extension(_)) || !self.allowed_hosts.is_empty();
         if must_be_named && !is_named {
             return Err(format!("`url` leads to `{}`, which `allowedHosts` does not name; add it there", address.authority()));
         }
@@ -326,46 +326,58 @@ mod tests {
     #[test]
     fn entries_that_can_be_used() {
         let parse = |entry: Value, source| ServerSpec::parse("s", &entry, source).unwrap();
-        let spec =
-            parse(json!({"command": "npx", "args": ["-y", "x"], "env": {"K": "${settings.k}"}, "trust": true}), Source::User);
+        let spec = parse(
+            json!({"command": "npx", "args": ["-y", "x"], "env": {"K": "${settings.k}"}, "trust": true}),
+            ServerSource::User,
+        );
         assert_eq!((spec.kind(), spec.target().as_str(), spec.settings()), ("stdio", "npx -y x", vec!["k"]));
         assert_eq!((spec.connect_timeout_ms, spec.call_timeout_ms, spec.confine), (10_000, 60_000, false));
         let url = "https://a.example/mcp";
-        assert_eq!(parse(json!({"url": url, "headers": {"X-A": "b"}}), Source::Workspace).kind(), "http");
-        assert_eq!(parse(json!({"type": "sse", "url": "http://localhost:1/sse"}), Source::User).kind(), "sse");
+        assert_eq!(parse(json!({"url": url, "headers": {"X-A": "b"}}), ServerSource::Workspace).kind(), "http");
+        assert_eq!(parse(json!({"type": "sse", "url": "http://localhost:1/sse"}), ServerSource::User).kind(), "sse");
         let named = json!({"url": url, "allowedHosts": ["A.example"], "connectTimeoutMs": 500, "disabled": true});
-        let spec = parse(named, Source::Extension("e".to_owned()));
+        let spec = parse(named, ServerSource::Extension("e".to_owned()));
         assert_eq!((spec.allowed_hosts.join(" ").as_str(), spec.connect_timeout_ms, spec.disabled), ("a.example", 500, true));
-        parse(json!({"url": "http://intern.example/", "allowedHosts": ["intern.example"]}), Source::User);
+        parse(json!({"url": "http://intern.example/", "allowedHosts": ["intern.example"]}), ServerSource::User);
     }
 
     #[test]
     fn faults_name_the_key_and_the_remedy() {
         let url = "https://a.example/mcp";
         for (name, entry, source, said) in [
-            ("", json!({"command": "x"}), Source::User, "cannot be named ``"),
-            ("a\u{1b}[2J", json!({"command": "x"}), Source::User, "cannot be named `a\u{fffd}[2J`"),
-            ("s", json!([]), Source::User, "must be an object"),
-            ("s", json!({}), Source::User, "neither `command` nor `url`"),
-            ("s", json!({"command": "x", "url": url}), Source::User, "both `command` and `url`"),
-            ("s", json!({"command": 1}), Source::User, "`command` must be a string"),
-            ("s", json!({"command": ""}), Source::User, "`command` is missing"),
-            ("s", json!({"command": "x", "args": "y"}), Source::User, "`args` must be a list"),
-            ("s", json!({"command": "x", "args": [1]}), Source::User, "`args` must be a list"),
-            ("s", json!({"command": "x", "env": {"A=B": "c"}}), Source::User, "`env` has a name that cannot be used: `A=B`"),
-            ("s", json!({"command": "x", "env": {"A": 1}}), Source::User, "`env.A` must be a string"),
-            ("s", json!({"command": "x", "env": {"A": "${env.B}"}}), Source::User, "`env.A` has a reference"),
-            ("s", json!({"type": "ws", "url": url}), Source::User, "`type` cannot be `ws`"),
-            ("s", json!({"url": "ftp://a"}), Source::User, "`url` must begin with https://"),
-            ("s", json!({"url": url, "headers": {"A B": "c"}}), Source::User, "`headers` has a name"),
-            ("s", json!({"url": url, "headers": {"A": "b\r\nC: d"}}), Source::User, "`headers.A` must be a string of one line"),
-            ("s", json!({"url": "http://a.example/"}), Source::User, "without encryption"),
-            ("s", json!({"url": url}), Source::Extension("e".to_owned()), "`allowedHosts` does not name"),
-            ("s", json!({"url": url, "allowedHosts": ["b.example"]}), Source::User, "`allowedHosts` does not name"),
-            ("s", json!({"url": url, "allowedHosts": ["*"]}), Source::User, "is not a host"),
-            ("s", json!({"command": "x", "connectTimeoutMs": 1}), Source::User, "`connectTimeoutMs` must be a number"),
-            ("s", json!({"command": "x", "confine": "yes"}), Source::User, "`confine` must be true or false"),
-            ("s", json!({"url": url, "confine": true}), Source::User, "`confine` is for programs"),
+            ("", json!({"command": "x"}), ServerSource::User, "cannot be named ``"),
+            ("a\u{1b}[2J", json!({"command": "x"}), ServerSource::User, "cannot be named `a\u{fffd}[2J`"),
+            ("s", json!([]), ServerSource::User, "must be an object"),
+            ("s", json!({}), ServerSource::User, "neither `command` nor `url`"),
+            ("s", json!({"command": "x", "url": url}), ServerSource::User, "both `command` and `url`"),
+            ("s", json!({"command": 1}), ServerSource::User, "`command` must be a string"),
+            ("s", json!({"command": ""}), ServerSource::User, "`command` is missing"),
+            ("s", json!({"command": "x", "args": "y"}), ServerSource::User, "`args` must be a list"),
+            ("s", json!({"command": "x", "args": [1]}), ServerSource::User, "`args` must be a list"),
+            (
+                "s",
+                json!({"command": "x", "env": {"A=B": "c"}}),
+                ServerSource::User,
+                "`env` has a name that cannot be used: `A=B`",
+            ),
+            ("s", json!({"command": "x", "env": {"A": 1}}), ServerSource::User, "`env.A` must be a string"),
+            ("s", json!({"command": "x", "env": {"A": "${env.B}"}}), ServerSource::User, "`env.A` has a reference"),
+            ("s", json!({"type": "ws", "url": url}), ServerSource::User, "`type` cannot be `ws`"),
+            ("s", json!({"url": "ftp://a"}), ServerSource::User, "`url` must begin with https://"),
+            ("s", json!({"url": url, "headers": {"A B": "c"}}), ServerSource::User, "`headers` has a name"),
+            (
+                "s",
+                json!({"url": url, "headers": {"A": "b\r\nC: d"}}),
+                ServerSource::User,
+                "`headers.A` must be a string of one line",
+            ),
+            ("s", json!({"url": "http://a.example/"}), ServerSource::User, "without encryption"),
+            ("s", json!({"url": url}), ServerSource::Extension("e".to_owned()), "`allowedHosts` does not name"),
+            ("s", json!({"url": url, "allowedHosts": ["b.example"]}), ServerSource::User, "`allowedHosts` does not name"),
+            ("s", json!({"url": url, "allowedHosts": ["*"]}), ServerSource::User, "is not a host"),
+            ("s", json!({"command": "x", "connectTimeoutMs": 1}), ServerSource::User, "`connectTimeoutMs` must be a number"),
+            ("s", json!({"command": "x", "confine": "yes"}), ServerSource::User, "`confine` must be true or false"),
+            ("s", json!({"url": url, "confine": true}), ServerSource::User, "`confine` is for programs"),
         ] {
             let fault = ServerSpec::parse(name, &entry, source).unwrap_err();
             assert!(fault.contains(said), "{entry}: {fault}");

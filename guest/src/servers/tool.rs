@@ -18,7 +18,7 @@ pub(super) const NOTES: &str = "_tollgate";
 
 /// One tool of a server that is connected.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct McpTool {
     /// The server.
     pub server: String,
     /// The server's own name for it.
@@ -33,7 +33,7 @@ pub struct Tool {
     rest: Map<String, Value>,
 }
 
-impl Tool {
+impl McpTool {
     /// Reads one entry of a `tools/list`, or says what is wrong with it.
     pub fn read(server: &str, text: &str) -> Result<Self, String> {
         let listed = serde_json::from_slice(text.as_bytes()).map_err(|why| format!("a tool cannot be read: {why}"))?;
@@ -113,7 +113,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The names under which tools are offered: their own, or `SERVER__TOOL` where several have that name or it is reserved.
-pub(super) fn names<'t>(tools: impl Iterator<Item = &'t Tool> + Clone, reserved: &[&str]) -> Vec<String> {
+pub(super) fn names<'t>(tools: impl Iterator<Item = &'t McpTool> + Clone, reserved: &[&str]) -> Vec<String> {
     let mut bearers: BTreeMap<&str, usize> = reserved.iter().map(|name| (*name, 1)).collect();
     for tool in tools.clone() {
         *bearers.entry(&tool.tool).or_default() += 1;
@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn tool(server: &str, name: &str) -> Tool {
-        Tool::read(server, &json!({"name": name, "inputSchema": {"type": "object"}}).to_string()).unwrap()
+    fn tool(server: &str, name: &str) -> McpTool {
+        McpTool::read(server, &json!({"name": name, "inputSchema": {"type": "object"}}).to_string()).unwrap()
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
             "inputSchema": {"type": "object", "properties": {"m": {"type": "string"}}}, "outputSchema": {"type": "object"},
             "_meta": {"a": 1}, "icons": [{"src": "x"}],
         });
-        let tool = Tool::read("s", &listed.to_string()).unwrap();
+        let tool = McpTool::read("s", &listed.to_string()).unwrap();
         let mut expected = listed.clone();
         expected["_meta"] = json!({"a": 1, "tollgate/server": "s", "tollgate/tool": "echo"});
         assert_eq!(tool.to_mcp("echo"), expected);
@@ -178,7 +178,7 @@ mod tests {
             (json!({"name": "x", "inputSchema": {"type": "list"}}).to_string(), "in its `inputSchema`, `type` must be"),
             (json!({"name": "x", "inputSchema": schema, "outputSchema": 1}).to_string(), "in its `outputSchema`"),
         ] {
-            let why = Tool::read("s", &listed).unwrap_err();
+            let why = McpTool::read("s", &listed).unwrap_err();
             assert!(why.contains(said), "{why}");
         }
     }

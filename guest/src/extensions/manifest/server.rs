@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::Setting;
 use crate::extensions::path;
 use crate::hooks::declaration::FieldReader;
-use crate::servers::{ServerSpec, Source};
+use crate::servers::{ServerSource, ServerSpec};
 
 /// A server, as it is declared: paths in it begin in the extension.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Server {
 const UNNAMED: &str = "extension";
 
 pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extension: &str, settings: &[Setting]) -> Option<Server> {
-    let source = Source::Extension(if extension.is_empty() { UNNAMED } else { extension }.to_owned());
+    let source = ServerSource::Extension(if extension.is_empty() { UNNAMED } else { extension }.to_owned());
     let spec = match ServerSpec::parse(name, &path::placed(entry, "/", "/"), source) {
         Ok(spec) => spec,
         Err(why) => {

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
-use super::{Schema, Type};
+use super::{JsonType, Schema};
 
 /// References are followed no further.
 const MAX_STEPS: usize = 64;
@@ -13,7 +13,7 @@ const MAX_STEPS: usize = 64;
 const MAX_LOOKS: u32 = 100_000;
 
 /// What is compared with: the whole schema, for its references, and how many looks are left.
-struct Comparison<'s> {
+struct FitContext<'s> {
     whole: &'s Schema,
     looks: Cell<u32>,
 }
@@ -21,10 +21,10 @@ struct Comparison<'s> {
 impl Schema {
     /// What is wrong with a value; none where it fits, and where that cannot be told.
     pub fn misfit(&self, value: &Value) -> Option<String> {
-        self.misfit_at(value, &Comparison { whole: self, looks: Cell::new(MAX_LOOKS) }, "", 0)
+        self.misfit_at(value, &FitContext { whole: self, looks: Cell::new(MAX_LOOKS) }, "", 0)
     }
 
-    fn misfit_at(&self, value: &Value, comparison: &Comparison<'_>, path: &str, steps: usize) -> Option<String> {
+    fn misfit_at(&self, value: &Value, comparison: &FitContext<'_>, path: &str, steps: usize) -> Option<String> {
         let here = || if path.is_empty() { "it".to_owned() } else { format!("`{path}`") };
         if steps > MAX_STEPS || comparison.looks.get() == 0 {
             return None;
@@ -36,7 +36,7 @@ impl Schema {
         let types = self.types.all();
         if !types.is_empty() && !types.iter().any(|kind| kind.is_of(value)) {
             let expected: Vec<&str> = types.iter().map(|kind| kind.name()).collect();
-            return Some(format!("{} must be {}, not {}", here(), expected.join(" or "), Type::of(value).name()));
+            return Some(format!("{} must be {}, not {}", here(), expected.join(" or "), JsonType::of(value).name()));
         }
         let is_listed = |choices: &[Value]| choices.iter().any(|choice| equal(choice, value));
         if self.choices.as_deref().or(self.constant.as_ref().map(std::slice::from_ref)).is_some_and(|choices| !is_listed(choices))
@@ -79,7 +79,7 @@ impl Schema {
     }
 }
 
-impl Type {
+impl JsonType {
     fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Named, Schema, TYPES, Type, Types, Union};
+use super::{JsonType, NamedSchemas, Schema, TYPES, Types, Union};
 
 /// Schemas are nested no deeper.
 const MAX_DEPTH: usize = 64;
@@ -28,7 +28,7 @@ impl Schema {
     pub fn read(written: &Value) -> Result<Self, SchemaFault> {
         let mut reader = SchemaReader { path: Vec::new(), parts: 0, references: Vec::new() };
         let schema = reader.schema(written)?;
-        if !written.is_object() || schema.types != Types::One(Type::Object) {
+        if !written.is_object() || schema.types != Types::One(JsonType::Object) {
             return Err(SchemaFault { path: "type".to_owned(), why: "must be `object`".to_owned() });
         }
         match reader.references.iter().find(|(_, reference)| schema.referred(reference).is_none()) {
@@ -157,7 +157,7 @@ impl SchemaReader {
         Ok(())
     }
 
-    fn named(&mut self, key: &str, value: &Value) -> Result<Named, SchemaFault> {
+    fn named(&mut self, key: &str, value: &Value) -> Result<NamedSchemas, SchemaFault> {
         let Some(fields) = value.as_object() else { return self.fault(key, "must be an object of schemas") };
         self.path.push(key.to_owned());
         let mut named = Vec::new();

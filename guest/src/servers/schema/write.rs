@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Named, Schema, Types, Union};
+use super::{NamedSchemas, Schema, Types, Union};
 
 impl Schema {
     /// The JSON Schema that it was read from.
@@ -16,8 +16,9 @@ impl Schema {
                 written.insert(key.to_owned(), value);
             }
         };
-        let named =
-            |named: &Named| Value::Object(named.iter().map(|(name, schema)| (name.clone(), schema.to_json_schema())).collect());
+        let named = |named: &NamedSchemas| {
+            Value::Object(named.iter().map(|(name, schema)| (name.clone(), schema.to_json_schema())).collect())
+        };
         put("$ref", self.reference.clone().map(Value::from));
         put("type", self.types.to_json());
         put("description", self.description.clone().map(Value::from));
