@@ -11,7 +11,7 @@ use crate::json::{self, object};
 
 /// What the host reports about its machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Machine {
+pub struct MachineReport {
     /// The workspace's absolute path.
     pub workspace: String,
     /// The absolute folders in which programs are looked for.
@@ -52,7 +52,7 @@ pub enum RunEnding {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
     /// What this machine is.
-    Machine(Machine),
+    Machine(MachineReport),
     /// Something that hooks may be declared for happened; nobody waits for an answer.
     Event {
         /// Its name.
@@ -216,7 +216,7 @@ impl Input {
         match json::text(input, "type").unwrap_or_default() {
             "machine" => {
                 let folders = input.get("search_path").and_then(Value::as_array).into_iter().flatten();
-                Self::Machine(Machine {
+                Self::Machine(MachineReport {
                     workspace: text("workspace").unwrap_or_default(),
                     search_path: folders.filter_map(|folder| folder.as_str().map(str::to_owned)).collect(),
                     temporary: text("temporary"),

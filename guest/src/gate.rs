@@ -81,7 +81,7 @@ pub struct Gate {
     running: Vec<own_programs::Running>,
     notices: Notices,
     /// Operations that wait for third-party hooks, and what those said to others.
-    waiting_for_hooks: Vec<third_party::Waiting>,
+    waiting_for_hooks: Vec<third_party::PendingAnswer>,
     said: Vec<(u64, HookFeedback)>,
     /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,

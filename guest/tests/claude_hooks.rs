@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
+use tollgate_guest::engine::{Input, MachineReport, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
@@ -43,7 +43,11 @@ impl Place {
         let mut gate = Gate::new(world.ports());
         gate.select("s", "I").unwrap();
         let mut place = Self { world, gate, exchanges: Exchanges::default(), now: 0 };
-        let machine = Machine { workspace: "/workspace".to_owned(), search_path: vec!["/bin".to_owned()], ..Machine::default() };
+        let machine = MachineReport {
+            workspace: "/workspace".to_owned(),
+            search_path: vec!["/bin".to_owned()],
+            ..MachineReport::default()
+        };
         place.step(Input::Machine(machine));
         place
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use tollgate_guest::confine::evidence::EvidenceKey;
 use tollgate_guest::confine::wrapping::{Launched, launched};
-use tollgate_guest::engine::{Command, Input, Machine, Order, RunEnding};
+use tollgate_guest::engine::{Command, Input, MachineReport, Order, RunEnding};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
@@ -39,11 +39,11 @@ impl Place {
         gate.select("s", "I").unwrap();
         let mut place = Self { world, gate };
         let path = ["/opt/bin", "/usr/bin", "/bin"].map(str::to_owned).to_vec();
-        place.step(Input::Machine(Machine {
+        place.step(Input::Machine(MachineReport {
             workspace: "/workspace".to_owned(),
             search_path: path,
             confines,
-            ..Machine::default()
+            ..MachineReport::default()
         }));
         place
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use tollgate_guest::confine::RunDecision;
 use tollgate_guest::confine::evidence::{self, EvidenceKey};
-use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
+use tollgate_guest::engine::{Input, MachineReport, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
@@ -35,11 +35,11 @@ impl Place {
         let mut gate = Gate::new(world.ports());
         gate.select("s", "I").unwrap();
         let mut place = Self { world, gate, exchanges: Exchanges::default() };
-        place.step(Input::Machine(Machine {
+        place.step(Input::Machine(MachineReport {
             workspace: "/workspace".to_owned(),
             search_path: vec!["/opt/bin".to_owned()],
             confines,
-            ..Machine::default()
+            ..MachineReport::default()
         }));
         place
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::effects::Operation;
-use tollgate_guest::engine::{Input, Machine, Order};
+use tollgate_guest::engine::{Input, MachineReport, Order};
 use tollgate_guest::exchange::{Exchanges, Progress};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::hooks::components::binary::custom_section;
@@ -68,7 +68,7 @@ impl Place {
         let gate = Gate::new(world.ports());
         let (records, replies, approvals) = (Vec::new(), Vec::new(), Vec::new());
         let mut place = Self { world, gate, exchanges: Exchanges::default(), now: 1_000, records, replies, approvals };
-        place.step(&[Input::Machine(Machine { workspace: "/workspace".to_owned(), ..Machine::default() })]);
+        place.step(&[Input::Machine(MachineReport { workspace: "/workspace".to_owned(), ..MachineReport::default() })]);
         place.perform(&json!({"op": "select-intent", "session": "s1", "intent": "INT-1"}));
         place
     }

@@ -19,7 +19,7 @@ impl Guest for Component {
 fn input(input: Input) -> engine::Input {
     match input {
         Input::Machine(Machine { workspace, search_path, temporary, runs_prompts, confines }) => {
-            engine::Input::Machine(engine::Machine { workspace, search_path, temporary, runs_prompts, confines })
+            engine::Input::Machine(engine::MachineReport { workspace, search_path, temporary, runs_prompts, confines })
         }
         // What is not JSON becomes null, which carries nothing.
         Input::Event(Event { name, session, data }) => {

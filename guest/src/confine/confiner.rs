@@ -44,7 +44,7 @@ struct ProgramLocation {
 
 impl Confiner {
     /// Takes in what a host says about its machine. One that cannot confine has no use for the program.
-    pub fn new(told: &engine::Machine) -> Self {
+    pub fn new(told: &engine::MachineReport) -> Self {
         if !told.confines {
             return Self::default();
         }
@@ -113,9 +113,9 @@ mod tests {
     use super::*;
     use crate::ports::memory::{Memory, PROJECT};
 
-    fn machine(confines: bool, search_path: &[&str]) -> engine::Machine {
+    fn machine(confines: bool, search_path: &[&str]) -> engine::MachineReport {
         let search_path = search_path.iter().map(|folder| (*folder).to_owned()).collect();
-        engine::Machine { workspace: PROJECT.to_owned(), search_path, confines, ..engine::Machine::default() }
+        engine::MachineReport { workspace: PROJECT.to_owned(), search_path, confines, ..engine::MachineReport::default() }
     }
 
     #[test]

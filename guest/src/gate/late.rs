@@ -43,14 +43,14 @@ pub(super) enum ComparisonTime {
 }
 
 /// What a comparison is made from.
-struct Comparison<'w> {
+struct SnapshotComparison<'w> {
     watch: &'w Watch,
     /// Of each call.
     scopes: Vec<Scope>,
     now: Timestamp,
 }
 
-impl Comparison<'_> {
+impl SnapshotComparison<'_> {
     /// The call that may have changed a file, and how many others may have: the one that says so, else the latest whose intent owns
     /// the file, else the latest.
     fn likely_cause(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
@@ -155,13 +155,13 @@ impl Gate {
         if let Some(watch) = late::read(&self.ports) {
             self.guarded.look_up(&self.ports);
             let scopes = watch.calls.iter().map(|call| Scope::compile(call.scope.clone())).collect();
-            self.compare(&Comparison { watch: &watch, scopes, now }, moment);
+            self.compare(&SnapshotComparison { watch: &watch, scopes, now }, moment);
         }
         late::unclaim(&self.ports);
     }
 
-    fn compare(&mut self, comparison: &Comparison<'_>, moment: ComparisonTime) {
-        let Comparison { watch, now, .. } = comparison;
+    fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) {
+        let SnapshotComparison { watch, now, .. } = comparison;
         let mut after = match Snapshot::look(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
             Ok(after) => after,
             Err(fault) => {
@@ -206,12 +206,12 @@ impl Gate {
     /// Of changed files, those that no other call explains. Those of which that cannot be told yet are held back.
     fn unexplained(
         &self,
-        comparison: &Comparison<'_>,
+        comparison: &SnapshotComparison<'_>,
         after: &Snapshot,
         changed: Vec<String>,
         held: &mut Vec<String>,
     ) -> Vec<(String, Option<Entry>)> {
-        let Comparison { watch, now, .. } = comparison;
+        let SnapshotComparison { watch, now, .. } = comparison;
         if changed.is_empty() {
             return Vec::new();
         }
@@ -251,7 +251,7 @@ impl Gate {
     /// The entry for a file that a call which goes on may have changed, and the call.
     fn late_entry(
         &self,
-        comparison: &Comparison<'_>,
+        comparison: &SnapshotComparison<'_>,
         (path, last): &(String, Option<Entry>),
         after: &Snapshot,
     ) -> Option<(usize, Entry)> {
@@ -275,7 +275,7 @@ impl Gate {
     }
 
     /// Says what changed out of scope.
-    fn tell_late(&mut self, comparison: &Comparison<'_>, found: &[(usize, Entry)]) {
+    fn tell_late(&mut self, comparison: &SnapshotComparison<'_>, found: &[(usize, Entry)]) {
         for (nth, call) in comparison.watch.calls.iter().enumerate() {
             let strays: Vec<&str> = found
                 .iter()
@@ -300,8 +300,14 @@ impl Gate {
     }
 
     /// Remembers what has been compared, and lets go of calls that have been watched for as long as calls are.
-    fn keep_comparison(&self, comparison: &Comparison<'_>, moment: ComparisonTime, found: &[(usize, Entry)], after: &Snapshot) {
-        let Comparison { watch, now, .. } = comparison;
+    fn keep_comparison(
+        &self,
+        comparison: &SnapshotComparison<'_>,
+        moment: ComparisonTime,
+        found: &[(usize, Entry)],
+        after: &Snapshot,
+    ) {
+        let SnapshotComparison { watch, now, .. } = comparison;
         late::change(&self.ports, |kept| {
             kept.files = after.clone();
             kept.since = now.0;

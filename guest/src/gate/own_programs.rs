@@ -20,7 +20,7 @@ const CANNOT: &str =
     "nothing here can confine it; install the native `tollgate` on the search path, on a system that `docs/confinement.md` lists";
 
 /// A program to start.
-struct OwnProgram<'a> {
+struct ProgramLaunch<'a> {
     /// What it is called in messages.
     title: String,
     /// What its temporary folder is kept under.
@@ -35,7 +35,7 @@ struct OwnProgram<'a> {
 }
 
 /// How a program is started.
-enum Start {
+enum LaunchMode {
     /// By these words.
     Confined(Launcher),
     /// As it is.
@@ -71,7 +71,7 @@ impl Gate {
     fn confine_run(&mut self, mut command: Command) -> Result<Command, Input> {
         let Order::Run { argv, copy, surroundings, confine, .. } = &mut command.order else { return Ok(command) };
         let Some(confine) = confine.take() else { return Ok(command) };
-        let program = OwnProgram {
+        let program = ProgramLaunch {
             title: format!("the hook `{}`", surroundings.hook),
             owner: format!("hook {}", surroundings.hook),
             run: surroundings.run.clone(),
@@ -80,7 +80,7 @@ impl Gate {
             copied: copy.iter().flat_map(|copy| &copy.arguments).map(|(at, _)| *at).collect(),
         };
         match self.start_confined(&program) {
-            Start::Confined(launcher) => {
+            LaunchMode::Confined(launcher) => {
                 self.running.push(Running { command: command.id, key: EvidenceKey::of_program(&program.run) });
                 for (at, _) in copy.iter_mut().flat_map(|copy| &mut copy.arguments) {
                     *at += launcher.words().len();
@@ -88,8 +88,8 @@ impl Gate {
                 *argv = launcher.launch(argv);
                 Ok(command)
             }
-            Start::Plain => Ok(command),
-            Start::Refused(why) => Err(Input::Ended { command: command.id, ending: RunEnding::Failed(why) }),
+            LaunchMode::Plain => Ok(command),
+            LaunchMode::Refused(why) => Err(Input::Ended { command: command.id, ending: RunEnding::Failed(why) }),
         }
     }
 
@@ -123,7 +123,7 @@ impl Gate {
 
     /// The words that start an MCP server confined, or as it is where nothing can confine it; why it is not started.
     pub(super) fn confined_server(&mut self, server: &str, argv: &[String]) -> Result<Vec<String>, String> {
-        let own = OwnProgram {
+        let own = ProgramLaunch {
             title: format!("the MCP server `{server}`"),
             run: server_owner(server),
             owner: server_owner(server),
@@ -133,25 +133,25 @@ impl Gate {
             copied: Vec::new(),
         };
         match self.start_confined(&own) {
-            Start::Confined(launcher) => Ok(launcher.launch(argv)),
-            Start::Plain => Ok(argv.to_vec()),
-            Start::Refused(why) => Err(why),
+            LaunchMode::Confined(launcher) => Ok(launcher.launch(argv)),
+            LaunchMode::Plain => Ok(argv.to_vec()),
+            LaunchMode::Refused(why) => Err(why),
         }
     }
 
-    fn start_confined(&mut self, program: &OwnProgram<'_>) -> Start {
-        let OwnProgram { title, session, argv, .. } = program;
+    fn start_confined(&mut self, program: &ProgramLaunch<'_>) -> LaunchMode {
+        let ProgramLaunch { title, session, argv, .. } = program;
         let config = self.settings();
         let Some(confiner) = self.confiner.command(&self.ports).map(str::to_owned) else {
             if config.strict {
-                return Start::Refused(format!(
+                return LaunchMode::Refused(format!(
                     "{title} does not run: it is to run confined, the settings are strict, and {CANNOT}"
                 ));
             }
             if self.is_told(session.unwrap_or_default(), &program.owner) {
                 self.ports.warn(&format!("{title} runs unconfined: {CANNOT}"));
             }
-            return Start::Plain;
+            return LaunchMode::Plain;
         };
         let intent = session.and_then(|session| self.current(session)).filter(|intent| intent.status.is_open());
         self.guarded.look_up(&self.ports);
@@ -166,8 +166,8 @@ impl Gate {
         let word = |(at, word): (usize, &String)| (!program.copied.contains(&at)).then(|| word.clone());
         let words = argv.iter().enumerate().map(word).collect();
         match evidence::prepare(&key, words, &answer, self.ports.clock.now(), &self.ports) {
-            Ok(()) => Start::Confined(Launcher::new(&confiner, &self.confiner.workspace, self.state_folder(), &program.run)),
-            Err(fault) => Start::Refused(format!(
+            Ok(()) => LaunchMode::Confined(Launcher::new(&confiner, &self.confiner.workspace, self.state_folder(), &program.run)),
+            Err(fault) => LaunchMode::Refused(format!(
                 "{title} does not run: it is to run confined, and what it may change cannot be saved: {fault}"
             )),
         }

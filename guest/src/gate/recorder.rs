@@ -19,7 +19,7 @@ const MAX_UNSAVED: usize = 64;
 #[derive(Default)]
 pub(super) struct Recorder {
     /// Entries that could not be appended yet.
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingEntries>,
     /// Why the last attempt to append failed.
     fault: Option<FileFault>,
     /// Calls under way that could not be kept in the state folder.
@@ -29,7 +29,7 @@ pub(super) struct Recorder {
 }
 
 /// Entries that wait for the retry.
-pub(super) struct Waiting {
+pub(super) struct PendingEntries {
     key: Option<String>,
     entries: Vec<Entry>,
     due: u64,
@@ -68,7 +68,7 @@ impl Recorder {
                 self.fault = Some(fault);
                 let due = ports.clock.now().0 + RETRY_MS;
                 let entries = entries.into_iter().skip(lines.len()).collect();
-                self.waiting.push(Waiting { key, entries, due });
+                self.waiting.push(PendingEntries { key, entries, due });
                 Err(Unentered { lines, why })
             }
         }
@@ -81,10 +81,10 @@ impl Recorder {
         }
         let now = ports.clock.now().0;
         // What is due later than that was put off before the clock was set back.
-        let is_due = |waiting: &Waiting| waiting.due <= now || waiting.due > now + RETRY_MS;
+        let is_due = |waiting: &PendingEntries| waiting.due <= now || waiting.due > now + RETRY_MS;
         let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(is_due);
         self.waiting = later;
-        for Waiting { key, entries, .. } in due {
+        for PendingEntries { key, entries, .. } in due {
             let mut lines = Vec::new();
             match writing::enter(&entries, &mut lines, ports) {
                 Ok(_) => {

@@ -11,13 +11,13 @@ use crate::servers::hub::HubTurn;
 use crate::servers::{self, ServerSource, ServerSpec};
 
 /// What extensions bring, for the connections.
-struct Brought<'g> {
+struct ActiveExtensions<'g> {
     extensions: &'g Extensions,
     machine: &'g Machine,
     ports: &'g Ports,
 }
 
-impl servers::ExtensionServers for Brought<'_> {
+impl servers::ExtensionServers for ActiveExtensions<'_> {
     fn revision(&self) -> u64 {
         self.extensions.revision()
     }
@@ -57,7 +57,7 @@ impl Gate {
     }
 
     fn step_hub(&mut self, now_ms: u64, inputs: &[Value]) -> HubTurn {
-        let brought = Brought { extensions: &self.extensions, machine: self.hooks.machine(), ports: &self.ports };
+        let brought = ActiveExtensions { extensions: &self.extensions, machine: self.hooks.machine(), ports: &self.ports };
         self.servers.step(now_ms, inputs, &brought, &self.ports)
     }
 

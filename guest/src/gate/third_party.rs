@@ -20,7 +20,7 @@ const MAX_COMMANDS: usize = 200;
 const MAX_RESULT: usize = 256 << 10;
 
 /// An operation whose answer waits for hooks.
-pub(super) struct Waiting {
+pub(super) struct PendingAnswer {
     number: u64,
     call: ToolCall,
     answer: Value,
@@ -124,7 +124,7 @@ impl Gate {
     }
 
     fn wait(&mut self, number: u64, call: &ToolCall, answer: &Value, is_ruling: bool) -> u64 {
-        self.waiting_for_hooks.push(Waiting { number, call: call.clone(), answer: answer.clone(), is_ruling });
+        self.waiting_for_hooks.push(PendingAnswer { number, call: call.clone(), answer: answer.clone(), is_ruling });
         number
     }
 
@@ -142,8 +142,8 @@ impl Gate {
         }
     }
 
-    fn concluded(&mut self, waiting: Waiting, mut said: HookFeedback) -> Value {
-        let Waiting { call, mut answer, is_ruling, .. } = waiting;
+    fn concluded(&mut self, waiting: PendingAnswer, mut said: HookFeedback) -> Value {
+        let PendingAnswer { call, mut answer, is_ruling, .. } = waiting;
         let objection = if is_ruling { self.objection(&said) } else { None };
         let Some(fields) = answer.as_object_mut() else { return answer };
         if let Some(objection) = objection {
