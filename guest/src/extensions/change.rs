@@ -13,7 +13,7 @@ use crate::{config, home};
 pub enum SettingsOwner {
     /// The user's own, for all workspaces.
     User,
-    /// The workspace's, for everybody who works in it.
+    /// The workspace's, for everyone who works in it.
     Workspace,
 }
 
@@ -25,7 +25,7 @@ impl SettingsOwner {
         }
     }
 
-    /// The file, as people call it.
+    /// The file's path as shown to people.
     pub fn file(self) -> &'static str {
         match self {
             Self::User => "~/.tollgate/config.json",

@@ -9,7 +9,7 @@ use crate::json::place::{PathStep, place};
 /// A fault, with where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionFault {
-    /// The file, as people call it.
+    /// The file's path as shown to people.
     pub file: String,
     /// Where in it, as a path of keys.
     pub path: String,

@@ -56,13 +56,13 @@ use crate::{digest, home};
 pub enum ExtensionState {
     /// What it brings counts.
     Active,
-    /// Nobody has enabled it, or somebody has disabled it.
+    /// It has not been enabled, or it has been disabled.
     Disabled,
-    /// Nobody has approved it yet.
+    /// It has not been approved yet.
     Unapproved,
     /// It is no longer what was approved.
     Changed,
-    /// Something that it needs is not set, or wrongly.
+    /// A setting that it needs is missing or invalid.
     Incomplete,
     /// It cannot be used.
     Invalid,
@@ -365,8 +365,8 @@ impl Extensions {
         Err(format!("it is no longer what was approved; look at it with `tollgate extensions approve {}`", extension.name))
     }
 
-    /// The value of a setting for a server that refers to it: empty where nobody needs to set it and nobody has; none where there is
-    /// no such setting.
+    /// The value of a setting for a server that refers to it: empty if it is optional and not set; none if there is no
+    /// such setting.
     pub fn setting(&self, source: &ServerSource, key: &str) -> Option<String> {
         let ServerSource::Extension(name) = source else { return None };
         let extension = self.active().find(|extension| extension.name == *name)?;

@@ -29,9 +29,9 @@ pub struct ExtensionFolder {
     pub root: Root,
     /// The folder, below the root.
     pub path: String,
-    /// The folder, as people call it.
+    /// The folder's path as shown to people.
     pub shown: String,
-    /// Where it really is: relative to the workspace where it lies in it, else absolute.
+    /// Where it really is: relative to the workspace if it is inside it, otherwise absolute.
     pub real: String,
     /// What it says of itself, or what is wrong with that.
     pub manifest: Result<Manifest, Vec<ExtensionFault>>,
@@ -40,7 +40,7 @@ pub struct ExtensionFolder {
 }
 
 impl ExtensionFolder {
-    /// An extension in any folder of the workspace, for whoever works on it.
+    /// An extension in any folder of the workspace, for people who are developing it.
     pub fn of_folder(path: &str, ports: &Ports) -> Self {
         let real = ports.workspace.inspect(&[question(Root::Project, path)]).pop().and_then(|facts| facts.real_path);
         load(Source::Workspace, Root::Project, path.to_owned(), path.to_owned(), &real.unwrap_or_default(), 0, ports)
@@ -67,7 +67,7 @@ impl ExtensionFolder {
         format!("{}/{name}", self.shown)
     }
 
-    /// Reads a file of it, if it is no link and lies in it.
+    /// Reads one of its files, provided that it is not a link and is inside the folder.
     pub fn read(&self, name: &str, limit: u64, ports: &Ports) -> Result<Vec<u8>, String> {
         path::inside(name)?;
         let asked = format!("{}/{name}", self.path);
@@ -123,7 +123,7 @@ impl Places {
                 continue;
             }
             looked_in.push(real);
-            // A folder of the user's that lies in the workspace is the workspace's: whoever writes there wrote it.
+            // A user folder inside the workspace belongs to the workspace: anyone who can write there may have written it.
             let is_outside = matches!(Location::reported(real), Location::Outside(_));
             let source = if *root == Root::Home && is_outside { Source::User } else { Source::Workspace };
             if facts.entry_path.as_deref() != Some(real) || *root == Root::Project && is_outside {

@@ -1,4 +1,4 @@
-//! The secrets that the user has set for extensions: `~/.tollgate/secrets.json`, which nobody but the user can read.
+//! The secrets that the user has set for extensions: `~/.tollgate/secrets.json`, which only the user can read.
 //!
 //! A secret stands there itself, or a note that it is in the system's keyring, where this machine has one.
 
@@ -30,7 +30,7 @@ pub struct Store {
     kept: Vec<(String, String, SecretPlace)>,
 }
 
-/// Whether a path leads to the file, whoever's home folder it is in.
+/// Whether a path leads to the file, in any user's home folder.
 pub fn is_at(path: &str) -> bool {
     path.strip_suffix(PATH).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }
@@ -47,7 +47,7 @@ impl Store {
             return;
         }
         self.stamp = stamp;
-        // A file that lies in the workspace is nobody's secret.
+        // A file inside the workspace is not secret.
         let text = if stamp == 0 { None } else { home::read(PATH, ports) };
         let document: Value = text.as_deref().map_or(Ok(Value::Null), serde_json::from_slice).unwrap_or_else(|why| {
             ports.warn(&format!("`~/{PATH}` cannot be read, so no secret of an extension is set: {why}"));

@@ -39,7 +39,7 @@ pub fn files(name: &str) -> Result<Vec<(String, String)>, String> {
     Ok(vec![(manifest::FILE.to_owned(), manifest), ("hooks/note.sh".to_owned(), script.to_owned())])
 }
 
-/// Writes a new extension where the user's or the workspace's stand. Returns the folder, as people call it.
+/// Writes a new extension among the user's or the workspace's. Returns the folder's path as shown to people.
 pub fn write(name: &str, root: Root, ports: &Ports) -> Result<String, String> {
     let files = files(name)?;
     let (folder, shown) = match root {

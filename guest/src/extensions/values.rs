@@ -22,7 +22,7 @@ use crate::ports::Ports;
 pub struct Set {
     /// The setting.
     pub name: String,
-    /// Its value; none where nobody gave it one.
+    /// Its value; none if it is not set.
     pub value: Option<Value>,
     /// Who gave it.
     pub from: &'static str,

@@ -49,7 +49,7 @@ impl Address {
         host == named(&self.host, None) || host == named(&self.host, Some(self.port()))
     }
 
-    /// Whether nobody on the way can read what is sent.
+    /// Whether traffic to it is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.is_encrypted
     }

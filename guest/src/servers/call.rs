@@ -1,8 +1,8 @@
-//! One call of a server's tool, from whoever wants it to the answer.
+//! One call of a server's tool, from the request to the answer.
 //!
 //! The order of things: the server is connected to, the arguments are compared with the tool's schema, the gate rules, a person
-//! decides where the gate wants that, the tool runs, the gate enters what came of it. A lookup is no call of an agent: it goes to the
-//! server and back.
+//! decides where the gate wants that, the tool runs, the gate records the outcome. A lookup is not a call of an agent: it goes
+//! straight to the server and back.
 
 use serde_json::{Map, Value};
 
@@ -45,7 +45,7 @@ enum CallStage {
         connection: u64,
         until: u64,
     },
-    /// The gate enters what came of it.
+    /// The gate records the outcome.
     After {
         command: u64,
         ending: Ending,
@@ -78,7 +78,7 @@ pub(super) struct ServerCall {
     session: String,
     id: String,
     is_attended: bool,
-    /// How long whoever asks waits, connecting included, and until when that is.
+    /// How long the caller waits, connecting included, and when that time is up.
     patience_ms: Option<u64>,
     give_up: Option<u64>,
     stage: CallStage,
@@ -190,7 +190,7 @@ impl ServerCall {
         }
         if let Some(why) = link.why_unavailable() {
             let why = format!("the MCP server `{}` is not available: {why}", self.server);
-            // Whoever looks something up tells a source that is not there from one that is broken.
+            // Lookups distinguish a source that is absent from one that is broken.
             let is_broken = self.style == Style::Lookup && !link.is_absent();
             return self.give(Ending::of(if is_broken { "failed" } else { "unavailable" }, &why), step);
         }
@@ -233,7 +233,7 @@ impl ServerCall {
         }
     }
 
-    /// The gate's ruling. What cannot be read is no permission.
+    /// The gate's ruling. An unreadable ruling does not permit the call.
     fn ruled(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         let mut answer = answer_of(input);
         let reason =
@@ -317,7 +317,7 @@ impl ServerCall {
         self.fail(&ServerFault::Closed(why.to_owned()), hub, step);
     }
 
-    /// Whoever asked does not wait any more. What the tool has done by now is entered all the same.
+    /// The caller no longer waits. What the tool has done by now is recorded all the same.
     pub(super) fn abandon(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
         match self.stage {
             CallStage::Sent { .. } => {
@@ -331,7 +331,7 @@ impl ServerCall {
         }
     }
 
-    /// Tells the host that nobody waits for the tool any more.
+    /// Tells the host that the tool's answer is no longer needed.
     fn withdraw(&self, step: &mut Step<'_>) {
         if let CallStage::Sent { command, connection, .. } = self.stage {
             let fields = [("type", "cancel".into()), ("connection", connection.into()), ("command", command.into())];
@@ -339,7 +339,7 @@ impl ServerCall {
         }
     }
 
-    /// Lets the gate enter what came of the call.
+    /// Lets the gate record the outcome of the call.
     fn settle(&mut self, ending: Ending, hub: &mut Hub, step: &mut Step<'_>) {
         if self.style == Style::Lookup {
             return self.give(ending, step);
@@ -355,7 +355,7 @@ impl ServerCall {
         self.stage = CallStage::After { command, ending };
     }
 
-    /// Answers whoever asked.
+    /// Answers the caller.
     fn give(&mut self, Ending { outcome, mut answer }: Ending, step: &mut Step<'_>) {
         let told = std::mem::take(&mut self.told);
         let result = match self.style {

@@ -18,8 +18,8 @@ const MAX_NAME: usize = 256;
 const READ_ONLY: &str = "readOnlyHint";
 const DESTRUCTIVE: &str = "destructiveHint";
 
-/// What a server says of one of its tools, in the annotations of the Model Context Protocol. Nobody has checked it: it counts only
-/// where a person trusts the server. What a person says is a [`Word`](super::Permission).
+/// What a server says about one of its tools, in the annotations of the Model Context Protocol. It is unverified and counts only if
+/// a person trusts the server. What a person says is a [`Permission`](super::Permission).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Claim {
     /// `readOnlyHint`: whether the tool leaves everything as it is.

@@ -1,6 +1,6 @@
 //! All connections to MCP servers, without a socket or a clock: what happened goes in, what to do comes out.
 //!
-//! A host carries messages. It connects, lists, calls and disconnects as it is told, and reports what came of that; which servers
+//! A host carries messages. It connects, lists, calls and disconnects as instructed, and reports the results; which servers
 //! are connected, how long anything may take, when a server is tried again, what its tools are called and what becomes of a call
 //! is decided here.
 //!
@@ -15,9 +15,9 @@
 //! | `closed` `{connection, kind, why}` | a connection has ended or could not be made; `kind` is `missing`, `denied`, `redirect`, `flood` or `ended` |
 //! | `answered` `{command, result}` or `{command, code, message}` | what a call brought: the result as a text, or an error of the protocol |
 //! | `exchanged` `{command, text, refused?}` | what the gate answered to a payload |
-//! | `decided` `{command, accepted}` | what a person decided; null where nobody could be asked |
-//! | `request` `{number, method, params}` | somebody wants something; the module `request` lists what |
-//! | `cancel` `{number}` | and no longer does |
+//! | `decided` `{command, accepted}` | what a person decided; null if no one could be asked |
+//! | `request` `{number, method, params}` | a client makes a request; the module `request` lists them |
+//! | `cancel` `{number}` | the client withdraws that request |
 //! | `reload` | declarations may have changed |
 //! | `shutdown` | everything ends |
 //!
@@ -28,7 +28,7 @@
 //! | `connect` `{connection, server, transport}` | make a connection; report `connected` or `closed` |
 //! | `list` `{connection}` | ask for all tools; report `listed` |
 //! | `call` `{connection, command, tool, arguments}` | call a tool; report `answered` |
-//! | `cancel` `{connection, command}` | nobody waits for that answer any more |
+//! | `cancel` `{connection, command}` | that answer is no longer needed |
 //! | `disconnect` `{connection}` | end the connection, and the server with it; nothing is reported |
 //! | `exchange` `{command, payload}` | tell the gate of an event, as the program `generic` would; report `exchanged` |
 //! | `ask` `{command, number, message}` | ask the person behind that request; report `decided` |
@@ -79,7 +79,7 @@ pub struct Hub {
     has_other_links: bool,
     /// The names of all tools, in the order of the servers and theirs.
     pub(super) names: Vec<String>,
-    /// The names that were told last; none where nobody asked.
+    /// The names that were last listed to a client; none if no client has asked.
     told: Option<Vec<String>>,
     last: u64,
     is_stopping: bool,
@@ -222,7 +222,7 @@ impl Hub {
         self.lose(connection, &why, step);
     }
 
-    /// Whoever waits for an answer over a connection gets none.
+    /// Ends all calls that wait for an answer over a connection.
     fn lose(&mut self, connection: Option<u64>, why: &str, step: &mut Step<'_>) {
         self.with_calls(|call| connection.is_some() && call.uses() == connection, |call, hub| call.lose(why, hub, step));
     }
@@ -267,7 +267,7 @@ impl Hub {
         self.links.iter().filter(is_meant).all(|link| link.is_settled() || link.state == LinkState::Idle)
     }
 
-    /// Connects to a server that somebody needs, if now is the time; or to all that may be needed.
+    /// Connects to a server that is needed, if it is due; or to all that may be needed.
     pub(super) fn demand(&mut self, server: Option<&str>, step: &mut Step<'_>) {
         for at in 0..self.links.len() {
             let is_meant = |link: &ServerLink| match (server, &self.wants) {

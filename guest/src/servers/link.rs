@@ -28,7 +28,7 @@ const MAX_WHY: usize = 500;
 /// How a connection stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkState {
-    /// Nobody has asked for it yet.
+    /// It has not been asked for yet.
     Idle,
     /// It may not be started, or cannot be: why. That stays until its declaration changes.
     Refused(String),
@@ -99,7 +99,7 @@ impl ServerLink {
         if let LinkState::Ready { connection, .. } = self.state { Some(connection) } else { None }
     }
 
-    /// Whether there is nothing to connect to, or nobody may.
+    /// Whether there is nothing to connect to, or connecting is not allowed.
     pub(super) fn is_absent(&self) -> bool {
         self.is_missing || matches!(self.state, LinkState::Refused(_))
     }
@@ -118,7 +118,7 @@ impl ServerLink {
         }
     }
 
-    /// Whether somebody's demand is reason enough to connect now. A server that worked is not made to wait for.
+    /// Whether a request should make it connect now. A server that worked before gets its first retry without delay.
     pub(super) fn is_due(&self, now: u64) -> bool {
         match &self.state {
             LinkState::Idle => true,
@@ -216,7 +216,7 @@ impl ServerLink {
             ports.warn(&format!("the MCP server `{}`: {why}", self.spec.name));
         }
         let claims: Vec<Value> = self.tools.iter().map(|tool| tool.to_mcp(&tool.tool)).collect();
-        // Nothing depends on it: what is not kept, nobody claims.
+        // Best effort: a claim that is not stored simply does not count.
         let _ = claim::keep(&self.spec.name, &claims, ports);
         if !matches!(self.state, LinkState::Ready { .. }) {
             self.state = LinkState::Ready { connection, since: now };

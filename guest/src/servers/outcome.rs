@@ -1,4 +1,4 @@
-//! What came of a call of an MCP server's tool.
+//! The outcome of calling an MCP server's tool.
 
 use serde_json::{Map, Value};
 
@@ -89,7 +89,7 @@ impl ToolResult {
         ])
     }
 
-    /// All of it as text, for whoever reads nothing else.
+    /// All of it as text, for clients that read nothing else.
     pub fn text(&self) -> String {
         let said: Vec<String> = self.content.iter().map(words_of).collect();
         match &self.structured {

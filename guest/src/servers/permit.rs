@@ -40,7 +40,7 @@ fn only_the_workspace(name: &str) -> String {
     )
 }
 
-/// How the program of a server is started that the user or the workspace declares; none where there is no such server, or no
+/// How to start the program of a server that the user or the workspace declares; none if there is no such server, or it has no
 /// program. Its settings are not resolved.
 pub fn start(server: &str, ports: &Ports) -> Result<Option<Program>, String> {
     let registry = ServerRegistry::read(ports, |_| {});

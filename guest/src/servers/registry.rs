@@ -1,4 +1,4 @@
-//! Every MCP server that is declared, whoever declares it.
+//! Every declared MCP server, whatever its source.
 //!
 //! The user's own `mcpServers` come first, then those of extensions, then those of the workspace. A name that is taken is not taken
 //! over: the server of an extension is then called `EXTENSION.NAME`, another one is left out, with a warning.
@@ -67,7 +67,7 @@ impl ServerRegistry {
         }
     }
 
-    /// Adds a server under its name, or an extension's under `EXTENSION.NAME` where that is taken.
+    /// Adds a server under its name, or an extension's under `EXTENSION.NAME` if that name is taken.
     pub fn add(&mut self, mut spec: ServerSpec) {
         if self.servers.len() >= MAX_SERVERS {
             return self.warn(&spec.source.clone(), &spec.name, &format!("there are more than {MAX_SERVERS} servers"));
@@ -77,7 +77,7 @@ impl ServerRegistry {
         }
         match self.get(&spec.name).map(|other| other.source.clone()) {
             None => self.servers.push(spec),
-            // Who has the user's settings has read them: that theirs count first is no news.
+            // No warning: the user wrote their own settings and knows that these take precedence.
             Some(ServerSource::User) if spec.source == ServerSource::Workspace => {}
             Some(other) => self.warn(&spec.source.clone(), &spec.name, &format!("another server has that name ({other})")),
         }

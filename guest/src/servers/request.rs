@@ -1,4 +1,4 @@
-//! What somebody wants of the servers.
+//! Requests that clients make about servers.
 //!
 //! | `method` | `params` | answer |
 //! | --- | --- | --- |
@@ -26,7 +26,7 @@ enum RequestKind {
     Call(Box<ServerCall>),
 }
 
-/// One thing that somebody wants.
+/// One request of a client.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) number: u64,

@@ -1,4 +1,4 @@
-//! Values that do not stand where they are used: `${settings.KEY}`.
+//! Values that are stored elsewhere and referred to by name: `${settings.KEY}`.
 
 use super::spec::ServerSource;
 
@@ -8,7 +8,7 @@ pub(super) const MIN_HIDDEN: usize = 6;
 const OPEN: &str = "${";
 const SETTINGS: &str = "settings.";
 
-/// Gives the value of a setting to whoever declares it; none where it is not set.
+/// Returns the value of a setting for the source of a server; none if it is not set.
 pub type SettingLookup<'s> = dyn Fn(&ServerSource, &str) -> Option<String> + 's;
 
 /// One piece of a value.

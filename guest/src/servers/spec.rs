@@ -26,10 +26,10 @@ use serde_json::Value;
 use super::address::Address;
 use super::secret;
 
-/// How long connecting may take where nobody says otherwise.
+/// How long connecting may take by default.
 pub const CONNECT_TIMEOUT_MS: u32 = 10_000;
 
-/// How long one call may take where nobody says otherwise.
+/// How long one call may take by default.
 pub const CALL_TIMEOUT_MS: u32 = 60_000;
 
 /// What a timeout can be set to.
@@ -185,8 +185,8 @@ impl ServerSpec {
         keys
     }
 
-    /// Who writes an address into their own settings has named its host. An extension says separately what it contacts, so that
-    /// this can be shown before the extension is approved.
+    /// An address in the user's or the workspace's settings already names its host. An extension says separately what it contacts,
+    /// so that this can be shown before the extension is approved.
     fn check_host(&self) -> Result<(), String> {
         let Some(Endpoint { address, .. }) = self.endpoint() else { return Ok(()) };
         let is_named = self.allowed_hosts.iter().any(|host| address.is_at(host));

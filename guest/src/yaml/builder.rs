@@ -13,7 +13,7 @@ pub const MAX_DEPTH: usize = 64;
 /// with aliases of aliases can stand for terabytes.
 pub const MAX_SIZE: usize = 32 << 20;
 
-/// What a value counts for beside its text.
+/// What a value counts for in addition to its text.
 const VALUE_SIZE: usize = 64;
 
 /// Bytes of text for each value in an ordinary file, and how many values memory is reserved for at most.
@@ -36,7 +36,7 @@ pub fn parse(bytes: &[u8]) -> Tree<'_> {
 #[derive(Default)]
 struct TreeBuilder<'t> {
     slots: Vec<Slot<'t>>,
-    /// The lists and maps that are not yet at their end, from the outside in.
+    /// The lists and maps that are still open, from the outside in.
     open: Vec<Open>,
     /// In the order of the text, which is how the parser counts them, from 1.
     anchors: Vec<Anchor>,
@@ -58,7 +58,7 @@ struct Open {
 struct Anchor {
     slot: u32,
     size: usize,
-    /// How many lists and maps stand inside each other, itself included; none as long as it is not at its end.
+    /// How many lists and maps stand inside each other, itself included; none until its end is reached.
     height: Option<usize>,
 }
 

@@ -13,7 +13,7 @@ impl Mark {
     /// The first character of a text.
     pub const START: Self = Self { line: 1, column: 1 };
 
-    /// The position behind a text.
+    /// The position just after a text.
     pub(super) fn behind(text: &str) -> Self {
         let mut mark = Self::START;
         let mut chars = text.chars().peekable();

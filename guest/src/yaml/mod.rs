@@ -5,8 +5,8 @@
 //! most [`MAX_DEPTH`] lists and maps inside each other, and at most [`MAX_SIZE`] with all its aliases written out. So
 //! walking the tree is bounded as well.
 //!
-//! Scalars stay text as it is written, because `1.10` is another version than `1.1`. Only an empty value, `~` and `null` are
-//! told from text.
+//! Scalars stay text as it is written, because `1.10` is not the same version as `1.1`. Only an empty value, `~` and `null` are
+//! distinguished from text.
 //!
 //! The syntax is read by `granit-parser`, an event parser with positions and limits of its own. Its companion `serde-saphyr`
 //! reads into types and ends at the first value of a wrong type; here every fault of a file is wanted at once.

@@ -29,7 +29,7 @@ pub(super) enum Content<'t> {
     Text(Cow<'t, str>),
     List(Span),
     Map(Span),
-    /// The slot that it stands for, which comes before this one and is no alias itself.
+    /// The slot that it stands for, which comes before this one and is not an alias itself.
     Alias(u32),
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Content<'t> {
 pub(super) struct Span {
     /// The first slot that is not in it.
     pub(super) end: u32,
-    /// Not so where the document's fault cut it short.
+    /// False if the document's fault cut it short.
     pub(super) is_whole: bool,
 }
 
@@ -121,7 +121,7 @@ impl<'d> Node<'d> {
         }
     }
 
-    /// Whether it was read to its end: not so for the list or map that the document's fault is in, and those around it.
+    /// Whether it was read to its end: false for the list or map that the document's fault is in, and those around it.
     pub fn is_whole(self) -> bool {
         match self.resolve().slot().map(|slot| &slot.content) {
             Some(Content::List(extent) | Content::Map(extent)) => extent.is_whole,

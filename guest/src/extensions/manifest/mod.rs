@@ -82,7 +82,7 @@ pub enum HookDeclarations {
 }
 
 impl Manifest {
-    /// Reads a manifest; `shown` is how people call its file.
+    /// Reads a manifest; `shown` is its file's path as shown to people.
     pub fn read(text: &[u8], shown: &str) -> Result<Self, Vec<ExtensionFault>> {
         let document: Value = match serde_json::from_slice(text) {
             Ok(document) => document,
@@ -225,7 +225,7 @@ fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> HookDeclarati
 }
 
 impl FieldReader {
-    /// Names keys that nobody knows.
+    /// Reports unknown keys.
     pub(super) fn known(&mut self, fields: &Map<String, Value>, known: &[&str]) {
         for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
             self.fault_at(key, &format!("is not known; known are: {}", known.join(", ")));

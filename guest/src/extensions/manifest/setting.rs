@@ -36,15 +36,15 @@ pub struct Setting {
     pub description: String,
     /// What a value must be.
     pub kind: SettingType,
-    /// What it can be, where that is a list.
+    /// The values to choose from, if it is limited to a list.
     pub choices: Option<Vec<Value>>,
     /// Whether the extension needs it.
     pub required: bool,
-    /// What it is where nobody sets it.
+    /// The default value.
     pub default: Option<Value>,
     /// The variable that it is read from, and given to the extension's programs in.
     pub env_var: Option<String>,
-    /// Whether nobody may see it.
+    /// Whether its value must never be shown.
     pub sensitive: bool,
     /// Whether a workspace may set it for an extension of the user's.
     pub by_workspace: bool,

@@ -36,7 +36,7 @@ pub struct Parameter {
     pub required: bool,
     /// What stands there where it is not given.
     pub default: Option<String>,
-    /// What it can be, where that is a list.
+    /// The values to choose from, if it is limited to a list.
     pub choices: Option<Vec<String>>,
 }
 

@@ -75,8 +75,8 @@ pub fn of_failure(declared: &Declared, why: &str) -> Option<Map<String, Value>> 
     declared.blocks_on_failure.then(|| stop(declared, &format!("a hook that has to agree failed: {why}")))
 }
 
-/// Enters the arguments that a hook wants among the data of an event: as the program's own where they can be told back, else as
-/// what somebody wants and cannot have.
+/// Enters the arguments that a hook wants among the data of an event: as the program's own if they can be translated back,
+/// otherwise as a request that cannot be met.
 pub fn update(data: &mut Map<String, Value>, call: Option<&ClaudeCall>, wanted: Value) {
     let args = data.get("args").cloned().unwrap_or_default();
     match call.zip(wanted.as_object()).and_then(|(call, wanted)| call.updated(&args, wanted)) {
@@ -88,7 +88,7 @@ pub fn update(data: &mut Map<String, Value>, call: Option<&ClaudeCall>, wanted: 
     }
 }
 
-/// What was to happen does not happen. Where it has happened already, the model is told.
+/// Stops what was about to happen. If it has already happened, the model is told.
 fn stop(declared: &Declared, reason: &str) -> Map<String, Value> {
     let reason = if reason.is_empty() { NO_REASON } else { reason };
     let mut said = Map::from_iter([("systemMessage".to_owned(), reason.into())]);

@@ -9,12 +9,12 @@ pub struct ClaudeCall {
     pub name: String,
     /// What it is given.
     pub input: Map<String, Value>,
-    /// Which argument of the program stands behind which of these; none where the call cannot be told back.
+    /// Which of these corresponds to which argument of the program; none if the call cannot be translated back.
     pub keys: Option<Vec<(String, String)>>,
 }
 
-/// Tells the calls that an event is about in Claude Code's words: one for most, one for each file of a patch. The text is the folder
-/// that relative paths begin in.
+/// Translates the calls that an event is about into Claude Code's words: one for most, one for each file of a patch. The text is the
+/// folder that relative paths start from.
 pub type Translate = fn(&Value, &str) -> Vec<ClaudeCall>;
 
 /// Takes every call as it is.
@@ -35,7 +35,7 @@ impl ClaudeCall {
         }
     }
 
-    /// The program's own arguments with what a hook wants in them; none where they cannot be told back.
+    /// The program's own arguments with what a hook wants in them; none if they cannot be translated back.
     pub fn updated(&self, args: &Value, wanted: &Map<String, Value>) -> Option<Value> {
         let keys = self.keys.as_ref()?;
         let mut updated = args.as_object()?.clone();

@@ -30,7 +30,7 @@ use crate::json;
 /// The value of `format` in a declaration.
 pub const FORMAT: &str = "claude-code";
 
-/// Claude Code's events that other programs tell of as well, and what they are called here.
+/// Claude Code's events that other programs report as well, and our names for them.
 const EVENTS: &[(&str, &str)] = &[
     ("PreToolUse", "before_tool"),
     ("PostToolUse", "after_tool"),
@@ -41,7 +41,7 @@ const EVENTS: &[(&str, &str)] = &[
     ("Stop", "after_agent"),
 ];
 
-/// How long a hook may take that does not say, in milliseconds: Claude Code is more patient than we are with our own.
+/// The default timeout of a hook, in milliseconds: Claude Code is more patient than we are with our own.
 pub const TIMEOUT_MS: u64 = 60_000;
 
 /// What makes a hook one of Claude Code's.

@@ -194,7 +194,7 @@ fn words(command: &str) -> Option<Vec<String>> {
     }
     words.extend(word);
     let first = words.first()?;
-    // `NAME=value program` sets a variable, and builtins are no programs.
+    // `NAME=value program` sets a variable, and builtins are not programs.
     let is_plain = !first.contains('=') && !BUILTINS.contains(&first.as_str()) && !first.is_empty();
     (quote.is_none() && is_plain).then_some(words)
 }

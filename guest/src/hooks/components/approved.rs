@@ -87,7 +87,7 @@ impl Candidate {
         let path = format!("{KEPT}/{}.wasm", self.digest.hex());
         match ports.records.replace(Root::Home, &path, &self.bytes, Expectation::Absent) {
             Ok(()) => Ok(()),
-            // The name is the content's digest, but somebody may have damaged the file.
+            // The name is the content's digest, but the file may have been damaged since.
             Err(FileFault::Exists) => ports
                 .records
                 .replace(Root::Home, &path, &self.bytes, Expectation::Anything)

@@ -1,7 +1,7 @@
 //! The outer layer of a component's bytes: names of imports and exports, and custom sections.
 //!
-//! Only names are read here. Whether the bytes are a valid component, whoever compiles them finds out; no library is used because
-//! the whole of it is a handful of tags, and a parser of everything would be a fifth of the gate's size.
+//! Only names are read here. Whether the bytes are a valid component is found when they are compiled. No library is used: this
+//! takes a handful of tags, and a full parser would be a fifth of the gate's size.
 
 /// The names in a component's outer layer.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Malformed {
     /// A core module.
     #[error("it is a core WebAssembly module, not a component; make a component of it with `wasm-tools component new`")]
     CoreModule,
-    /// A format of another time.
+    /// A version of the format that is not supported.
     #[error("it has a version of the component format that is not known")]
     Version,
     /// The bytes end in the middle of something, or say something that cannot be.
@@ -99,7 +99,7 @@ fn leb128(mut number: usize) -> Vec<u8> {
     }
 }
 
-/// Reads bytes from a place on.
+/// Reads bytes from a position onwards.
 pub(super) struct ByteReader<'b> {
     pub(super) bytes: &'b [u8],
     pub(super) at: usize,

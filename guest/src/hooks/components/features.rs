@@ -1,6 +1,6 @@
-//! What core modules of a component use that not every host runs alike: found here, a component is refused before anybody runs it.
+//! What core modules of a component use that not every host runs alike: a component that uses any of it is refused before it runs.
 //!
-//! Only the shapes of modules are read, never their code. Whatever else is invalid, whoever compiles a component finds out.
+//! Only the shapes of modules are read, never their code. Anything else that is invalid is found when the component is compiled.
 
 use super::binary::{ByteReader, Malformed};
 

@@ -11,7 +11,7 @@ pub const MAX_FOUND: usize = 10_000;
 pub const MAX_DEPTH: u32 = 32;
 /// One call of a hook reads and searches this often.
 pub const MAX_READS: u32 = 64;
-/// Folders that nobody means, and that have too many files.
+/// Folders that are never meant and contain too many files.
 pub const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 
 /// Why a file is not read.

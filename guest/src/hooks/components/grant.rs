@@ -38,7 +38,7 @@ pub struct HookGrant {
     pub files: Vec<Vec<String>>,
     /// Whether its arguments replace those of a call.
     pub rewrite: bool,
-    /// Whether results are withheld at its word.
+    /// Whether it may have results withheld.
     pub withhold: bool,
     /// What one call may use.
     pub limits: Limits,

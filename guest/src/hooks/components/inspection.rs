@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// A component with these imports and exports, of which each is a resource type; nobody can run it.
+    /// A component with these imports and exports, each of which is a resource type; it cannot be run.
     pub(crate) fn component(imports: &[&str], exports: &[&str], manifests: &[&str]) -> Vec<u8> {
         let mut bytes = b"\0asm\x0d\0\x01\0".to_vec();
         let mut section = |id: u8, names: &[&str], tail: &[u8]| {

@@ -99,7 +99,7 @@ impl HookManifest {
             };
             set(&mut manifest.limits, value);
         }
-        // Whoever may use the processor for longer may also take longer, or the time would be of no use.
+        // A hook that may use more processor time also gets more elapsed time; otherwise the former would be useless.
         manifest.limits.wall_ms = manifest.limits.wall_ms.max(manifest.limits.cpu_ms.saturating_mul(2).min(2_000));
         Ok(manifest)
     }

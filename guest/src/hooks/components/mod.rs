@@ -111,7 +111,7 @@ pub enum Outcome {
 /// What hooks are called about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A call, before anybody judges it.
+    /// A call, before it is judged.
     Augment(Call),
     /// A call that the gate has ruled on.
     PreTool(Call),
@@ -208,7 +208,7 @@ impl Severity {
     }
 }
 
-/// What came of calling one hook, as the host reports it.
+/// The result of calling one hook, as the host reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
     /// It has nothing to say.
@@ -262,7 +262,7 @@ pub enum Reply {
 pub struct ComponentAnswer {
     /// The hook.
     pub hook: String,
-    /// What came of it.
+    /// Its result.
     pub reply: Reply,
     /// How long it took, in microseconds.
     pub took_us: u64,

@@ -21,7 +21,7 @@ pub struct Objection {
 /// What all hooks said to one call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HookFeedback {
-    /// What they have against it, in order.
+    /// Their objections, in order.
     pub objections: Vec<Objection>,
     /// What the agent is told: notes and remarks.
     pub notes: Vec<String>,
@@ -135,7 +135,7 @@ impl HookFeedback {
             (_, Reply::Late) => {
                 Err(HookFailure { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true })
             }
-            // Nobody's fault of the hook.
+            // Not the hook's fault.
             (_, Reply::Absent(why)) => {
                 Err(HookFailure { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false })
             }
@@ -149,7 +149,7 @@ impl HookFeedback {
 pub(crate) struct HookFailure {
     pub(crate) why: String,
     pub(crate) is_late: bool,
-    /// It does not go away by itself.
+    /// Whether it is permanent.
     pub(crate) for_good: bool,
     /// Whether it is the hook's own.
     pub(crate) counts: bool,

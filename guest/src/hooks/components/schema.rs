@@ -12,7 +12,7 @@ const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "bool
 const KEYWORDS: &[&str] = &["type", "properties", "required", "items", "enum", "additionalProperties", "minimum", "maximum"];
 const FOR_PEOPLE: &[&str] = &["$schema", "title", "description", "default", "examples", "$comment"];
 
-/// Whether a schema says only what is understood here: what it does not understand, it could not hold anybody to.
+/// Whether a schema uses only keywords that are understood here: others could not be enforced.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
     check_below(schema, 0)
 }
