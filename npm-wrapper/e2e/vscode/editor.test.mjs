@@ -292,7 +292,8 @@ test('a third-party hook is approved in the editor, and objects', { skip: missin
   await bench.seesNo(MODAL, 'command-guard');
   const [pushed, looked] = await reportIn(bench, root, 'Embedder: Push', 'pushed.json');
   assert.equal(pushed.verdict, 'deny', JSON.stringify(pushed));
-  assert.match(pushed.reason, /hook guard: .*\(guard\/force_push\)/);
+  assert.equal(pushed.code, 'guard/force_push');
+  assert.match(pushed.reason, /^Tollgate: hook guard: a forced push can destroy the work of others/);
   assert.equal(looked.verdict, 'allow', JSON.stringify(looked));
   await bench.command('Tollgate: Show Hook History');
   await bench.sees(PAGE, /guard\s+success/);
