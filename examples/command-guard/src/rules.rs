@@ -22,8 +22,20 @@ fn ask(rule: &'static str, reason: impl Into<String>) -> Option<Finding> {
 const SECRETS: &[&str] =
     &[".ssh/", ".aws/", ".gnupg/", ".kube/config", ".netrc", ".npmrc", ".pypirc", ".docker/config.json", "id_rsa", "id_ed25519", ".env"];
 
+/// Examples of such files, which people share.
+const EXAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
+
 /// Programs that send what they are given elsewhere.
 const SENDERS: &[&str] = &["curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "telnet"];
+
+/// How tokens begin.
+const TOKENS: &[&str] = &["ghp_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "sk-ant-", "sk-proj-", "akia", "aiza"];
+
+/// Where cloud machines hand out their credentials.
+const METADATA: &[&str] = &["169.254.169.254", "metadata.google.internal", "100.100.100.200"];
+
+/// Branches that others build on.
+const SHARED_BRANCHES: &[&str] = &["main", "master", "trunk", "develop"];
 
 /// What one program's words say.
 pub fn of_command(words: &[&str]) -> Option<Finding> {
@@ -31,7 +43,7 @@ pub fn of_command(words: &[&str]) -> Option<Finding> {
     let name = program.rsplit('/').next().unwrap_or(program);
     let has = |flag: &str| args.contains(&flag);
     let has_letter = |letter: char| args.iter().any(|arg| arg.starts_with('-') && !arg.starts_with("--") && arg.contains(letter));
-    let names_secret = args.iter().find(|arg| SECRETS.iter().any(|secret| arg.contains(secret)));
+    let names_secret = args.iter().find(|arg| is_secret(arg));
     match name {
         "rm" => {
             let is_recursive = has_letter('r') || has_letter('R') || has("--recursive");
@@ -73,6 +85,10 @@ pub fn of_command(words: &[&str]) -> Option<Finding> {
         "gcloud" | "az" if has("delete") => ask("destroy_cloud", format!("`{name}` deletes something in the cloud")),
         "dropdb" => deny("drop_database", "`dropdb` deletes a database"),
         "npm" | "pnpm" | "yarn" | "cargo" | "twine" if has("publish") || has("upload") => ask("publish", format!("`{name}` would publish for everybody")),
+        "gh" if names_secret.is_some() => deny("exfiltrate", "`gh` would publish a file with secrets"),
+        "docker" | "podman" if args.iter().any(|arg| arg.starts_with("--ssh") || arg.starts_with("--secret")) => {
+            ask("lend_secret", format!("`{name}` would lend keys of this machine to what is built"))
+        }
         "docker" | "podman" if has("prune") && (has_letter('a') || has("--volumes") || has("--all")) => {
             ask("delete_all", format!("`{name} prune` deletes what other work may need"))
         }
@@ -86,6 +102,10 @@ pub fn of_command(words: &[&str]) -> Option<Finding> {
 
 fn of_git(args: &[&str]) -> Option<Finding> {
     let has = |flag: &str| args.contains(&flag);
+    let is_shared = |arg: &&&str| SHARED_BRANCHES.contains(&arg.rsplit([':', '/']).next().unwrap_or(arg));
+    if has("push") && args.iter().any(|arg| arg.starts_with("--force-with-lease")) && args.iter().any(|arg| is_shared(&arg)) {
+        return deny("force_push", "a forced push to a branch that others build on destroys their work, with a lease too; push a branch of your own");
+    }
     let is_force = args.iter().any(|arg| matches!(*arg, "--force" | "-f") || arg.starts_with('+') && arg.len() > 1);
     if has("push") && is_force && !has("--force-with-lease") {
         return deny("force_push", "a forced push can destroy the work of others; use `--force-with-lease`, or ask a person");
@@ -108,9 +128,12 @@ fn of_git(args: &[&str]) -> Option<Finding> {
 /// What one path says.
 pub fn of_effect(path: &str, operation: Operation) -> Option<Finding> {
     let changes = matches!(operation, Operation::Create | Operation::Modify | Operation::Delete);
-    let is_secret = SECRETS.iter().any(|secret| path.contains(secret));
+    let is_secret = is_secret(path);
     match operation {
         Operation::Read if is_secret && !path.ends_with(".env") => ask("read_secret", format!("`{path}` holds secrets; a person should decide whether they are read")),
+        _ if changes && [".github/workflows/", ".gitlab-ci.yml", ".circleci/"].iter().any(|place| path.starts_with(place)) => {
+            ask("change_ci", format!("`{path}` runs elsewhere with the project's secrets; a person should look at it"))
+        }
         _ if changes && path.starts_with("/dev/") && !matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty") => {
             deny("write_device", format!("writing to `{path}` destroys what is on it"))
         }
@@ -137,6 +160,12 @@ pub fn of_text(text: &str) -> Option<Finding> {
     if (has("curl ") || has("wget ")) && [" | sh", "|sh", " | bash", "|bash", " | sudo", "| python", "|python"].iter().any(|pipe| has(pipe)) {
         return deny("run_download", "running what was just downloaded gives the machine to whoever serves it; download it, read it, then run it");
     }
+    if METADATA.iter().any(|host| has(host)) {
+        return deny("exfiltrate", "this address hands out the credentials of a cloud machine");
+    }
+    if names_sender(&lower) && carries_token(&lower) {
+        return deny("exfiltrate", "a token would be sent elsewhere; a person has to do that");
+    }
     if names_sender(&lower) && names_secret(&lower) {
         return deny("exfiltrate", "a program that sends data and a file with secrets are named together; a person has to do that");
     }
@@ -155,6 +184,26 @@ pub fn of_text(text: &str) -> Option<Finding> {
 /// Whether a text names a program that sends data, as a word of its own.
 fn names_sender(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).any(|word| SENDERS.contains(&word))
+}
+
+/// Whether a path is that of a file with secrets.
+fn is_secret(path: &str) -> bool {
+    SECRETS.iter().any(|secret| path.contains(secret)) && !EXAMPLES.iter().any(|example| path.ends_with(example))
+}
+
+/// Whether a text contains a token, or a variable that is named like one.
+fn carries_token(text: &str) -> bool {
+    let variables = text.split('$').skip(1).map(|rest| {
+        let rest = rest.trim_start_matches('{');
+        rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
+    });
+    let is_token = |name: &str| ["token", "secret", "password", "api_key", "apikey", "access_key"].iter().any(|part| name.contains(part));
+    variables.into_iter().any(is_token) || TOKENS.iter().any(|begin| text.match_indices(begin).any(|(at, _)| is_long(&text[at..])))
+}
+
+/// Whether a word is as long as tokens are.
+fn is_long(word: &str) -> bool {
+    word.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).count() >= 20
 }
 
 /// Whether a text names a file with secrets; `process.env` is none.
