@@ -224,6 +224,8 @@ fn read_counts(file: &Path) -> Result<Counted> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::panic)]
+
     use super::*;
 
     fn costs(instructions: u64, system_calls: u64, crossings: u64, bytes: usize) -> Costs {
