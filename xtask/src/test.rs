@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::check;
+use crate::compose;
 use crate::e2e;
 use crate::fuzz;
 use crate::npm;
@@ -24,6 +25,7 @@ pub(crate) fn test() -> Result<()> {
     run(cargo(&["test", "--release", "--locked", "--manifest-path", "guest/oracle/Cargo.toml"])
         .arg("--target-dir")
         .arg(target()))?;
+    compose::test()?;
     let wrapper = root().join("npm-wrapper");
     run(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&wrapper))?;
     for runtime in npm::runtimes()? {
