@@ -434,16 +434,16 @@ fn nothing_is_watched_for_ever() {
 #[test]
 fn a_workspace_that_is_too_large_says_so_once() {
     let mut house = House::new();
-    for number in 0..20_000 {
+    for number in 0..150_000 {
         house.world.write(&format!("data/{number}"), "");
     }
     let mut said = Vec::new();
     for number in 0..3 {
         let ruling = house.pre(("s", &format!("c{number}")), "bash", json!({"command": "npm run dev &"}));
-        said.push(ruling["reason"].as_str().unwrap().contains("more than 20000 files"));
+        said.push(ruling["reason"].as_str().unwrap().contains("more than 150000 files"));
         house.restart();
     }
-    assert_eq!((said, house.warned("more than 20000 files")), (vec![true, false, false], 1));
+    assert_eq!((said, house.warned("more than 150000 files")), (vec![true, false, false], 1));
     house.world.write("README.md", "changed\n");
     assert_eq!((house.read("t"), house.ledger()), (String::new(), Vec::new()));
 }
@@ -453,10 +453,10 @@ fn a_workspace_that_is_too_large_says_so_once() {
 fn a_workspace_that_becomes_too_large_is_no_longer_watched() {
     let mut house = House::new();
     house.run(("s", "bg"), "npm run dev &");
-    for number in 0..20_000 {
+    for number in 0..150_000 {
         house.world.write(&format!("data/{number}"), "");
     }
-    assert!(house.read("t").contains("more than 20000 files"));
+    assert!(house.read("t").contains("more than 150000 files"));
     assert_eq!(house.read("t"), "");
 }
 
