@@ -30,7 +30,7 @@ pub(crate) fn test() -> Result<()> {
     run(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&wrapper))?;
     for runtime in npm::runtimes()? {
         println!("\n{}: every fixture", runtime.name);
-        for cases in ["test/fixtures.mjs", "test/hosts.mjs"] {
+        for cases in ["test/fixtures.mjs", "test/hosts.mjs", "test/third_party_records.mjs"] {
             run(Command::new(&runtime.program).arg(cases).current_dir(&wrapper))?;
         }
         same_digest(&runtime)?;
