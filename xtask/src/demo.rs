@@ -66,7 +66,7 @@ pub(crate) fn demo() -> Result<()> {
 /// Says what is about to be built and how long that takes, if nothing has been built yet.
 fn announce() {
     /// Processor seconds of a first build, measured from an empty target folder.
-    const CPU_SECONDS: usize = 600;
+    const CPU_SECONDS: usize = 1_300;
     if tollgate().exists() {
         return;
     }
