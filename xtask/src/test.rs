@@ -19,6 +19,7 @@ pub(crate) fn test() -> Result<()> {
     run(cargo(&["test", "--release", "--locked", "--package", "tollgate"]).env("TOLLGATE_NODE", "node"))?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-guest", "--package", "tollgate-attack"]))?;
     fuzz::report_skipped()?;
+    run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-compiler"]))?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "xtask-checks"]))?;
     run(&mut cargo(&["test", "--locked", "--package", "xtask"]))?;
     // Compares the shell parser with another one, whose dependencies are not part of the workspace.
