@@ -103,7 +103,7 @@ pub enum ToolEffect {
     Execute,
     /// Runs a shell command.
     Shell,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 

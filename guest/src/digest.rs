@@ -20,6 +20,11 @@ impl Digest {
         Self(bytes)
     }
 
+    /// Its bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The first half of the bytes: enough to know it again among many.
     pub fn short(&self) -> [u8; 16] {
         let mut short = [0; 16];

@@ -32,8 +32,9 @@ use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
 use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
-use crate::hooks::components::said::HookFeedback;
+use crate::hooks::components::feedback::HookFeedback;
 use crate::hooks::event::Event;
+use crate::hooks::registry::Needed;
 use crate::inflight::late as watch;
 use crate::inflight::lease;
 use crate::inflight::pending::{self, Over};
@@ -58,7 +59,7 @@ use on_fault::OnFault;
 use recorder::Recorder;
 pub use settle::{CallOutcome, Settlement};
 
-/// So far back the changes for the prompt are looked for.
+/// How much of the ledger is searched for recent changes.
 const RECENT_BYTES: u64 = 1 << 20;
 
 /// One workspace's gate. It keeps nothing in memory that it could not read again.
@@ -300,10 +301,15 @@ impl Gate {
 
     /// The hooks as they are declared now, and the world that they look onto.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
+        self.hooks_needed(Needed::All)
+    }
+
+    /// The same, where only some have to be known.
+    pub(crate) fn hooks_needed(&mut self, needed: Needed<'_>) -> (&mut Hooks, &Ports) {
         let config = self.settings();
         let facts = self.look(&extensions::questions());
         self.refresh_extensions(&facts, &config);
-        self.hooks.refresh(config.hooks, &self.ports);
+        self.hooks.refresh(needed, config.hooks, &self.ports);
         (&mut self.hooks, &self.ports)
     }
 
@@ -316,17 +322,18 @@ impl Gate {
     /// Takes in what the host saw of [`extensions::questions`], so that what extensions bring counts at once.
     fn refresh_extensions(&mut self, facts: &[Facts], config: &Config) {
         if self.extensions.refresh(facts, &config.extensions, self.hooks.machine(), &self.ports) {
-            self.hooks.registry.bring(self.extensions.hooks());
+            self.hooks.registry.set_extension_hooks(self.extensions.hooks());
         }
     }
 
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.
     pub(crate) fn tell_hooks(&mut self, event: Event, number: u64) -> bool {
-        self.hooks().0.put_for_gate(event, number)
+        self.hooks_needed(Needed::For(&event.name)).0.put_for_gate(event, number)
     }
 
     /// The same where declarations were looked at just now.
     pub(crate) fn tell_hooks_again(&mut self, event: Event, number: u64) -> bool {
+        self.hooks.registry.load_for(&event.name, &self.ports);
         self.hooks.put_for_gate(event, number)
     }
 
@@ -341,7 +348,7 @@ impl Gate {
     }
 
     /// Whether the user lets calls run that the gate could not judge.
-    pub(crate) fn lets_faults_pass(&self) -> bool {
+    pub(crate) fn allows_on_fault(&self) -> bool {
         OnFault::of_user(&self.ports) == OnFault::Allow
     }
 

@@ -62,7 +62,7 @@ impl fmt::Display for GlobFault {
         match self {
             Self::UnclosedSet => out.write_str("a `[` has no `]`"),
             Self::BackwardRange(from, to) => write!(out, "the range `{from}-{to}` runs backwards"),
-            Self::UnbalancedBraces => out.write_str("a `{` has no `}`, or a `}` no `{`"),
+            Self::UnbalancedBraces => out.write_str("its braces are not balanced"),
             Self::TooManyAlternatives => write!(out, "its braces expand to more than {MAX_ALTERNATIVES} patterns"),
             Self::TrailingBackslash => out.write_str("nothing follows the last `\\`"),
             Self::TooLong => write!(out, "it is longer than {MAX_PATTERN_BYTES} bytes"),

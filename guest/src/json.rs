@@ -1,8 +1,7 @@
-//! JSON by way of [`Value`], for everything but what runs for every byte of a call: a direct route for each type would be a
-//! third of the component.
+//! JSON helpers that go through [`Value`], because a derived deserializer per type would be a third of the component's size.
 
 pub mod document;
-pub mod place;
+pub mod position;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

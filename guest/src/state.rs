@@ -30,6 +30,7 @@ use crate::digest::Digest;
 use crate::effects::path::Location;
 use crate::ports::{Expectation, FileFault, Listing, ListingLimits, Ports, Question, Root};
 
+pub(crate) use kept::hash as checksum;
 pub use own_program::OwnProgram;
 
 /// No file of the state is longer.

@@ -7,17 +7,17 @@ use crate::programs::permissions::ServerTool;
 /// One tool call, as the agent proposed it.
 #[derive(Debug, Clone)]
 pub struct ToolCall {
-    /// The agent session that makes the call.
+    /// The agent session.
     pub session: String,
-    /// The sub-agent within the session.
-    pub agent: Option<String>,
     /// The call's id, unique within its session.
     pub call: String,
-    /// The host whose tool names are meant.
-    pub host: Option<String>,
+    /// The sub-agent within the session.
+    pub agent: Option<String>,
     /// The tool, as the host spells it.
     pub tool: String,
-    /// The MCP server's tool that this is, where the host says so beside the name.
+    /// The host whose tool names are meant.
+    pub host: Option<String>,
+    /// The MCP server's tool that this is, if the host says so separately from the name.
     pub server: Option<ServerTool>,
     /// The arguments, or what came in their place.
     pub args: Value,

@@ -418,8 +418,8 @@ fn nothing_is_watched_for_ever() {
     for number in 0..40 {
         house.run(("s", &format!("bg{number}")), "npm run dev &");
     }
-    let watch = String::from_utf8(house.world.content(&format!("{STATE}/late/watch")).unwrap()).unwrap();
-    let head: Value = serde_json::from_str(watch.lines().next().unwrap()).unwrap();
+    let watch = house.world.content(&format!("{STATE}/late/watch")).unwrap();
+    let head: Value = serde_json::from_slice(watch.split(|byte| *byte == b'\n').next().unwrap()).unwrap();
     assert_eq!(head["calls"].as_array().unwrap().len(), 16);
     house.world.pass(86_400_000);
     house.world.write("README.md", "the last one\n");
@@ -458,6 +458,22 @@ fn a_workspace_that_becomes_too_large_is_no_longer_watched() {
     }
     assert!(house.read("t").contains("more than 150000 files"));
     assert_eq!(house.read("t"), "");
+}
+
+/// A program cannot hide what it changed by making so many files that nobody can compare.
+#[test]
+fn what_cannot_be_compared_is_recorded_as_failed() {
+    let mut house = House::new();
+    let args = json!({"command": "make"});
+    house.pre(("s", "c"), "bash", args.clone());
+    house.world.write("README.md", "changed\n");
+    for number in 0..150_000 {
+        house.world.write(&format!("data/{number}"), "");
+    }
+    let answer = house.post(("s", "c"), "bash", args);
+    assert!(answer["notice"].as_str().unwrap().contains("what changed while `bash` ran is not known"), "{answer}");
+    let entries = house.entries();
+    assert_eq!((entries.len(), &entries[0]["scope_validation"]), (1, &json!("FAIL")), "{entries:?}");
 }
 
 #[test]

@@ -3,36 +3,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod dice;
-
-use std::rc::Rc;
+mod house;
 
 use dice::check;
+use house::{House, LEDGER};
 use serde_json::{Value, json};
-use tollgate_guest::gate::Gate;
 use tollgate_guest::ledger::chain::End;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::Tail;
-use tollgate_guest::ports::memory::{Memory, STATE};
+use tollgate_guest::ports::memory::STATE;
 
-const LEDGER: &str = ".orchestration/agent_trace.jsonl";
+const INTENTS: &str = "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]";
 
-struct House {
-    world: Rc<Memory>,
-    gate: Gate,
+fn empty() -> House {
+    House::with(INTENTS, &[] as &[(&str, &str)], &[])
 }
 
 impl House {
-    fn new() -> Self {
-        let world = Memory::new();
-        world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
-        let gate = Gate::new(world.ports());
-        Self { world, gate }
-    }
-
-    fn ask(&mut self, op: Value) -> Value {
-        serde_json::from_str(&perform(&mut self.gate, op.to_string().as_bytes())).unwrap()
-    }
-
     /// A whole call: ruled on, carried out, settled.
     fn write(&mut self, session: &str, path: &str, content: &str) -> Value {
         let call = json!({"session": session, "call": content, "tool": "write", "args": {"filePath": path, "content": content}});
@@ -49,25 +36,8 @@ impl House {
         self.ask(with("post-tool", json!({"success": true})))
     }
 
-    fn verify(&mut self) -> Value {
-        let answer = self.ask(json!({"op": "verify"}));
-        self.finish("verify", answer)
-    }
-
-    /// Asks for more until the work on the whole ledger is done.
-    fn finish(&mut self, op: &str, mut answer: Value) -> Value {
-        for _ in 0..1_000 {
-            if answer["done"] != false {
-                return answer;
-            }
-            answer = self.ask(json!({"op": op, "more": true}));
-        }
-        panic!("`{op}` is never done: {answer}");
-    }
-
     fn lines(&self) -> Vec<String> {
-        let text = String::from_utf8(self.world.content(LEDGER).unwrap()).unwrap();
-        text.lines().map(str::to_owned).collect()
+        self.ledger_text().lines().map(str::to_owned).collect()
     }
 
     fn put(&self, lines: &[String]) {
@@ -76,7 +46,7 @@ impl House {
 }
 
 fn filled(entries: usize) -> House {
-    let mut house = House::new();
+    let mut house = empty();
     (0..entries).for_each(|number| drop(house.write("s", &format!("src/{}", number % 5), &format!("{number}"))));
     house
 }
@@ -159,7 +129,7 @@ fn what_is_survived() {
         let listed = house.ask(json!({"op": "trace"}));
         assert_eq!(listed["entries"].as_array().unwrap().len(), entries, "{what}: {listed}");
     }
-    let mut house = House::new();
+    let mut house = empty();
     assert_eq!(house.verify()["ok"], true);
     assert_eq!(house.ask(json!({"op": "trace"}))["entries"], json!([]));
 }
@@ -188,7 +158,7 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
                 }
             }
         }
-        let mut house = House::new();
+        let mut house = empty();
         house.world.write(LEDGER, &text);
         let report = house.verify();
         assert_eq!(report["ok"], true, "{report}\n{text}");

@@ -288,6 +288,7 @@ fn a_demand_brings_a_server_back_that_worked() {
     let order = host.only("connect");
     // Neither is one that cannot even be started.
     host.step(json!([{"type": "closed", "connection": order["connection"], "kind": "missing"}]));
+    assert!(host.warnings().contains("its program `a` cannot be found; install it, or correct `command`"), "{}", host.warnings());
     host.request("lookup", json!({"server": "a", "tool": "t"}));
     assert!(host.take("connect").is_empty());
 }
@@ -317,6 +318,24 @@ fn a_call_passes_the_gate_before_and_after() {
     let entry = &ledger["entries"][0];
     assert_eq!(entry["intent_id"], "INT-1", "{ledger}");
     assert!(entry.to_string().contains("src/a.ts") && entry.to_string().contains("mcp__files__write_file"), "{entry}");
+}
+
+/// `tollgate mcp call` has a session of its own, in which nobody can call `select_active_intent`.
+#[test]
+fn a_person_without_an_intent_is_told_the_command_that_selects_one() {
+    let (mut host, _) = Host::with_tools(&[tool("write_file")]);
+    let arguments = json!({"path": "src/a.ts", "content": "x"});
+    let call = json!({"server": "files", "tool": "write_file", "arguments": arguments, "session": "mcp-call", "call": "c"});
+    let number = host.request("call", call);
+    host.exchange();
+    let refused = host.reply(number);
+    assert_eq!(
+        (&refused["outcome"], refused["text"].as_str().unwrap()),
+        (
+            &json!("refused"),
+            "no intent is active in the session `mcp-call`; select one with `tollgate intents select ID --session mcp-call`: INT-1 (Login)"
+        )
+    );
 }
 
 #[test]
@@ -573,7 +592,7 @@ fn a_server_is_added_to_the_users_settings() {
         ("web", json!({"url": "ftp://x"}), "", "must begin with https://"),
         ("a b", json!({"command": "x"}), "", "a server cannot be named `a b`"),
         ("web", json!({"command": "x"}), "{", "not valid JSON"),
-        ("web", json!({"command": "x"}), r#"{"mcpServers": {"web": {}}}"#, "declares an MCP server `web` already"),
+        ("web", json!({"command": "x"}), r#"{"mcpServers": {"web": {}}}"#, "already declares an MCP server `web`"),
     ] {
         let fault = add(server, entry, settings);
         assert!(fault["error"]["message"].as_str().unwrap().contains(said), "{fault}");

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 use dice::{Dice, check};
 use tollgate_guest::call::shell::footprint;
+use tollgate_guest::effects::path::lexical;
 use tollgate_guest::effects::{Access, Footprint};
 use tollgate_guest::ports::memory::Memory;
 use tollgate_guest::ports::{Question, Workspace};
@@ -346,15 +347,7 @@ fn placed(path: &str) -> String {
         Some(rest) => format!("home{rest}"),
         None => format!("ws/{path}"),
     };
-    let mut names: Vec<&str> = Vec::new();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => drop(names.pop()),
-            name => names.push(name),
-        }
-    }
-    names.join("/")
+    lexical(&path).join("/")
 }
 
 /// Where each touch leads: as text, and as the workspace walks it.

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, clippy::string_slice)]
 
-use std::rc::Rc;
+mod house;
 
+use house::{House, LEDGER};
 use serde_json::{Value, json};
 use tollgate_guest::call::ToolCall;
-use tollgate_guest::gate::{CallOutcome, Gate, Settlement};
-use tollgate_guest::operations::perform;
+use tollgate_guest::gate::{CallOutcome, Settlement};
 use tollgate_guest::ports::memory::{HOME, Memory, STATE};
 use tollgate_guest::ports::{Expectation, Records, Root};
 
@@ -15,62 +15,18 @@ const INTENTS: &str = "
 - {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}
 - {id: ALL, name: Everything, status: IN_PROGRESS, owned_scope: ['**']}
 ";
-const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
-struct House {
-    world: Rc<Memory>,
-    gate: Gate,
+fn opened() -> House {
+    House::with(INTENTS, &[("src/auth/a.ts", "one\n"), ("README.md", "read me\n")], &[("s", "LOGIN")])
 }
 
 impl House {
-    fn new() -> Self {
-        let world = Memory::new();
-        world.write(".orchestration/active_intents.yaml", INTENTS);
-        world.write("src/auth/a.ts", "one\n");
-        world.write("README.md", "read me\n");
-        let mut house = Self { gate: Gate::new(world.ports()), world };
-        house.ask(json!({"op": "select-intent", "session": "s", "intent": "LOGIN"}));
-        house
-    }
-
-    fn ask(&mut self, op: Value) -> Value {
-        serde_json::from_str(&perform(&mut self.gate, op.to_string().as_bytes())).unwrap()
-    }
-
-    fn call(&mut self, op: &str, call: &str, tool: &str, args: Value) -> Value {
-        self.ask(json!({"op": op, "session": "s", "call": call, "tool": tool, "args": args, "success": true}))
-    }
-
     /// A call that changes a file, from asking to the ledger.
     fn write(&mut self, call: &str) -> Value {
         let args = json!({"filePath": "src/auth/a.ts", "content": call});
-        assert_eq!(self.call("pre-tool", call, "write", args.clone())["verdict"], "allow");
+        assert_eq!(self.pre(("s", call), "write", args.clone())["verdict"], "allow");
         self.world.write("src/auth/a.ts", call);
-        self.call("post-tool", call, "write", args)
-    }
-
-    /// A new process, as behind a command hook.
-    fn restart(&mut self) {
-        self.gate = Gate::new(self.world.ports());
-    }
-
-    fn verify(&mut self) -> Value {
-        let mut report = self.ask(json!({"op": "verify"}));
-        for _ in 0..1_000 {
-            if report["done"] != false {
-                return report;
-            }
-            report = self.ask(json!({"op": "verify", "more": true}));
-        }
-        panic!("it never says that it is done: {report}");
-    }
-
-    fn ledger(&self) -> String {
-        String::from_utf8(self.world.content(LEDGER).unwrap_or_default()).unwrap()
-    }
-
-    fn entries(&self) -> Vec<Value> {
-        self.ledger().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.post(("s", call), "write", args)
     }
 }
 
@@ -82,29 +38,29 @@ fn make() -> Value {
 #[test]
 fn a_call_whose_record_is_gone_is_a_failure() {
     for removed in ["", "/calls"] {
-        let mut house = House::new();
+        let mut house = opened();
         house.write("0");
-        house.call("pre-tool", "1", "bash", make());
+        house.call("pre-tool", ("s", "1"), "bash", make());
         house.world.delete(&format!("{STATE}{removed}"));
         house.world.write("README.md", "overwritten\n");
         house.restart();
-        let settled = house.call("post-tool", "1", "bash", make());
+        let settled = house.call("post-tool", ("s", "1"), "bash", make());
         let entry = &settled["entries"][0];
         assert_eq!((&entry["scope_validation"], &entry["tool_name"]), (&json!("FAIL"), &json!("bash")), "{settled}");
         assert!(settled["notice"].as_str().unwrap().contains("no record of having allowed it"), "{settled}");
-        assert!(house.ledger().contains("no record of having allowed it"));
+        assert!(house.ledger_text().contains("no record of having allowed it"));
         assert_eq!(house.verify()["ok"], true);
         // It is told once.
-        assert_eq!(house.call("post-tool", "1", "bash", make()), json!({"entries": []}));
+        assert_eq!(house.call("post-tool", ("s", "1"), "bash", make()), json!({"entries": []}));
     }
 }
 
 /// What has no record and needs none.
 #[test]
 fn no_record_and_no_failure() {
-    let mut house = House::new();
+    let mut house = opened();
     house.write("0");
-    let before = house.ledger();
+    let before = house.ledger_text();
     for (tool, args) in [
         ("read", json!({"filePath": "README.md"})),
         ("bash", json!({"command": "ls -la && git status"})),
@@ -113,14 +69,14 @@ fn no_record_and_no_failure() {
     ] {
         for op in ["pre-tool", "post-tool"] {
             house.restart();
-            let answer = house.call(op, tool, tool, args.clone());
+            let answer = house.call(op, ("s", tool), tool, args.clone());
             assert!(op == "pre-tool" || answer == json!({"entries": []}), "{answer}");
         }
         // Nor where the host did not ask beforehand.
-        assert_eq!(house.call("post-tool", &format!("{tool}-2"), tool, args), json!({"entries": []}));
+        assert_eq!(house.call("post-tool", ("s", &format!("{tool}-2")), tool, args), json!({"entries": []}));
     }
     // A call that a hook, a person or the host kept from running.
-    house.call("pre-tool", "refused", "bash", make());
+    house.call("pre-tool", ("s", "refused"), "bash", make());
     let call = ToolCall {
         session: "s".to_owned(),
         agent: None,
@@ -132,9 +88,9 @@ fn no_record_and_no_failure() {
         cwd: None,
     };
     assert_eq!(house.gate.settle(&call, &CallOutcome::Refused("no".to_owned())), Settlement::default());
-    assert_eq!(house.ledger(), before);
+    assert_eq!(house.ledger_text(), before);
     // Where it ran all the same, that is another matter.
-    let settled = house.call("post-tool", "refused", "bash", make());
+    let settled = house.call("post-tool", ("s", "refused"), "bash", make());
     assert_eq!(settled["entries"][0]["error"], "it was denied (refused) and ran anyway", "{settled}");
 }
 
@@ -142,32 +98,32 @@ fn no_record_and_no_failure() {
 #[test]
 fn a_call_that_began_before_anything_was_governed() {
     let world = Memory::new();
-    let mut house = House { gate: Gate::new(world.ports()), world };
-    assert_eq!(house.call("pre-tool", "1", "bash", make())["code"], "ungoverned");
+    let mut house = House::over(world);
+    assert_eq!(house.call("pre-tool", ("s", "1"), "bash", make())["code"], "ungoverned");
     house.world.write(".orchestration/active_intents.yaml", INTENTS);
     house.restart();
-    assert_eq!(house.call("post-tool", "1", "bash", make()), json!({"entries": []}));
-    assert_eq!(house.ledger(), "");
+    assert_eq!(house.call("post-tool", ("s", "1"), "bash", make()), json!({"entries": []}));
+    assert_eq!(house.ledger_text(), "");
     // The same while the intents could not be read.
-    let mut house = House::new();
+    let mut house = opened();
     house.world.write(".orchestration/active_intents.yaml", "- {");
     house.world.delete(&format!("{STATE}/good"));
     house.restart();
-    assert_eq!(house.call("pre-tool", "1", "bash", make())["code"], "intents_unreadable");
+    assert_eq!(house.call("pre-tool", ("s", "1"), "bash", make())["code"], "intents_unreadable");
     house.world.write(".orchestration/active_intents.yaml", INTENTS);
-    assert_eq!(house.call("post-tool", "1", "bash", make()), json!({"entries": []}));
+    assert_eq!(house.call("post-tool", ("s", "1"), "bash", make()), json!({"entries": []}));
 }
 
 /// A session's file in the workspace says nothing, wherever it comes from.
 #[test]
 fn a_shipped_session_is_not_believed() {
-    let mut house = House::new();
+    let mut house = opened();
     let session = "{\"session\":\"s\",\"intent\":\"ALL\"}";
     for name in ["sessions/s.json", "sessions/04a5dd2ea4b8be5d2c2fc4be4af7b1a2.json"] {
         house.world.write(&format!(".tollgate/state/{name}"), session);
     }
     house.restart();
-    let ruling = house.call("pre-tool", "1", "write", json!({"filePath": "README.md"}));
+    let ruling = house.call("pre-tool", ("s", "1"), "write", json!({"filePath": "README.md"}));
     assert_eq!(ruling["code"], "out_of_scope", "{ruling}");
 }
 
@@ -181,7 +137,7 @@ fn another_ledger_is_told_once_and_then_counts() {
         (
             "the last line cut off",
             |house| {
-                let text = house.ledger();
+                let text = house.ledger_text();
                 let end = text.trim_end().rfind('\n').unwrap() + 1;
                 house.world.write(LEDGER, &text[..end]);
             },
@@ -190,7 +146,7 @@ fn another_ledger_is_told_once_and_then_counts() {
         (
             "the last line edited",
             |house| {
-                let text = house.ledger();
+                let text = house.ledger_text();
                 let at = text.rfind("PASS").unwrap();
                 house.world.write(LEDGER, format!("{}FAIL{}", &text[..at], &text[at + 4..]));
             },
@@ -204,7 +160,7 @@ fn another_ledger_is_told_once_and_then_counts() {
     ];
     for (way, tamper, what) in ways {
         for op in ["pre-tool", "post-tool"] {
-            let mut house = House::new();
+            let mut house = opened();
             (0..5).for_each(|call| drop(house.write(&call.to_string())));
             assert_eq!(house.verify()["ok"], true);
             tamper(&house);
@@ -212,18 +168,18 @@ fn another_ledger_is_told_once_and_then_counts() {
             let report = house.verify();
             assert_eq!(report["ok"], false, "{way}: {report}");
             assert!(report["faults"].to_string().contains("when this machine wrote to the ledger"), "{way}: {report}");
-            let answer = house.call(op, "look", "read", json!({"filePath": "README.md"}));
+            let answer = house.call(op, ("s", "look"), "read", json!({"filePath": "README.md"}));
             let said = answer.get("notice").or(answer.get("reason")).and_then(Value::as_str).unwrap_or_default();
             assert!(said.contains("is not the ledger that this machine last wrote to") && said.contains(what), "{way}: {answer}");
             let entered = house.entries();
             let last = entered.last().unwrap();
             assert_eq!((&last["scope_validation"], &last["tool_name"]), (&json!("FAIL"), &json!("ledger")), "{way}");
             // Once, also for a new process.
-            let lines = house.ledger();
+            let lines = house.ledger_text();
             house.restart();
-            let again = house.call(op, "look", "read", json!({"filePath": "README.md"}));
+            let again = house.call(op, ("s", "look"), "read", json!({"filePath": "README.md"}));
             assert!(!again.to_string().contains("is not the ledger"), "{way}: {again}");
-            assert_eq!(house.ledger(), lines, "{way}");
+            assert_eq!(house.ledger_text(), lines, "{way}");
             house.write("after");
             assert_eq!(house.verify()["ok"], true, "{way}");
         }
@@ -233,15 +189,15 @@ fn another_ledger_is_told_once_and_then_counts() {
 /// A ledger that is put aside, also by somebody else and also half-way, raises nothing.
 #[test]
 fn a_ledger_that_is_put_aside_is_no_other_ledger() {
-    let mut house = House::new();
+    let mut house = opened();
     for round in 1..4 {
         house.write(&format!("{round}"));
-        let text = house.ledger();
+        let text = house.ledger_text();
         house.world.delete(LEDGER);
         house.world.write(&format!(".orchestration/archive/agent_trace-000{round}.jsonl"), &text);
         // Before the new ledger names the part, and while it has nothing in it.
         house.restart();
-        let ruling = house.call("pre-tool", "look", "read", json!({"filePath": "README.md"}));
+        let ruling = house.call("pre-tool", ("s", "look"), "read", json!({"filePath": "README.md"}));
         assert_eq!(ruling["reason"], "", "{ruling}");
         if round % 2 == 1 {
             house.ask(json!({"op": "archive", "step": "tie"}));
@@ -257,13 +213,13 @@ fn a_ledger_that_is_put_aside_is_no_other_ledger() {
 /// Two writers at once: the one who keeps last saw less.
 #[test]
 fn a_checkpoint_lags_behind_and_never_runs_ahead() {
-    let mut house = House::new();
+    let mut house = opened();
     house.write("1");
     let kept = house.world.content(&format!("{STATE}/ledger.json")).unwrap();
     house.write("2");
     house.world.write(&format!("{STATE}/ledger.json"), &kept);
     house.restart();
-    let ruling = house.call("pre-tool", "look", "read", json!({"filePath": "README.md"}));
+    let ruling = house.call("pre-tool", ("s", "look"), "read", json!({"filePath": "README.md"}));
     assert_eq!((&ruling["reason"], &house.verify()["ok"]), (&json!(""), &json!(true)));
     // Somebody else appends between our look and our write, and keeps what they saw.
     house.world.before_append(LEDGER, b"{\"other\":1}\n");
@@ -277,20 +233,20 @@ fn a_checkpoint_lags_behind_and_never_runs_ahead() {
 #[test]
 fn who_tells_of_another_ledger() {
     for (since, told) in [(0_u64, true), (1_767_225_600_000, false)] {
-        let mut house = House::new();
+        let mut house = opened();
         house.write("1");
         house.world.write(LEDGER, "");
         house.world.replace(Root::State, "ledger-told.json", since.to_string().as_bytes(), Expectation::Anything).unwrap();
-        let ruling = house.call("pre-tool", "look", "read", json!({"filePath": "README.md"}));
+        let ruling = house.call("pre-tool", ("s", "look"), "read", json!({"filePath": "README.md"}));
         assert_eq!(ruling["reason"] != "", told, "{ruling}");
-        assert_eq!(house.ledger().is_empty(), !told);
+        assert_eq!(house.ledger_text().is_empty(), !told);
     }
 }
 
 /// Where the home folder is the workspace, or lies in it, what is the user's is still the user's.
 #[test]
 fn the_users_own_files_in_the_workspace_are_no_agents() {
-    let mut house = House::new();
+    let mut house = opened();
     house.ask(json!({"op": "select-intent", "session": "s", "intent": "ALL"}));
     house.world.write("dotfiles/tollgate/hooks.json", "{}");
     house.world.symlink("/workspace/dotfiles/tollgate", &format!("{HOME}/.tollgate"));
@@ -299,21 +255,13 @@ fn the_users_own_files_in_the_workspace_are_no_agents() {
         ("bash", json!({"command": "rm -rf dotfiles"})),
         ("bash", json!({"command": "echo x > dotfiles/tollgate/new"})),
     ] {
-        let ruling = house.call("pre-tool", "1", tool, args);
+        let ruling = house.call("pre-tool", ("s", "1"), tool, args);
         assert_eq!(ruling["code"], "control_file", "{ruling}");
     }
     // What a program does there is entered as what it is.
-    house.call("pre-tool", "2", "bash", make());
+    house.call("pre-tool", ("s", "2"), "bash", make());
     house.world.write("dotfiles/tollgate/hooks.json", "{\"hooks\": []}");
     house.world.write("dotfiles/other", "x");
-    let settled = house.call("post-tool", "2", "bash", make());
-    let found: Vec<String> = settled["entries"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| {
-            format!("{} {}", entry["scope_validation"].as_str().unwrap(), entry["file"]["relative_path"].as_str().unwrap())
-        })
-        .collect();
-    assert_eq!(found, ["PASS dotfiles/other", "FAIL dotfiles/tollgate/hooks.json"]);
+    let settled = house.call("post-tool", ("s", "2"), "bash", make());
+    assert_eq!(house::scopes(&settled), ["PASS dotfiles/other", "FAIL dotfiles/tollgate/hooks.json"]);
 }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
+mod gates;
 mod race;
 
 use std::fs;
@@ -13,9 +14,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tollgate::Tollgate;
 use tollgate::native::NativeGate;
-use tollgate::{Limits, Runtime, Tollgate};
 
+use gates::Folders;
 use race::{Times, print, race, row};
 
 fn main() {
@@ -26,46 +28,36 @@ fn main() {
     programs();
 }
 
-/// A workspace with ten intents, and a home folder beside it.
-struct TestWorkspace {
-    folder: tempfile::TempDir,
-    runtime: Runtime,
-}
+/// A workspace with ten intents.
+struct TestWorkspace(Folders);
 
 impl TestWorkspace {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for part in ["workspace/.orchestration", "workspace/src/auth", "workspace/src/billing", "home"] {
-            fs::create_dir_all(folder.path().join(part)).unwrap();
-        }
+        let folders = Folders::new(&["workspace/.orchestration", "workspace/src/auth", "workspace/src/billing"]);
         let scope = |number: usize| if number == 0 { "src/auth".to_owned() } else { format!("src/part{number}") };
         let intent = |number: usize| {
             format!("- id: INT-{number}\n  name: Number {number}\n  status: IN_PROGRESS\n  owned_scope: [{}/**]\n", scope(number))
         };
-        let workspace = Self { folder, runtime: Runtime::new(Limits::default()).unwrap() };
-        fs::write(workspace.root().join(".orchestration/active_intents.yaml"), (0..10).map(intent).collect::<String>()).unwrap();
-        fs::write(workspace.root().join("src/auth/login.ts"), "export const login = () => 1;\n").unwrap();
-        fs::write(workspace.root().join("src/billing/pay.ts"), "export const pay = () => 2;\n").unwrap();
-        workspace
+        fs::write(folders.root().join(".orchestration/active_intents.yaml"), (0..10).map(intent).collect::<String>()).unwrap();
+        fs::write(folders.root().join("src/auth/login.ts"), "export const login = () => 1;\n").unwrap();
+        fs::write(folders.root().join("src/billing/pay.ts"), "export const pay = () => 2;\n").unwrap();
+        Self(folders)
     }
 
     fn root(&self) -> std::path::PathBuf {
-        self.folder.path().join("workspace")
+        self.0.root()
     }
 
-    fn home(&self) -> std::path::PathBuf {
-        self.folder.path().join("home")
-    }
-
+    /// A gate with a session that works for the first intent.
     fn native(&self) -> NativeGate {
-        let gate = NativeGate::open(&self.root(), &self.home()).unwrap();
+        let gate = self.0.native();
         gate.perform(select("s").as_bytes());
         gate
     }
 
+    /// The same as the component.
     fn component(&self) -> Tollgate {
-        let builder = Tollgate::builder().workspace(self.root()).home(self.home()).runtime(self.runtime.clone());
-        let mut gate = builder.open().unwrap();
+        let mut gate = self.0.component();
         gate.perform(select("s").as_bytes()).unwrap();
         gate
     }
@@ -124,7 +116,7 @@ fn settling() {
     let mut gate = workspace.component();
     let native = TestWorkspace::new();
     let native_gate = native.native();
-    let ledger = native.folder.path().join("ledger");
+    let ledger = native.0.at("ledger");
     let file = workspace.root().join("src/auth/login.ts");
     let entry = format!("{}\n", "x".repeat(600));
     let args = json!({"path": "src/auth/login.ts"});

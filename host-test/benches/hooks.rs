@@ -5,15 +5,17 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
+mod gates;
 mod race;
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
+use tollgate::Tollgate;
 use tollgate::native::NativeGate;
-use tollgate::{Limits, Runtime, Tollgate};
 
+use gates::Folders;
 use race::{race, row};
 
 const HOOKS: usize = 1_000;
@@ -49,55 +51,32 @@ impl Gate for Tollgate {
     }
 }
 
-/// A workspace with hooks of a user, and both gates.
-struct TestWorkspace {
-    folder: tempfile::TempDir,
-    runtime: Runtime,
-}
+/// A workspace with hooks of a user.
+struct TestWorkspace(Folders);
 
 impl TestWorkspace {
     fn new(hooks: usize) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        for part in ["workspace/.tollgate", "home/.tollgate"] {
-            fs::create_dir_all(folder.path().join(part)).unwrap();
-        }
-        let workspace = Self { folder, runtime: Runtime::new(Limits::default()).unwrap() };
+        let folders = Folders::new(&["workspace/.tollgate", "home/.tollgate"]);
         // One of them is debounced, one runs immediately, and all others wait for other files.
         let hook = |number: usize| {
             json!({"id": format!("hook-{number}"), "trigger": "onDidSaveTextDocument", "pattern": format!("src/{number}/**/*.ts"),
                    "command": ["true"], "debounceMs": if number == 0 { 60_000 } else { 0 }, "concurrency": 256})
         };
         let hooks: Vec<Value> = (0..hooks).map(hook).collect();
-        fs::write(workspace.home().join(".tollgate/hooks.json"), json!({"hooks": hooks}).to_string()).unwrap();
-        workspace
-    }
-
-    fn root(&self) -> std::path::PathBuf {
-        self.folder.path().join("workspace")
-    }
-
-    fn home(&self) -> std::path::PathBuf {
-        self.folder.path().join("home")
-    }
-
-    fn native(&self) -> NativeGate {
-        NativeGate::open(&self.root(), &self.home()).unwrap()
-    }
-
-    fn component(&self) -> Tollgate {
-        Tollgate::builder().workspace(self.root()).home(self.home()).runtime(self.runtime.clone()).open().unwrap()
+        fs::write(folders.home().join(".tollgate/hooks.json"), json!({"hooks": hooks}).to_string()).unwrap();
+        Self(folders)
     }
 
     fn both(&self) -> (NativeGate, Tollgate) {
-        let (mut native, mut component) = (self.native(), self.component());
-        native.take(0, &[machine(&self.root())]);
-        component.take(0, &[machine(&self.root())]);
+        let (mut native, mut component) = (self.0.native(), self.0.component());
+        native.take(0, &[machine(&self.0.root())]);
+        component.take(0, &[machine(&self.0.root())]);
         (native, component)
     }
 
     fn declarations(&self) {
-        let mut ours = || drop(std::hint::black_box(self.native().take(0, &[machine(&self.root())])));
-        let mut theirs = || drop(std::hint::black_box(self.component().take(0, &[machine(&self.root())])));
+        let mut ours = || drop(std::hint::black_box(self.0.native().take(0, &[machine(&self.0.root())])));
+        let mut theirs = || drop(std::hint::black_box(self.0.component().take(0, &[machine(&self.0.root())])));
         let (native, wasmtime) = race(10, &mut ours, &mut theirs);
         row("wasmtime / native: 1,000 hooks, read for the first time", &native, &wasmtime);
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use tollgate::components::{Cache, Runner, compile_now};
+use tollgate::components::{Cache, HookRound, Runner, compile_now};
 
 use built::{Language, build, sample, sh, tools};
 use race::{Times, limit, micros, print, single_row};
@@ -59,14 +59,43 @@ fn components(what: &str, root: &Path, programs: &Times, digest: Result<String, 
         Ok(digest) => digest,
         Err(why) => return eprintln!("{what}: not measured: {}", why.lines().next().unwrap_or_default()),
     };
-    let mut runner = Runner::open(&root.join("workspace"), &root.join("home")).unwrap();
-    let line = line(&digest);
-    runner.time(&line, 200).unwrap();
-    let (called, loaded) = (runner.time(&line, TIMES).unwrap(), runner.time_load(&digest, 50).unwrap());
+    let open = || Runner::open(&root.join("workspace"), &root.join("home")).unwrap();
+    let round = HookRound::read(&line(&digest)).unwrap();
+    let mut runner = open();
+    call(&mut runner, &round, 200);
+    let called = call(&mut runner, &round, TIMES).median();
+    let loaded = load(open, &digest, 50).median();
     print(&format!("five hooks: {what} / programs (`cat`)"), micros(called), micros(programs.median()), "µs");
     print(&format!("loading from the cache: {what}"), micros(loaded), 0.0, "µs");
     limit(what, called, most);
     limit(what, loaded, most_load);
+}
+
+/// How long it takes to call all hooks of a round, which must neither fail nor be missing.
+fn call(runner: &mut Runner, round: &HookRound, times: usize) -> Times {
+    let timed = |_| {
+        let start = Instant::now();
+        let answers = runner.call(round);
+        (start.elapsed(), answers)
+    };
+    let (taken, answers): (Vec<_>, Vec<_>) = (0..times).map(timed).unzip();
+    for answers in answers {
+        let answers: Value = serde_json::from_str(&answers.to_line()).unwrap();
+        let spoke = |answer: &Value| ["nothing", "objection"].iter().any(|reply| answer["reply"].get(reply).is_some());
+        assert!(answers["answers"].as_array().unwrap().iter().all(spoke), "{answers}");
+    }
+    Times::new(taken)
+}
+
+/// How long it takes to load a component from the cache and to link it, in a new engine each time.
+fn load(open: impl Fn() -> Runner, digest: &str, times: usize) -> Times {
+    let timed = |_| {
+        let mut runner = open();
+        let start = Instant::now();
+        runner.load(digest).unwrap();
+        start.elapsed()
+    };
+    Times::new((0..times).map(timed).collect())
 }
 
 /// Five hooks about one call, each with an instance of its own.

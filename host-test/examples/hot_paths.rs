@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate::native::NativeGate;
@@ -25,6 +26,7 @@ fn main() {
             place.checks(count, "bash", &json!({"command": "grep -rn 'export' src | sort | head -20"}), false)
         }
         "first-check-1000-intents" => place.first_checks(count),
+        "first-event-1000-hooks" => place.first_events(count),
         "program-call-1000-files" => place.program_calls(count),
         other => panic!("`{other}` is not a row"),
     };
@@ -59,7 +61,10 @@ impl Place {
     }
 
     fn open(&self) -> NativeGate {
-        NativeGate::open(&self.root(), &self.folder.join("home")).unwrap()
+        let gate = NativeGate::open(&self.root(), &self.folder.join("home")).unwrap();
+        // What is kept of files must not depend on how fast the machine is.
+        gate.set_ahead(Duration::from_secs(60));
+        gate
     }
 
     /// A gate whose session works for the first intent.
@@ -93,6 +98,26 @@ impl Place {
         let first = || {
             let gate = self.open();
             gate.perform(&check);
+            gate.crossings()
+        };
+        first();
+        (0..count).map(|_| first()).sum()
+    }
+
+    /// The first event of a new process, which no hook of many waits for.
+    fn first_events(&self, count: usize) -> u64 {
+        self.ready(10);
+        let hook = |number: usize| {
+            json!({"id": format!("hook-{number}"), "trigger": "onDidSaveTextDocument", "pattern": format!("src/{number}/**/*.ts"),
+                   "command": ["true"]})
+        };
+        fs::create_dir_all(self.folder.join("home/.tollgate")).unwrap();
+        let hooks = json!({ "hooks": (0..1_000).map(hook).collect::<Vec<_>>() });
+        fs::write(self.folder.join("home/.tollgate/hooks.json"), hooks.to_string()).unwrap();
+        let event = json!({"op": "event", "event": "before_tool", "session": "s", "data": {"tool_name": "x"}}).to_string();
+        let first = || {
+            let gate = self.open();
+            gate.perform(event.as_bytes());
             gate.crossings()
         };
         first();

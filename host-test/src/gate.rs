@@ -126,10 +126,16 @@ impl Tollgate {
         &mut self.servers
     }
 
+    /// Ends all connections to MCP servers, and waits until the servers have ended, as dropping this gate does.
+    #[doc(hidden)]
+    pub fn end_servers(&mut self) {
+        self.servers.forget("the process ends");
+    }
+
     /// Tells the running instance about this machine, unless it knows: how servers are started depends on it.
     fn introduce(&mut self) -> Result<(), Error> {
         if self.introduced.is_none() || self.introduced != self.running_instance() {
-            // Nobody listens here to what hooks wait for.
+            // Nothing here listens for the events that hooks wait for.
             let machine = hooks::host_info(self.files.workspace(), false);
             self.step(0, &[machine])?;
         }
@@ -191,7 +197,7 @@ impl Tollgate {
         self.run_third_party(|gate, store| gate.tollgate_hooks_components().call_report(store, number, answers)).map(drop)
     }
 
-    /// Calls what a gate exports for hooks of third parties; none where it is from before them, or not started.
+    /// Calls what a gate exports for third-party hooks; `None` if the gate is older than those, or not started.
     fn run_third_party<T>(
         &mut self,
         call: impl FnOnce(&ThirdParty, &mut Store<Imports>) -> wasmtime::Result<T>,

@@ -9,8 +9,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use tollgate_guest::exchange::place::{self, HostEnvironment};
-use tollgate_guest::exchange::{self, speaking_programs};
+use tollgate_guest::exchange::workspace_search::{self, HostEnvironment};
+use tollgate_guest::exchange::{self, programs_with_hooks};
 use tollgate_guest::gate::on_fault::{self, OnFault};
 
 use crate::bindings::exports::tollgate::hooks::programs::Answer as Reply;
@@ -18,7 +18,7 @@ use crate::files::states_folder;
 
 pub use tollgate_guest::exchange::MAX_PAYLOAD;
 
-static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| speaking_programs().collect());
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| programs_with_hooks().collect());
 
 /// The names of the agent programs that the gate can answer.
 pub fn program_names() -> &'static [&'static str] {
@@ -32,7 +32,7 @@ pub fn wired_program_names() -> Vec<&'static str> {
 
 /// What a program expects when there is nothing to say.
 pub fn empty_reply(program: &str) -> &'static str {
-    exchange::silence_of(program)
+    exchange::empty_answer(program)
 }
 
 /// The workspace that governs a payload of an agent program, if any. `event` names the event if the payload does not.
@@ -42,14 +42,14 @@ pub fn locate(program: &str, event: Option<&str>, payload: &[u8]) -> Option<Path
     let surroundings = HostEnvironment {
         cwd: std::env::current_dir().ok().and_then(text).unwrap_or_default(),
         state: states_folder(None, None).ok().and_then(text),
-        variables: place::variables(program).iter().filter_map(variable).collect(),
+        variables: workspace_search::variables(program).iter().filter_map(variable).collect(),
     };
-    place::locate(program, event, payload, &surroundings, &folder_at).map(PathBuf::from)
+    workspace_search::locate(program, event, payload, &surroundings, &folder_at).map(PathBuf::from)
 }
 
 /// The workspace that governs a folder, by the same rule, if any.
 pub fn governing_workspace(folder: &Path) -> Option<PathBuf> {
-    place::governing([folder.to_str()?].into_iter(), None, &folder_at).map(PathBuf::from)
+    workspace_search::governing([folder.to_str()?].into_iter(), None, &folder_at).map(PathBuf::from)
 }
 
 fn folder_at(path: &str) -> Option<String> {

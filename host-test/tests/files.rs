@@ -172,3 +172,29 @@ fn a_ledger_that_is_a_pipe_holds_nobody_up() {
     );
     assert!(settled.starts_with(r#"{"entries":[],"notice":"`.orchestration/agent_trace.jsonl` cannot be written"#), "{settled}");
 }
+
+/// What a program puts where nobody can look is recorded by the name of that place.
+#[test]
+fn what_cannot_be_looked_at_does_not_go_unnoticed() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let root = tempfile::tempdir().unwrap();
+    for folder in [".orchestration", "src", "docs"] {
+        fs::create_dir_all(root.path().join(folder)).unwrap();
+    }
+    fs::write(root.path().join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
+    let mut gate = Tollgate::builder().workspace(root.path()).home(root.path().join("home")).open().unwrap();
+    perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+    let mut settle = |name: Option<&[u8]>| {
+        let call = r#""session":"s","call":"c","tool":"bash","args":{"command":"make"}"#;
+        perform(&mut gate, &format!(r#"{{"op":"pre-tool",{call}}}"#));
+        if let Some(name) = name {
+            fs::write(root.path().join("docs").join(std::ffi::OsStr::from_bytes(name)), "x").unwrap();
+        }
+        perform(&mut gate, &format!(r#"{{"op":"post-tool",{call},"success":true}}"#))
+    };
+    let settled = settle(Some(b"a\xff"));
+    let is_recorded =
+        settled.contains("\"relative_path\":\"docs/a\u{fffd}\"") && settled.contains(r#""scope_validation":"FAIL""#);
+    assert!(is_recorded, "{settled}");
+    assert_eq!(settle(None), r#"{"entries":[]}"#, "what was there before is not recorded again");
+}

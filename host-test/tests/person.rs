@@ -317,7 +317,7 @@ fn a_change_that_the_gate_does_not_take_back_needs_a_person() {
     let given = || place.given(&["trace", "revert", &place.entry, "--restoring"]);
     for (code, out, err) in [given().without_terminal(), given().typed("y\n").at_terminal()] {
         assert_eq!(code, 2, "{out}{err}");
-        assert!(format!("{out}{err}").contains("the gate has not decided to revert the change"), "{out}{err}");
+        assert!(format!("{out}{err}").contains("the gate has not decided to revert entry"), "{out}{err}");
     }
     assert_eq!(place.files(), before);
 }

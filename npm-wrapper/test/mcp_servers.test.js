@@ -172,7 +172,10 @@ test('what a server complains about is told', async (t) => {
     const { run } = place(t, { broken: fake('complain'), missing: { command: 'no-such-program-here' } });
     const answer = run(host, 'mcp', 'status', '--json').read();
     assert.match(whyOf(answer, 'broken'), /^it could not be connected to: no such graph$/);
-    assert.equal(whyOf(answer, 'missing'), 'its program is not there');
+    assert.equal(
+      whyOf(answer, 'missing'),
+      'its program `no-such-program-here` cannot be found; install it, or correct `command`',
+    );
   });
 });
 

@@ -11,18 +11,18 @@ use serde_json::Value;
 use crate::npm;
 use crate::repository::{cargo, command, component, run};
 
-/// Builds the command, the component and the npm package.
+/// Builds the commands, the component and the npm package.
 pub(crate) fn build() -> Result<()> {
     host()?;
+    // In a run of its own: together, cargo would build the command with the compiler's features.
+    run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate-compiler"]))?;
     npm::build()
 }
 
-/// Builds the command, and copies the component that it embeds next to it.
+/// Builds the `tollgate` command, and copies the component that it embeds next to it.
 pub(crate) fn host() -> Result<()> {
     add_target()?;
     run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate"]))?;
-    // In a run of its own: together, cargo would build the command with the compiler's features.
-    run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate-compiler"]))?;
     let built = out_folder()?.join("tollgate.wasm");
     fs::copy(&built, component()).with_context(|| format!("copying {}", built.display()))?;
     Ok(())

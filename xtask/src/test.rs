@@ -8,6 +8,7 @@ use crate::check;
 use crate::compose;
 use crate::e2e;
 use crate::fuzz;
+use crate::guard;
 use crate::npm;
 use crate::repository::{cargo, root, run, target, tollgate};
 
@@ -17,6 +18,7 @@ pub(crate) fn test() -> Result<()> {
     // Some tests run both hosts side by side; the checks have built the npm package.
     npm::mcp_servers()?;
     run(cargo(&["test", "--release", "--locked", "--package", "tollgate"]).env("TOLLGATE_NODE", "node"))?;
+    guard::guard(false)?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-guest", "--package", "tollgate-attack"]))?;
     fuzz::report_skipped()?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-compiler"]))?;

@@ -66,29 +66,16 @@ impl Guest for Helper {
 fn facts(Question { root, path, digest }: &Question) -> Facts {
     let walked = walk(*root, path);
     let told = |names: &Option<Names>| names.as_deref().map(folders::told);
-    let mut facts = Facts {
-        kind: Kind::Missing,
-        real_path: told(&walked.real),
-        entry_path: told(&walked.entry),
-        link: walked.link,
-        hard_links: 0,
-        marks: NO_MARKS,
-        size: 0,
-        digest: None,
+    let (real_path, entry_path) = (told(&walked.real), told(&walked.entry));
+    let (kind, hard_links, marks, size) = match walked.found {
+        Look::Missing => (Kind::Missing, 0, NO_MARKS, 0),
+        Look::Denied => (Kind::Unreadable, 0, NO_MARKS, 0),
+        Look::Found(stat) => (stat.kind, stat.hard_links, stat.marks, stat.size),
     };
-    match walked.found {
-        Look::Missing => {}
-        Look::Denied => facts.kind = Kind::Unreadable,
-        Look::Found(stat) => {
-            (facts.kind, facts.hard_links, facts.marks, facts.size) = (stat.kind, stat.hard_links, stat.marks, stat.size);
-            let in_project =
-                walked.real.as_ref().zip(folders::of(Root::Project)).filter(|(real, project)| real.starts_with(project));
-            if let Some((real, _)) = in_project.filter(|_| *digest && facts.kind == Kind::File) {
-                facts.digest = sha256(&folders::path(real));
-            }
-        }
-    }
-    facts
+    let in_project = walked.real.zip(folders::of(Root::Project)).filter(|(real, project)| real.starts_with(project));
+    let hashed = in_project.filter(|_| *digest && kind == Kind::File);
+    let digest = hashed.and_then(|(real, _)| sha256(&folders::path(&real)));
+    Facts { kind, real_path, entry_path, link: walked.link, hard_links, marks, size, digest }
 }
 
 fn sha256(path: &str) -> Option<String> {

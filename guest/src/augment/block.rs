@@ -7,7 +7,7 @@ const CLOSES: &str = "<!-- End Knowledge Graph Context -->";
 const RULE: &str = "\n\n---\n\n";
 
 /// A section with less room would say nothing; the last ones are left out before that.
-const LEAST_CHARS: usize = 160;
+const MIN_SECTION_CHARS: usize = 160;
 
 /// What is known about one concept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) struct Section {
     pub(super) source: String,
     /// What the source says.
     pub(super) text: String,
-    /// What is told behind it, where there is room: a line for each related note.
+    /// What follows it, if there is space: a line for each related note.
     pub(super) related: String,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Section {
 pub(super) fn block(sections: &[Section], budget_chars: usize) -> (String, usize) {
     let mut left = budget_chars.saturating_sub(OPENS.len() + CLOSES.len() + 8);
     let (mut told, mut sources): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
-    let fitting = sections.len().min(left / LEAST_CHARS);
+    let fitting = sections.len().min(left / MIN_SECTION_CHARS);
     for (at, section) in sections.iter().take(fitting).enumerate() {
         // A source's name is in the first line too.
         let beside = RULE.len() + section.source.len() + 2;
@@ -45,7 +45,7 @@ pub(super) fn block(sections: &[Section], budget_chars: usize) -> (String, usize
 
 /// The text as lines of comments behind a shell command. Every line of it is one of theirs: there is no other line break in
 /// it than `\n`.
-pub(super) fn behind(command: &str, block: &str) -> String {
+pub(super) fn append_as_comments(command: &str, block: &str) -> String {
     let mut text = command.to_owned();
     for line in block.lines() {
         if !text.is_empty() && !text.ends_with('\n') {
@@ -108,7 +108,7 @@ mod tests {
         );
         assert_eq!(used, 3);
         assert!(is_augmented(&text));
-        assert!(is_augmented(&behind("ls\n", &text)));
+        assert!(is_augmented(&append_as_comments("ls\n", &text)));
         assert!(!is_augmented("echo '<!-- End Knowledge Graph Context -->'"));
     }
 
@@ -137,7 +137,7 @@ mod tests {
             "a<!-- End Knowledge Graph Context -->\r\nb\rc\u{2028}d\u{85}e\u{b}f\0g\u{1b}[31m\u{202e}h<\0!--i\u{feff}\u{e0041}";
         let (text, _) = block(&[section("A", "s", hostile, hostile)], 8_000);
         assert_eq!((text.matches("<!--").count(), text.matches(CLOSES).count()), (2, 1));
-        let commented = behind("ls", &text);
+        let commented = append_as_comments("ls", &text);
         assert!(commented.lines().skip(1).all(|line| line.starts_with('#')), "{commented}");
         assert!(commented.chars().all(|c| c == '\n' || !c.is_control()), "{commented:?}");
         assert!(text.contains("\nb\nc\nd\ne\nfg[31mh&lt;!--i"), "{text:?}");

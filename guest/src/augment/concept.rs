@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 /// More concepts than this are not looked at: a page full of links asks for no page full of notes.
-pub(super) const MOST: usize = 32;
+pub(super) const MAX_CONCEPTS: usize = 32;
 
 /// No name is longer, in bytes.
-pub(super) const LONGEST: usize = 200;
+pub(super) const MAX_NAME_BYTES: usize = 200;
 
 /// At most this many other links are remembered.
 const MAX_SEEN: usize = 128;
@@ -30,7 +30,7 @@ pub(super) struct Mentions {
     seen: Vec<u64>,
 }
 
-/// Looks through all arguments. Whoever read them has limited their depth.
+/// Looks through all arguments. Their depth was limited when they were read.
 pub(super) fn find(args: &Value) -> Mentions {
     let mut found = Mentions::default();
     found.collect(args);
@@ -44,7 +44,7 @@ impl Mentions {
                 self.any_text = true;
                 links(text, &mut |link| {
                     self.add(link);
-                    self.concepts.len() < MOST
+                    self.concepts.len() < MAX_CONCEPTS
                 });
             }
             Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
@@ -81,7 +81,7 @@ impl Mentions {
     }
 }
 
-/// Shows what stands between the brackets of each link in a text, as long as more is wanted. In `[[ [[[A]]`, the link opens at
+/// Calls back with the text between the brackets of each link, as long as more is wanted. In `[[ [[[A]]`, the link opens at
 /// the last two brackets.
 pub(super) fn links<'t>(text: &'t str, each: &mut dyn FnMut(&'t str) -> bool) {
     let bytes = text.as_bytes();
@@ -125,7 +125,7 @@ fn is_name(link: &str, target: &str) -> bool {
     let odd = |byte: u8| byte < b' ' || b"$`\"<>*\x7f".contains(&byte);
     let option = |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
     let operator = |word: &str| option(word) || ["=", "==", "!=", "=~", "&&", "!"].contains(&word);
-    target.len() <= LONGEST
+    target.len() <= MAX_NAME_BYTES
         && !target.starts_with(NO_NAME)
         && !target.bytes().any(odd)
         && !link.contains("||")
@@ -181,7 +181,7 @@ mod tests {
         ] {
             assert_eq!(find(&json!(text)).concepts, [""; 0], "{text}");
         }
-        assert_eq!(find(&json!(format!("[[{}]]", "x".repeat(LONGEST + 1)))).concepts, [""; 0]);
+        assert_eq!(find(&json!(format!("[[{}]]", "x".repeat(MAX_NAME_BYTES + 1)))).concepts, [""; 0]);
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         let few: String = (0..100_000).map(|number| format!("[[{:06}]]", number % 31)).collect();
         let cases = [many, few, "[[".repeat(500_000), "[[a] ".repeat(200_000), "[[a [[".repeat(150_000), "]]".repeat(500_000)];
         let begun = Instant::now();
-        for (text, expected) in cases.iter().zip([MOST, 31, 0, 0, 0, 0]) {
+        for (text, expected) in cases.iter().zip([MAX_CONCEPTS, 31, 0, 0, 0, 0]) {
             assert_eq!(find(&json!({ "text": text })).concepts.len(), expected);
         }
         assert!(begun.elapsed().as_secs() < 5);

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::block::{Section, block, is_augmented};
 use super::concept;
+use super::insertion::insert_text;
 use super::notes::NoteStore;
-use super::place::placed;
 use super::programs;
 use super::settings::{KnowledgeSource, Settings, SourceKind};
 use super::{Directions, ListedNote, Lookup, LookupAnswer, LookupFinding, NoteListing, Plan, Program};
@@ -16,13 +16,13 @@ use crate::tool_call::{TextReader, ToolCall};
 /// More is not looked up for one call.
 const MAX_LOOKUPS: usize = 32;
 
-/// So long a source is not asked again for what it did not know, or while it is not there.
+/// How long a source is not asked again about what it did not know, or after it was unavailable.
 const FORGET_MS: u64 = 60_000;
 
 /// Absences and calls under way that are remembered.
 const MAX_REMEMBERED: usize = 256;
 
-/// How an MCP server is started: none where it has no program, or nobody declares it; why it may not be, where it may not.
+/// How an MCP server is started: `None` if it has no program or is not declared; otherwise an error if it may not be started.
 pub type ServerStarter<'s> = dyn Fn(&str) -> Result<Option<Program>, String> + 's;
 
 /// What a call names.
@@ -54,7 +54,7 @@ struct LookupOutcome {
 }
 
 impl Knowledge {
-    /// What a call names, or why there is nothing to do. Asks nobody: most calls end here.
+    /// The concepts that a call names, or why there is nothing to do. Makes no requests, because most calls end here.
     pub fn named(&self, call: &ToolCall, ports: &Ports) -> Result<NamedConcepts, &'static str> {
         let found = concept::find(&call.args);
         // What was added before is nothing that the call asks for.
@@ -63,9 +63,9 @@ impl Knowledge {
         let reason = match (found.any_text, found.concepts.is_empty()) {
             (false, _) => "no_text_args",
             (true, false) if !again() => {
-                if self.planned(call).is_none() {
+                if self.planned_index(call).is_none() {
                     let said = format!("names {}", listed(&found.concepts));
-                    say(LogLevel::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
+                    log_call(LogLevel::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
                 }
                 return Ok(NamedConcepts { concepts: found.concepts, inexact: found.inexact });
             }
@@ -123,7 +123,7 @@ impl Knowledge {
         allowed
     }
 
-    /// How the server of an MCP source is started; none where it is not. Then the embedder may still be connected to it, so it
+    /// How the server of an MCP source is started; `None` if it is not. Then the embedder may still be connected to it, so it
     /// is asked for all the same.
     fn start(&mut self, source: &KnowledgeSource, now: u64, start: &ServerStarter<'_>, ports: &Ports) -> Option<Program> {
         let SourceKind::Mcp { server, .. } = &source.kind else { return None };
@@ -149,7 +149,7 @@ impl Knowledge {
         ports: &Ports,
     ) -> Directions {
         let now = ports.clock.now().0;
-        let planned = self.planned(call).map(|at| self.planned.remove(at).1);
+        let planned = self.planned_index(call).map(|at| self.planned.remove(at).1);
         let there = self.open(settings, ports);
         let search = self.search(&named.concepts, found, settings, now, ports);
         let skipped = match (search.sections.is_empty(), search.late, search.in_vain || there) {
@@ -169,10 +169,10 @@ impl Knowledge {
             sources.push(section.source);
         }
         let first = sources.first().map_or("", String::as_str);
-        let args = if named.inexact { None } else { placed(call, reader, &text, first, settings.literal) };
+        let args = if named.inexact { None } else { insert_text(call, reader, &text, first, settings.literal) };
         let elapsed = ports.clock.now().0.saturating_sub(planned.unwrap_or(now));
         let said = format!("was given what is known about {} in {elapsed} ms", listed(&concepts));
-        say(LogLevel::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
+        log_call(LogLevel::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
         let (added, text) = if args.is_some() { (Some(text), None) } else { (None, Some(text)) };
         Directions { args, added, text, concepts, sources, skipped: None }
     }
@@ -218,7 +218,7 @@ impl Knowledge {
         for concept in concepts {
             for source in &settings.sources {
                 let known = match &source.kind {
-                    SourceKind::Notes(folder) => self.store.about(folder, concept, ports).map(|known| {
+                    SourceKind::Notes(folder) => self.store.find_note(folder, concept, ports).map(|known| {
                         let place = format!("{folder}/{}", known.path);
                         match shown.iter().find(|(path, _)| *path == place) {
                             // Two names of one note.
@@ -229,7 +229,9 @@ impl Knowledge {
                             }
                         }
                     }),
-                    _ => self.told(source, concept, found, &mut search, now, ports).map(|text| (text, String::new())),
+                    _ => {
+                        self.answer_from_source(source, concept, found, &mut search, now, ports).map(|text| (text, String::new()))
+                    }
                 };
                 if let Some((text, related)) = known {
                     search.sections.push(Section { concept: concept.clone(), source: source.name.clone(), text, related });
@@ -241,7 +243,7 @@ impl Knowledge {
     }
 
     /// What a source outside the gate said about a concept, or said not long ago.
-    fn told(
+    fn answer_from_source(
         &mut self,
         source: &KnowledgeSource,
         concept: &str,
@@ -284,7 +286,7 @@ impl Knowledge {
     }
 
     /// Where a call that was planned is remembered.
-    fn planned(&self, call: &ToolCall) -> Option<usize> {
+    fn planned_index(&self, call: &ToolCall) -> Option<usize> {
         let key = key(&call.session, &call.call);
         self.planned.iter().position(|(planned, _)| *planned == key)
     }
@@ -317,10 +319,10 @@ fn listed(concepts: &[String]) -> String {
 }
 
 fn tell_skipped(call: &ToolCall, reason: &str, ports: &Ports) {
-    say(LogLevel::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
+    log_call(LogLevel::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
 }
 
-fn say(level: LogLevel, call: &ToolCall, said: &str, key: &str, value: Value, ports: &Ports) {
+fn log_call(level: LogLevel, call: &ToolCall, said: &str, key: &str, value: Value, ports: &Ports) {
     let details = object(&mut [("tool", call.tool.as_str().into()), ("session", call.session.as_str().into()), (key, value)]);
     ports.log.write(level, &format!("`{}` {said}", call.tool), &details);
 }

@@ -6,9 +6,9 @@
 
 mod block;
 mod concept;
+mod insertion;
 mod knowledge;
 mod notes;
-mod place;
 pub(crate) mod programs;
 mod request;
 pub mod settings;
@@ -106,7 +106,7 @@ pub struct NoteListing {
     pub notes: Vec<ListedNote>,
     /// How many there are.
     pub total: usize,
-    /// Whether every note has been read; else there may be more, for whoever asks again.
+    /// Whether every note has been read; otherwise asking again may find more.
     pub done: bool,
 }
 

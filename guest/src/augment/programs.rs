@@ -11,7 +11,7 @@ use crate::ports::Ports;
 /// The settings, in the workspace and, the user's own, below the home folder.
 pub(super) const SETTINGS: &str = ".tollgate/config.json";
 
-/// What a program inherits. Secrets in the rest of the environment are none of its business.
+/// The variables that a program inherits. The rest of the environment may contain secrets.
 const INHERITED: [&str; 12] =
     ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot", "MAENIFOLD_ROOT"];
 

@@ -13,7 +13,7 @@ pub struct Program {
     pub inherit: Vec<String>,
     /// The variables it is given.
     pub set: Vec<(String, String)>,
-    /// Whether it is to run confined. The gate writes that into the words, so no host is told of it.
+    /// Whether it is to run confined. The gate writes that into the words, so hosts do not need to know.
     pub confine: bool,
 }
 
@@ -30,7 +30,7 @@ pub enum LookupRequest {
         tool: String,
         /// What it is given.
         arguments: Value,
-        /// How the server is started; none where only the embedder can know it.
+        /// How the server is started; `None` if only the embedder can know it.
         start: Option<Program>,
     },
     /// Call the function that the embedder gave under the source's name.

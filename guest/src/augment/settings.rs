@@ -105,7 +105,7 @@ impl KnowledgeSource {
         Some(Self { name: name.to_owned(), kind })
     }
 
-    /// The words of a command that the workspace's settings name; none where the source is another, or the built-in one.
+    /// The words of a command that the workspace's settings name; `None` if the source is another, or the built-in one.
     pub(super) fn command_of_workspace(&self) -> Option<&[String]> {
         match &self.kind {
             SourceKind::Command(words) if Self::built_in(&self.name).as_ref() != Some(self) => Some(words),
@@ -113,7 +113,7 @@ impl KnowledgeSource {
         }
     }
 
-    /// How to ask about a concept; none where the source is the gate's own. `start` is how the server of an MCP source is
+    /// How to ask about a concept; `None` if the source is the gate's own. `start` is how the server of an MCP source is
     /// started.
     pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<LookupRequest> {
         Some(match &self.kind {
@@ -151,7 +151,7 @@ impl KnowledgeSource {
     }
 }
 
-/// A command's words for a concept. Where none of them says where the concept goes, it is the last.
+/// A command's words for a concept. If none of them has a placeholder for it, the concept is the last word.
 fn filled(words: &[String], concept: &str) -> Vec<String> {
     let payload = payload(concept).to_string();
     let (mut argv, mut placed) = (Vec::new(), false);

@@ -109,7 +109,7 @@ impl Translator<'_> {
     }
 
     fn command(&self, tool: &Tool, name: &str) -> Option<ClaudeCall> {
-        let mut call = self.carried(tool, name);
+        let mut call = self.translate_arguments(tool, name);
         let text = tool.arguments(Kind::Command).find_map(|key| Some((key, self.args.get(key)?.as_str()?.to_owned())));
         let words = || {
             let (key, words) = tool.arguments(Kind::Words).find_map(|key| Some((key, self.args.get(key)?.as_array()?)))?;
@@ -134,7 +134,7 @@ impl Translator<'_> {
     }
 
     fn on_file(&self, tool: &Tool, name: &str) -> ClaudeCall {
-        let mut call = self.carried(tool, name);
+        let mut call = self.translate_arguments(tool, name);
         if let Some((key, path)) = self.path(tool) {
             call.input.shift_remove(key);
             call.put("file_path", key, self.absolute(path).into());
@@ -143,7 +143,7 @@ impl Translator<'_> {
     }
 
     fn on_folder(&self, tool: &Tool, name: &str) -> ClaudeCall {
-        let mut call = self.carried(tool, name);
+        let mut call = self.translate_arguments(tool, name);
         if let Some((key, path)) = self.path(tool) {
             call.input.shift_remove(key);
             call.put("path", key, self.absolute(path).into());
@@ -153,7 +153,7 @@ impl Translator<'_> {
 
     /// One of the files of a call that writes several.
     fn part(&self, tool: &Tool, name: &str, path: &str) -> ClaudeCall {
-        let mut call = self.carried(tool, name);
+        let mut call = self.translate_arguments(tool, name);
         call.keys = None;
         call.input.insert("file_path".to_owned(), self.absolute(path).into());
         call
@@ -200,7 +200,7 @@ impl Translator<'_> {
     }
 
     /// All arguments, those that Claude Code knows under its names.
-    fn carried(&self, tool: &Tool, name: &str) -> ClaudeCall {
+    fn translate_arguments(&self, tool: &Tool, name: &str) -> ClaudeCall {
         let mut call = ClaudeCall { name: name.to_owned(), input: Map::new(), keys: Some(Vec::new()) };
         for (key, value) in self.args {
             let is_text = !matches!(tool.kind(key), Some(Kind::Path | Kind::Command | Kind::Words));

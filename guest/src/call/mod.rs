@@ -69,7 +69,7 @@ pub fn footprint(
     tools::footprint(call, arguments(call)?, standing, config, workspace)
 }
 
-/// The MCP server's tool that a call means; none where it is another tool, or where that is not certain.
+/// The MCP server's tool that a call means; `None` if it is another tool, or if that is not certain.
 pub fn server_tool(call: &ToolCall) -> Option<ServerTool> {
     call.server.clone().or_else(|| tools::server_tool(call, arguments(call).ok()?))
 }
@@ -79,12 +79,12 @@ pub fn reader(call: &ToolCall, config: &Config) -> TextReader {
     tools::reader(call, config)
 }
 
-/// The command that a call runs; none where it does something else, or where what runs it is not known.
+/// The command that a call runs; `None` if it does something else, or if what runs it is not known.
 pub fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
     tools::shell_command(call, config)
 }
 
-/// The programs that a call's command runs, with their words; none where it runs none, or where what reads it is not known.
+/// The programs that a call's command runs, with their words; `None` if it runs none, or if what reads it is not known.
 pub fn commands(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let cwd = call.cwd.as_deref().unwrap_or_default();
     match shell_command(call, config) {
@@ -94,7 +94,7 @@ pub fn commands(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> 
     }
 }
 
-/// The arguments of a call with another command in them; none where the call runs none.
+/// The arguments of a call with another command in them; `None` if the call runs none.
 pub fn with_command(call: &ToolCall, config: &Config, replace: impl FnOnce(ShellCommand) -> Value) -> Option<Value> {
     tools::with_command(call, config, replace)
 }

@@ -4,7 +4,9 @@ use super::bindings::exports::tollgate::hooks::components as contract;
 use super::bindings::exports::tollgate::hooks::components::Guest;
 use super::{Component, operation, types, with_gate};
 use crate::hooks::components::files::{Granted, ReadFault};
-use crate::hooks::components::{Ask, Call, ComponentAnswer, Limits, Outcome, Question, Reply, Severity, Subject};
+use crate::hooks::components::{
+    Ask, Call, ComponentAnswer, ComponentQuestion, ComponentReply, Limits, ObjectionSeverity, Outcome, Subject,
+};
 
 impl Guest for Component {
     fn due() -> Vec<contract::Ask> {
@@ -59,8 +61,8 @@ fn call(call: Call) -> contract::Call {
     contract::Call { session, id, tool, args, effects, complete, facts }
 }
 
-fn question(question: Question) -> contract::Question {
-    let Question { hook, component, files, settings, limits } = question;
+fn question(question: ComponentQuestion) -> contract::Question {
+    let ComponentQuestion { hook, component, files, settings, limits } = question;
     let Limits { cpu_ms, wall_ms, start_ms, memory_bytes, lifted_bytes, read_bytes } = limits;
     let limits = contract::Limits { cpu_ms, wall_ms, start_ms, memory_bytes, lifted_bytes, read_bytes };
     contract::Question { hook, component, files, settings, limits }
@@ -68,22 +70,22 @@ fn question(question: Question) -> contract::Question {
 
 fn answer(answer: contract::Answer) -> ComponentAnswer {
     let reply = match answer.reply {
-        contract::Reply::Nothing => Reply::Nothing,
-        contract::Reply::Advice(contract::Advice { note, args }) => Reply::Advice { note, args },
+        contract::Reply::Nothing => ComponentReply::Nothing,
+        contract::Reply::Advice(contract::Advice { note, args }) => ComponentReply::Advice { note, args },
         contract::Reply::Objection(contract::Objection { severity, code, reason }) => {
             let severity = match severity {
-                contract::Severity::Ask => Severity::Ask,
-                contract::Severity::Deny => Severity::Deny,
+                contract::Severity::Ask => ObjectionSeverity::Ask,
+                contract::Severity::Deny => ObjectionSeverity::Deny,
             };
-            Reply::Objection { severity, code, reason }
+            ComponentReply::Objection { severity, code, reason }
         }
-        contract::Reply::Remark(contract::Remark { code, text, withhold }) => Reply::Remark { code, text, withhold },
-        contract::Reply::Reaction(contract::Reaction { stop, message }) => Reply::Reaction { stop, message },
-        contract::Reply::UnusableSettings(why) => Reply::UnusableSettings(why),
-        contract::Reply::Failed(why) => Reply::Failed(why),
-        contract::Reply::Broke(why) => Reply::Broke(why),
-        contract::Reply::Late => Reply::Late,
-        contract::Reply::Absent(why) => Reply::Absent(why),
+        contract::Reply::Remark(contract::Remark { code, text, withhold }) => ComponentReply::Remark { code, text, withhold },
+        contract::Reply::Reaction(contract::Reaction { stop, message }) => ComponentReply::Reaction { stop, message },
+        contract::Reply::UnusableSettings(why) => ComponentReply::UnusableSettings(why),
+        contract::Reply::Failed(why) => ComponentReply::Failed(why),
+        contract::Reply::Broke(why) => ComponentReply::Broke(why),
+        contract::Reply::Late => ComponentReply::Late,
+        contract::Reply::Absent(why) => ComponentReply::Absent(why),
     };
     let log = answer.log.into_iter().map(|line| (line.level, line.text)).collect();
     ComponentAnswer { hook: answer.hook, reply, took_us: answer.took_us, log }

@@ -7,9 +7,11 @@ use serde_json::Value;
 
 use super::bindings::tollgate::hooks::{environment, log, records, workspace};
 use crate::ports::{
-    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
-    Question, Random, Records, Root, Tail, Timestamp, Workspace, marks,
+    Clock, Environment, Expectation, Facts, FileFault, Listing, ListingLimits, Log, LogLevel, Ports, Question, Random, Records,
+    Root, Tail, Timestamp, Workspace,
 };
+
+crate::contract_conversions!(workspace, records);
 
 /// The contract's imports.
 struct Imports;
@@ -29,23 +31,6 @@ pub(super) fn ports() -> Ports {
 
 impl Workspace for Imports {
     fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
-        let question = |question: &Question| workspace::Question {
-            root: root(question.root),
-            path: question.path.clone(),
-            digest: question.digest,
-        };
-        let facts = |facts: workspace::Facts| Facts {
-            kind: kind(facts.kind),
-            real_path: facts.real_path,
-            entry_path: facts.entry_path,
-            link: facts.link,
-            hard_links: facts.hard_links,
-            identity: identity(facts.marks),
-            stamp: stamp(facts.marks, facts.size),
-            changed_ms: marks::changed_ms(facts.marks.changed_ns, facts.marks.modified_ns),
-            size: facts.size,
-            digest: facts.digest.and_then(|digest| digest.parse().ok()),
-        };
         workspace::inspect(&questions.iter().map(question).collect::<Vec<_>>()).into_iter().map(facts).collect()
     }
 
@@ -58,27 +43,11 @@ impl Workspace for Imports {
     }
 
     fn read_tail(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
-        let tail = workspace::read_tail(root(at), path, limit_bytes).map_err(fault)?;
-        Ok(Tail { offset: tail.offset, bytes: tail.bytes })
+        workspace::read_tail(root(at), path, limit_bytes).map(tail).map_err(fault)
     }
 
-    fn list(&self, at: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
-        let reach = workspace::Reach { depth: reach.depth, limit: reach.limit, skip: reach.skip.clone() };
-        let listing = workspace::list(root(at), directory, &reach).map_err(fault)?;
-        let entry = |entry: workspace::Entry| DirEntry {
-            path: entry.path,
-            kind: kind(entry.kind),
-            link: entry.link,
-            hard_links: entry.hard_links,
-            identity: identity(entry.marks),
-            stamp: stamp(entry.marks, entry.size),
-            size: entry.size,
-        };
-        Ok(Listing {
-            entries: listing.entries.into_iter().map(entry).collect(),
-            truncated: listing.truncated,
-            unseen: listing.unseen,
-        })
+    fn list(&self, at: Root, directory: &str, limits: &ListingLimits) -> Result<Listing, FileFault> {
+        workspace::list(root(at), directory, &reach(limits)).map(listing).map_err(fault)
     }
 }
 
@@ -88,12 +57,7 @@ impl Records for Imports {
     }
 
     fn replace(&self, at: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
-        let expected = match expected {
-            Expectation::Anything => records::Expectation::Anything,
-            Expectation::Absent => records::Expectation::Absent,
-            Expectation::Digest(digest) => records::Expectation::Digest(digest.to_string()),
-        };
-        records::replace(root(at), path, bytes, &expected).map_err(fault)
+        records::replace(root(at), path, bytes, &expectation(expected)).map_err(fault)
     }
 
     fn remove(&self, at: Root, path: &str) -> Result<(), FileFault> {
@@ -138,44 +102,5 @@ impl Environment for Imports {
 
     fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
         environment::secrets(names)
-    }
-}
-
-fn identity(marks: workspace::Marks) -> u64 {
-    marks::identity(marks.device, marks.inode)
-}
-
-fn stamp(marks: workspace::Marks, size: u64) -> u64 {
-    marks::stamp(marks.device, marks.inode, marks.changed_ns, marks.modified_ns, size)
-}
-
-fn root(root: Root) -> workspace::Root {
-    match root {
-        Root::Project => workspace::Root::Project,
-        Root::Home => workspace::Root::Home,
-        Root::State => workspace::Root::State,
-    }
-}
-
-fn kind(kind: workspace::Kind) -> FileKind {
-    match kind {
-        workspace::Kind::Missing => FileKind::Missing,
-        workspace::Kind::File => FileKind::File,
-        workspace::Kind::Directory => FileKind::Directory,
-        workspace::Kind::Other => FileKind::Other,
-        workspace::Kind::Unreadable => FileKind::Unreadable,
-    }
-}
-
-fn fault(fault: workspace::Fault) -> FileFault {
-    match fault {
-        workspace::Fault::Denied => FileFault::Denied,
-        workspace::Fault::Missing => FileFault::Missing,
-        workspace::Fault::Exists => FileFault::Exists,
-        workspace::Fault::Changed => FileFault::Changed,
-        workspace::Fault::TooLarge => FileFault::TooLarge,
-        workspace::Fault::Busy => FileFault::Busy,
-        workspace::Fault::Full => FileFault::Full,
-        workspace::Fault::Other => FileFault::Other,
     }
 }

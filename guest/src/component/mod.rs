@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::augment::{LOOKUP_MS, Lookup, LookupAnswer, LookupFinding, LookupRequest, Program, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::effects::{Effect, Operation};
-use crate::exchange::{self, Exchanges, Progress, Reply, place};
+use crate::exchange::{self, Exchanges, Progress, Reply, workspace_search};
 use crate::gate::{CallOutcome, Gate, Refusal};
 use crate::intents::intent::Intent;
 use crate::operations;
@@ -149,26 +149,26 @@ fn answer(answer: augment::Answer) -> LookupAnswer {
 
 impl spoken::Guest for Component {
     fn names() -> Vec<String> {
-        exchange::speaking_programs().map(str::to_owned).collect()
+        exchange::programs_with_hooks().map(str::to_owned).collect()
     }
 
     fn silence(program: String) -> String {
-        exchange::silence_of(&program).to_owned()
+        exchange::empty_answer(&program).to_owned()
     }
 
     fn variables(program: String) -> Vec<String> {
-        place::variables(&program).iter().map(|name| (*name).to_owned()).collect()
+        workspace_search::variables(&program).iter().map(|name| (*name).to_owned()).collect()
     }
 
     fn locate(program: String, event: Option<String>, payload: Vec<u8>, surroundings: spoken::Surroundings) -> Option<String> {
         let spoken::Surroundings { cwd, state, variables } = surroundings;
-        let surroundings = place::HostEnvironment { cwd, state, variables };
+        let surroundings = workspace_search::HostEnvironment { cwd, state, variables };
         with_gate(|gate| {
             let look = |path: &str| {
                 let facts = gate.ports().workspace.inspect(&[Question::project(path)]).into_iter().next()?;
                 facts.real_path.filter(|_| facts.kind == FileKind::Directory)
             };
-            place::locate(&program, event.as_deref(), &payload, &surroundings, &look)
+            workspace_search::locate(&program, event.as_deref(), &payload, &surroundings, &look)
         })
     }
 
@@ -224,7 +224,7 @@ impl lines::Guest for Component {
     }
 
     fn longest_line() -> u64 {
-        operations::LONGEST_LINE as u64
+        operations::MAX_LINE_BYTES as u64
     }
 }
 

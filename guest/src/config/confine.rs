@@ -33,7 +33,7 @@ const MAX_WRITABLE: usize = 200;
 
 /// Which commands run confined, from the laxest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
+pub enum ConfineMode {
     /// None.
     Off,
     /// Those whose effects are not certain.
@@ -42,7 +42,7 @@ pub enum Mode {
     Always,
 }
 
-impl Mode {
+impl ConfineMode {
     /// The mode of that name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Off, Self::Unread, Self::Always].into_iter().find(|mode| mode.as_str() == name)
@@ -73,7 +73,7 @@ pub enum Capability {
 /// What one settings file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfineSettings {
-    mode: Option<Mode>,
+    mode: Option<ConfineMode>,
     writable: Vec<String>,
     network: Option<bool>,
     caches: Option<bool>,
@@ -97,7 +97,7 @@ impl ConfineSettings {
         let mode = match fields.get("mode") {
             None | Some(Value::Null) => None,
             Some(mode) => {
-                let mode = mode.as_str().and_then(Mode::named);
+                let mode = mode.as_str().and_then(ConfineMode::named);
                 Some(mode.ok_or_else(|| "`confine.mode` must be one of `always`, `unread`, `off`".to_owned())?)
             }
         };
@@ -128,7 +128,7 @@ fn is_outside(path: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     /// Which commands run confined.
-    pub mode: Mode,
+    pub mode: ConfineMode,
     /// What of the workspace they may change besides the scope, as patterns like a scope's.
     pub patterns: Vec<String>,
     /// What they may change outside it: absolute, or below the home folder as `~/…`.
@@ -146,7 +146,7 @@ impl Confinement {
     pub fn new(user: &ConfineSettings, workspace: &ConfineSettings) -> Self {
         let patterns = user.writable.iter().chain(&workspace.writable).filter(|path| !is_outside(path)).cloned().collect();
         Self {
-            mode: user.mode.unwrap_or(Mode::Always).max(workspace.mode.unwrap_or(Mode::Off)),
+            mode: user.mode.unwrap_or(ConfineMode::Always).max(workspace.mode.unwrap_or(ConfineMode::Off)),
             patterns,
             places: user.outside().map(str::to_owned).collect(),
             network: user.network.unwrap_or(true) && workspace.network.unwrap_or(true),
@@ -204,12 +204,12 @@ mod tests {
     #[test]
     fn a_workspace_only_tightens() {
         for (user, workspace, expected) in [
-            (json!(null), json!(null), Mode::Always),
-            (json!(null), json!("off"), Mode::Always),
-            (json!("off"), json!(null), Mode::Off),
-            (json!("off"), json!("unread"), Mode::Unread),
-            (json!("unread"), json!({"mode": "always"}), Mode::Always),
-            (json!({"mode": "unread"}), json!("off"), Mode::Unread),
+            (json!(null), json!(null), ConfineMode::Always),
+            (json!(null), json!("off"), ConfineMode::Always),
+            (json!("off"), json!(null), ConfineMode::Off),
+            (json!("off"), json!("unread"), ConfineMode::Unread),
+            (json!("unread"), json!({"mode": "always"}), ConfineMode::Always),
+            (json!({"mode": "unread"}), json!("off"), ConfineMode::Unread),
         ] {
             assert_eq!(Confinement::new(&written(user.clone()), &written(workspace)).mode, expected, "{user}");
         }
@@ -253,7 +253,7 @@ mod tests {
         let mut settings = UserSettings::default();
         assert_eq!(mode(&mut settings), None);
         world.write_home(USER_PATH, r#"{"confine": "off"}"#);
-        assert_eq!(mode(&mut settings), Some(Mode::Off));
+        assert_eq!(mode(&mut settings), Some(ConfineMode::Off));
         world.write_home(USER_PATH, r#"{"confine": "of"}"#);
         assert_eq!(mode(&mut settings), None);
         world.write("shipped.json", r#"{"confine": "off"}"#);

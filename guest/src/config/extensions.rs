@@ -6,7 +6,7 @@
 //!
 //! | setting | what it decides |
 //! | --- | --- |
-//! | `enabled`, `disabled` | which extensions count; what is disabled is disabled, whoever enables it |
+//! | `enabled`, `disabled` | which extensions count; `disabled` wins over any `enabled` |
 //! | `autoEnable` | whether those count that neither list names |
 //! | `settings` | values for extensions, by extension and setting |
 //!
@@ -25,7 +25,7 @@ pub struct Choices {
     pub enabled: Vec<String>,
     /// Those that do not.
     pub disabled: Vec<String>,
-    /// Whether those count that are not named; none where nothing is said.
+    /// Whether those count that are not named; `None` if nothing is said.
     pub auto_enable: Option<bool>,
     /// Values, by extension and setting.
     settings: Map<String, Value>,
@@ -69,8 +69,8 @@ impl Choices {
         &self.settings
     }
 
-    /// Whether an extension counts, by this file alone; none where it says nothing.
-    fn says(&self, extension: &str) -> Option<bool> {
+    /// Whether an extension counts, by this file alone; `None` if it says nothing.
+    fn choice_for(&self, extension: &str) -> Option<bool> {
         let is_named = |names: &[String]| names.iter().any(|name| name == extension);
         match (is_named(&self.disabled), is_named(&self.enabled)) {
             (true, _) => Some(false),
@@ -90,7 +90,7 @@ pub fn is_enabled(extension: &str, user: &Choices, workspace: Option<&Choices>) 
     if enabled(user) || workspace.is_some_and(enabled) {
         return true;
     }
-    user.says(extension).or_else(|| workspace?.says(extension)).unwrap_or(false)
+    user.choice_for(extension).or_else(|| workspace?.choice_for(extension)).unwrap_or(false)
 }
 
 /// Longer names are a mistake.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::grant::Grants;
-use crate::config::confine::Mode;
+use crate::config::confine::ConfineMode;
 use crate::intents::intent::Intent;
 
 /// How a command is to run.
@@ -34,7 +34,7 @@ pub struct RunPlan {
     /// How the command is to run.
     pub run: RunDecision,
     /// Which commands run confined.
-    pub mode: Mode,
+    pub mode: ConfineMode,
     /// Whether it may open TCP connections and listen.
     pub network: bool,
     /// What it works for.

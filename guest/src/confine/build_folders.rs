@@ -1,6 +1,6 @@
 //! Folders of the workspace that git ignores, which hold build output.
 //!
-//! Only folders that `.gitignore` at the root names without a wildcard, and only where they stand at the path that it names. A
+//! Only folders that `.gitignore` at the root names without a wildcard, and only where they are at the path that it names. A
 //! single file that is ignored, such as `.env`, is not among them, and neither is a folder with files that git tracks: whoever may change
 //! `.gitignore` could otherwise open any folder by naming it there. One that does not exist yet is made for the program that is known
 //! to fill it, and for no other: a folder that is there already means to many scripts that nothing is left to do.

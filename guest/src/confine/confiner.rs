@@ -54,22 +54,22 @@ impl Confiner {
     }
 
     /// Whether the host can confine.
-    pub fn can(&self) -> bool {
+    pub fn can_confine(&self) -> bool {
         self.can
     }
 
-    /// What starts a program confined; none where the host cannot confine. Where the program is not there, the host restricts processes
+    /// What starts a program confined; `None` if the host cannot confine. Where the program is not there, the host restricts processes
     /// itself, and the name only says what is meant.
     pub fn command(&self, ports: &Ports) -> Option<&str> {
         self.can.then(|| self.program(ports).unwrap_or(PROGRAM))
     }
 
-    /// The program's path; none where the host cannot confine, or the program is not there.
+    /// The program's path; `None` if the host cannot confine, or the program is not there.
     pub fn program(&self, ports: &Ports) -> Option<&str> {
         self.found(ports).map(|found| found.path.as_str())
     }
 
-    /// The name that a shell finds the program by; none where it may find another one.
+    /// The name that a shell finds the program by; `None` if it may find another one.
     pub fn name(&self, ports: &Ports) -> Option<&str> {
         self.found(ports).filter(|found| found.is_first && self.is_path_safe).map(|_| PROGRAM)
     }

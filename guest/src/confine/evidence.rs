@@ -81,7 +81,7 @@ impl EvidenceKey {
     }
 }
 
-/// What stands for a call where whoever runs its command knows the command alone.
+/// Identifies a call if the process that runs its command only knows the command.
 pub fn key_of_command(command: &str) -> String {
     format!("command {}", Digest::of(command.as_bytes()))
 }
@@ -90,7 +90,7 @@ fn mark_of(path: &str) -> String {
     path.replace(".json", ".held")
 }
 
-/// Keeps what a host will be told about a command. Where that is not possible, the host asks again.
+/// Stores what a host will be told about a command. If that is not possible, the host asks again.
 pub fn prepare(
     key: &EvidenceKey,
     words: Vec<Option<String>>,
@@ -103,7 +103,7 @@ pub fn prepare(
     state::replace(key.path(), json::line(&prepared).as_bytes(), Expectation::Anything, ports)
 }
 
-/// Whether it is kept what a host will be told about a command.
+/// Whether what a host will be told about a command is stored.
 pub fn is_prepared(key: &EvidenceKey, ports: &Ports) -> bool {
     ports.workspace.inspect(&[state::question(key.path())]).first().is_some_and(|facts| facts.kind == FileKind::File)
 }
@@ -114,7 +114,7 @@ pub fn mark(key: &EvidenceKey, run: RunDecision, ports: &Ports) {
     let _ = state::replace(&key.mark(), text, Expectation::Anything, ports);
 }
 
-/// How a call ran; none where it did not, or was not to run confined.
+/// How a call ran; `None` if it did not, or was not to run confined.
 pub fn of(key: &EvidenceKey, ports: &Ports) -> Option<Evidence> {
     let mark = state::read(&key.mark(), state::MAX_BYTES, ports).ok()?;
     let prepared = state::read(key.path(), state::MAX_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
@@ -127,7 +127,7 @@ pub fn forget(key: &EvidenceKey, ports: &Ports) {
     let _ = state::remove(key.path(), ports);
 }
 
-/// Takes away what calls left that nobody settled, once there is much of it.
+/// Removes the files of calls that were never settled, once there are many.
 pub fn sweep(now: Timestamp, ports: &Ports) {
     const DAY_MS: u64 = 86_400_000;
     const MANY: usize = 256;

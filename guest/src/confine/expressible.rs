@@ -7,14 +7,14 @@ use crate::effects::{Effect, Extent, Footprint, Operation};
 
 /// Why a command would stop half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hindrance {
+pub enum MissingGrant {
     /// It runs git and something else.
     Git,
     /// It makes or removes a name in a folder that is not open.
     Name(String),
 }
 
-impl Hindrance {
+impl MissingGrant {
     /// What to tell a model.
     pub fn reason(&self) -> String {
         match self {
@@ -38,7 +38,7 @@ fn changes(effects: &[Effect]) -> impl Iterator<Item = &Effect> {
 }
 
 /// What keeps a command, of which not all is known, from doing what is known.
-pub fn hindrance(effects: &[Effect], footprint: &Footprint, grants: &Grants) -> Option<Hindrance> {
+pub fn missing_grant(effects: &[Effect], footprint: &Footprint, grants: &Grants) -> Option<MissingGrant> {
     let is_open = |effect: &&Effect| {
         let path = effect.location.as_str();
         match (effect.extent, effect.operation) {
@@ -49,10 +49,10 @@ pub fn hindrance(effects: &[Effect], footprint: &Footprint, grants: &Grants) -> 
         }
     };
     if let Some(effect) = changes(effects).find(|effect| !is_open(effect)) {
-        return Some(Hindrance::Name(effect.location.as_str().to_owned()));
+        return Some(MissingGrant::Name(effect.location.as_str().to_owned()));
     }
     let is_closed = repository::runs(footprint) && !repository::is_alone(footprint) && !grants.opens_repository();
-    is_closed.then_some(Hindrance::Git)
+    is_closed.then_some(MissingGrant::Git)
 }
 
 /// Whether everything that a command changes lies in folders that are open, so that it makes no difference how it goes about it.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub enum GrantKind {
     /// The file alone: its content, not its name.
     File,
-    /// The folder with everything that is in it and may come to be in it.
+    /// The folder with everything that is in it now or later.
     Tree,
 }
 

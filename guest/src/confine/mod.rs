@@ -52,7 +52,7 @@ use crate::intents::scope::Scope;
 use crate::ports::Ports;
 pub use answer::{RunDecision, RunPlan};
 pub use confiner::{Confiner, is_confiner_name};
-pub use expressible::{Hindrance, hindrance, is_reached};
+pub use expressible::{MissingGrant, is_reached, missing_grant};
 pub use grant::{Grant, GrantKind, Grants, Repository};
 use opening::Opening;
 use protected::Protected;

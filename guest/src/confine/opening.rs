@@ -1,4 +1,4 @@
-//! Patterns as they stand on disk become grants.
+//! Turns scope patterns into grants for the files and folders that exist.
 //!
 //! | pattern | what is granted |
 //! | --- | --- |
@@ -30,7 +30,7 @@ const MAX_GRANTS: usize = 1_000;
 const MAX_LISTINGS: usize = 48;
 /// How many names one of these listings may have.
 const MAX_ENTRIES: u32 = 4_000;
-/// How many patterns further patterns may come to.
+/// The most patterns that further patterns may expand to.
 const MAX_ROUNDS: usize = 8;
 /// Folders that are large and that nobody writes in by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];

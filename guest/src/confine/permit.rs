@@ -5,7 +5,7 @@
 //! | `restoring/KEY.json` | the gate, when it decides that a change is taken back | when that was |
 //!
 //! `KEY` is made of the entry's id. A permit is good for one use and for a short time. Agents cannot write the state, so they cannot
-//! have anything else taken back; whoever is faster than the gate only does what it was about to do.
+//! have anything else taken back; a process that is faster than the gate only does what the gate was about to do.
 
 use serde::{Deserialize, Serialize};
 
@@ -33,14 +33,14 @@ fn path(entry: &str) -> String {
 }
 
 /// Lets the change of an entry be taken back without a person.
-pub fn give(entry: &str, now: Timestamp, ports: &Ports) {
+pub fn issue(entry: &str, now: Timestamp, ports: &Ports) {
     let permit = Permit { at: now.0 };
-    // Where it cannot be written, the change is not taken back, and that is told.
+    // If it cannot be written, the change is not taken back, which is reported.
     let _ = state::replace(&path(entry), json::line(&permit).as_bytes(), Expectation::Anything, ports);
 }
 
 /// Uses a permit up. True where there was one that still counts.
-pub fn take(entry: &str, ports: &Ports) -> bool {
+pub fn redeem(entry: &str, ports: &Ports) -> bool {
     let path = path(entry);
     let Ok(text) = state::read(&path, MAX_BYTES, ports) else { return false };
     let is_struck = state::remove(&path, ports).is_ok();
@@ -62,17 +62,17 @@ mod tests {
     fn a_permit_is_for_one_entry_once_and_soon() {
         let world = Memory::new();
         let ports = world.ports();
-        assert!(!take("a", &ports));
-        give("a", ports.clock.now(), &ports);
-        assert!(!take("b", &ports));
-        assert!(take("a", &ports));
-        assert!(!take("a", &ports));
-        give("a", ports.clock.now(), &ports);
+        assert!(!redeem("a", &ports));
+        issue("a", ports.clock.now(), &ports);
+        assert!(!redeem("b", &ports));
+        assert!(redeem("a", &ports));
+        assert!(!redeem("a", &ports));
+        issue("a", ports.clock.now(), &ports);
         withdraw("a", &ports);
-        assert!(!take("a", &ports));
+        assert!(!redeem("a", &ports));
         for (at, counts) in [("{}", false), ("{\"at\":0}", false), ("{\"at\":99999999999999999}", false)] {
             state::replace(&path("a"), at.as_bytes(), Expectation::Anything, &ports).unwrap();
-            assert_eq!(take("a", &ports), counts, "{at}");
+            assert_eq!(redeem("a", &ports), counts, "{at}");
         }
     }
 }

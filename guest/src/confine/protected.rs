@@ -19,7 +19,7 @@ pub(super) struct Protected<'a> {
     guarded: &'a Guarded,
     /// Files and folders called `.git` below the root, as far as they are known.
     repositories: Vec<String>,
-    /// The folder in which the workspace stands; absolute.
+    /// The folder of the workspace; absolute.
     above: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Protected<'a> {
         }
     }
 
-    /// Whether something protected stands, or could be put, below a folder. Outside, that is also the workspace.
+    /// Whether something protected is, or could be put, below a folder. Outside, that is also the workspace.
     pub(super) fn stands_below(&self, folder: &str) -> bool {
         match Location::reported(folder) {
             Location::Inside(inside) => {

@@ -1,4 +1,4 @@
-//! A command that failed because the kernel said no, as far as its output tells.
+//! Detects from a command's output that the kernel denied something, and words the advice for the model.
 
 /// What programs say, in the language of the system's messages and in those of run times.
 const WORDS: &[&str] = &[

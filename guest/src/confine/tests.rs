@@ -91,7 +91,7 @@ fn scopes() {
         // What does not exist yet: the folder is made, nothing else.
         (&["src/new/**"], &["tree+ src/new"]),
         (&["src/new/deep/a.ts"], &["tree+~ src/new/deep"]),
-        // At the root only what stands there: control files lie beside it.
+        // At the root only existing files, because control files are next to them.
         (&["README.md"], &["file README.md"]),
         (&["*.md"], &["file README.md"]),
         (&["NEW.md"], &[]),
@@ -171,7 +171,7 @@ fn git_is_open_to_git_alone() {
     }
     let footprint = shell::footprint("npm test && git commit -am x", "", &*world);
     let all = all(&world, &scope, "npm test && git commit -am x", Capability::Trees, &json!({}));
-    assert_eq!(hindrance(&[], &footprint, &all), Some(Hindrance::Git));
+    assert_eq!(missing_grant(&[], &footprint, &all), Some(MissingGrant::Git));
 }
 
 #[test]
@@ -257,9 +257,9 @@ fn a_folder_is_not_opened_by_naming_it_in_gitignore() {
         trees
     };
     assert_eq!(opened(git_index(&["README.md", "src/billing/pay.ts"])), ["dist", "logs", "target"]);
-    // What is tracked there is somebody's work, whatever the folder is called.
+    // What is tracked there is someone's work, whatever the folder is called.
     assert_eq!(opened(git_index(&["dist/out.js", "src/billing/pay.ts"])), ["logs", "target"]);
-    // Where nobody can tell, what tools are known to fill counts.
+    // If that is unknown, the folders that tools are known to fill count.
     assert_eq!(opened(b"DIRC is not an index".to_vec()), ["dist", "target"]);
 }
 

@@ -17,7 +17,7 @@ pub struct Wrapping<'a> {
     pub call: &'a str,
 }
 
-/// What [`wrap`] takes where nobody says otherwise.
+/// The defaults of [`wrap`].
 pub const PROGRAM: &str = "tollgate";
 /// The shell that most programs use, and whose language is read.
 pub const SHELL: &str = "bash";
@@ -68,7 +68,7 @@ pub struct Unwrapped {
     pub command: String,
 }
 
-/// The command in a text that [`Wrapping::text`] made; none where anything stands before, behind or between.
+/// The command in a text that [`Wrapping::text`] made; `None` if there is anything before, after or between.
 pub fn unwrap(text: &str) -> Option<Unwrapped> {
     let words = split(text)?;
     let [program, confine, session_option, session, call_option, call, end, _, c, command] = words.as_slice() else {
@@ -106,7 +106,7 @@ impl Launcher {
         Self { words }
     }
 
-    /// What stands before the program.
+    /// The words before the program.
     pub fn words(&self) -> &[String] {
         &self.words
     }
@@ -122,7 +122,7 @@ impl Launcher {
 pub struct Launched<'a> {
     /// The workspace's absolute path.
     pub workspace: &'a str,
-    /// The folder that the state of all workspaces is in; none where it is the usual one.
+    /// The folder that the state of all workspaces is in; `None` if it is the usual one.
     pub state: Option<&'a str>,
     /// The run that was prepared.
     pub run: &'a str,
@@ -130,7 +130,7 @@ pub struct Launched<'a> {
     pub program: &'a [String],
 }
 
-/// What words start that a [`Launcher`] made; none where they are others.
+/// What words start that a [`Launcher`] made; `None` if they are others.
 pub fn launched(argv: &[String]) -> Option<Launched<'_>> {
     let words: Vec<&str> = argv.iter().map(String::as_str).take(9).collect();
     let (workspace, state, run, length) = match words.as_slice() {
@@ -142,7 +142,7 @@ pub fn launched(argv: &[String]) -> Option<Launched<'_>> {
     Some(Launched { workspace, state, run, program })
 }
 
-/// Words that were joined by [`join`]; none where the text means more than words to a shell.
+/// Words that were joined by [`join`]; `None` if the text means more than words to a shell.
 fn split(text: &str) -> Option<Vec<String>> {
     let mut words = vec![String::new()];
     let mut rest = text;

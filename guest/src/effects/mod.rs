@@ -215,7 +215,7 @@ pub struct Effect {
     pub extent: Extent,
     /// The content before, where an existing file changes.
     pub pre_hash: Option<Digest>,
-    /// When the host looked, as the file's stamp tells; 0 where nothing stood.
+    /// When the host looked, as the file's stamp tells; 0 if nothing stood.
     pub stamp: u64,
     /// The link or the other name that leads there, where the call itself does not name the path.
     pub via: Option<String>,
@@ -227,7 +227,7 @@ impl Effect {
         self.operation != Operation::Read
     }
 
-    /// The file of the workspace that it leaves different; none where that is outside, a folder, or not to be foreseen.
+    /// The file of the workspace that it leaves different; `None` if that is outside, a folder, or not to be foreseen.
     pub fn changed_file(&self) -> Option<&WorkspacePath> {
         match &self.location {
             Location::Inside(path) if self.extent == Extent::Itself && self.mutates() && self.operation != Operation::Execute => {

@@ -78,7 +78,7 @@ pub enum PathFault {
     #[error("`{0}` goes through `/proc` or `/dev` and may lead anywhere; give the file's own path")]
     Magic(String),
     /// It is longer than any system takes.
-    #[error("the path is {0} bytes long; {MAX_PATH_BYTES} is the most")]
+    #[error("the path is {0} bytes long; use at most {MAX_PATH_BYTES}")]
     TooLong(usize),
 }
 
@@ -161,7 +161,7 @@ pub fn temporary_entry(path: &str) -> Option<(&str, bool)> {
 }
 
 /// The names of a path with `..` taken by the text alone: where it leads if there are no links.
-fn lexical(path: &str) -> Vec<&str> {
+pub fn lexical(path: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for name in path.split('/') {
         match name {

@@ -1,5 +1,7 @@
 //! One exchange in progress, from an agent program's event to its answer.
 
+mod third_party;
+
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -12,9 +14,8 @@ use crate::call::ToolCall;
 use crate::config::confine::Capability;
 use crate::gate::condition::Condition;
 use crate::gate::{CallOutcome, Gate};
-use crate::hooks::components::said::HookFeedback;
+use crate::hooks::components::Function;
 use crate::hooks::components::words::{MAX_NOTE, clean};
-use crate::hooks::components::{Function, Severity};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{
@@ -45,11 +46,11 @@ pub(super) struct Exchange {
     pub(super) stage: ExchangeStage,
     /// The ruling on a call that may run, or on one that a person decides.
     ruling: Option<Ruling>,
-    /// What a hook has against a call that a person decides on: why, and under which code.
+    /// The objection of a hook to a call that a person decides on: the reason and the code.
     objection: Option<(String, String)>,
     /// A hook has changed the call's arguments.
     is_rewritten: bool,
-    /// What hooks said that run as programs, while third-party hooks look at the arguments that those want.
+    /// The answer of hooks that are programs, kept while third-party hooks check the arguments that it asks for.
     reply: Option<HooksReply>,
     /// Why the result is kept from the model.
     withheld: Option<String>,
@@ -59,13 +60,13 @@ pub(super) struct Exchange {
     restore: Vec<String>,
     /// What the model is told, in this order.
     pub(super) told: Vec<String>,
-    /// What the model is told with the next prompt, because now it cannot be told anything.
+    /// What the model is told with the next prompt, because it cannot be told anything now.
     pub(super) kept: Vec<String>,
-    /// A session goes on with it, and the program did not tell so.
+    /// It continues a session, although the program did not say so.
     pub(super) resumes: bool,
     /// What the person should know, at the beginning of a session.
     pub(super) for_person: String,
-    /// It follows from another event, and nobody waits for the answer.
+    /// It follows from another event, so nothing waits for the answer.
     pub(super) is_implied: bool,
 }
 
@@ -94,7 +95,7 @@ impl Exchange {
         }
     }
 
-    /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
+    /// Whether an earlier exchange has to end first, so that hooks get the events of a session in order.
     pub(super) fn waits_for(&self, earlier: &Self) -> bool {
         let is_same = self.event.session == earlier.event.session;
         match self.event.moment() {
@@ -111,12 +112,9 @@ impl Exchange {
         self.inherit(gate);
         match self.event.moment() {
             EventKind::BeforeTool => {
-                gate.refresh_hooks();
-                // Whoever may change the arguments comes first, so that the gate rules on what will run.
-                if let Some(call) = self.tool_call()
-                    && gate.ask_to_augment(&call, self.number)
-                {
-                    self.stage = ExchangeStage::Components(Function::Augment);
+                gate.refresh_hooks(lifecycle::name(self.event.moment()).unwrap_or_default());
+                // Hooks that may change the arguments come first, so that the gate rules on what will run.
+                if self.ask_to_augment(gate) {
                     return None;
                 }
                 return self.judge(gate);
@@ -132,7 +130,7 @@ impl Exchange {
             _ => {}
         }
         let begins = self.event.moment() == EventKind::SessionStart || self.resumes;
-        // A sub-agent's session is nobody's to watch, and where nothing is governed there is nothing to say.
+        // No person watches a sub-agent's session, and if nothing is governed, there is nothing to say.
         if begins && self.speech.person.is_some() && self.event.parent.is_none() && gate.is_governed() {
             let Condition { faults, notes, .. } = Condition::of(gate);
             self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
@@ -140,84 +138,15 @@ impl Exchange {
         self.announce(gate)
     }
 
-    /// Rules on the call, and lets hooks of third parties object to it; gives the answer where it does not run.
+    /// Rules on the call and asks third-party hooks for objections; gives the answer if the call does not run.
     fn judge(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         if let Some(refused) = self.rule(gate) {
             return Some(refused);
         }
-        if let (Some(call), Some(ruling)) = (self.tool_call(), &self.ruling)
-            && gate.ask_to_check(&call, ruling, self.number)
-        {
-            self.stage = ExchangeStage::Components(Function::PreTool);
+        if self.ask_to_check(gate) {
             return None;
         }
         self.announce(gate)
-    }
-
-    /// Lets hooks of third parties remark on how a call ended, and goes on.
-    pub(super) fn remark(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
-        if let (Some(call), Some((outcome, result))) = (self.tool_call(), self.settled.take()) {
-            gate.refresh_hooks();
-            if gate.ask_to_settle(&call, &outcome, result.as_deref(), self.number) {
-                self.stage = ExchangeStage::Components(Function::PostTool);
-                return None;
-            }
-        }
-        self.announce(gate)
-    }
-
-    /// Hooks of third parties have spoken.
-    pub(super) fn components_said(&mut self, gate: &mut Gate, function: Function, said: HookFeedback) -> Option<HookAnswer> {
-        let objection = if function == Function::PreTool { gate.objection(&said) } else { None };
-        self.told.extend(said.notes);
-        self.told.extend(said.notices);
-        match function {
-            Function::Augment => {
-                if let Some((hook, args)) = said.args
-                    && let Some(refused) = self.rewrite_first(gate, &hook, args)
-                {
-                    return Some(refused);
-                }
-                self.judge(gate)
-            }
-            Function::PreTool => {
-                let call = self.tool_call()?;
-                match objection {
-                    Some(objection) if objection.severity == Severity::Deny => {
-                        return Some(withdraw(gate, &call, wording::reason(&objection.reason, &objection.code)));
-                    }
-                    Some(objection) if !(self.speech.asks)(&self.event) => {
-                        let reason = wording::without_person(&objection.reason);
-                        return Some(withdraw(gate, &call, wording::reason(&reason, &objection.code)));
-                    }
-                    Some(objection) => self.objection = Some((objection.reason, objection.code)),
-                    None => {}
-                }
-                match self.reply.take() {
-                    Some(reply) => self.conclude(gate, reply),
-                    None => self.announce(gate),
-                }
-            }
-            Function::PostTool | Function::Events => {
-                self.withheld = said.withheld;
-                self.announce(gate)
-            }
-        }
-    }
-
-    /// Lets the call have the arguments that a third-party hook wants, before the gate rules on it; gives the answer where that
-    /// cannot be.
-    fn rewrite_first(&mut self, gate: &Gate, hook: &str, args: Value) -> Option<HookAnswer> {
-        if self.event.call.as_ref().is_none_or(|call| call.args == args) {
-            return None;
-        }
-        if !(self.speech.rewrites)(&self.event) {
-            let wanted = gate.ports().secrets.redact(&args.to_string()).into_owned();
-            let reason = wording::other_arguments(&format!("hook {hook}"), self.program.title, &clean(&wanted, MAX_NOTE));
-            return Some(HookAnswer::Deny(wording::reason(&reason, "hook")));
-        }
-        self.replace_args(args);
-        None
     }
 
     /// Puts other arguments in place of the call's. A program that gives calls no ids knows them by their arguments.
@@ -230,22 +159,22 @@ impl Exchange {
         }
     }
 
-    /// Lets hooks hear of the event; gives the answer where none does and that is all.
+    /// Reports the event to hooks; gives the answer if there are none and nothing else is left to do.
     pub(super) fn announce(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         self.stage = ExchangeStage::Hooks;
         let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
         let session = Some(Rc::from(self.event.session.as_str()));
-        self.told.extend(gate.hear(name, Some(&self.event.session)));
+        self.told.extend(gate.observe_event(name, Some(&self.event.session)));
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
         // Around a call, declarations have been looked at already.
         let is_call = matches!(self.event.moment(), EventKind::BeforeTool | EventKind::AfterTool);
         let hears = if is_call { gate.tell_hooks_again(event, self.number) } else { gate.tell_hooks(event, self.number) };
-        if hears { None } else { self.go_on_after(gate, HooksReply::NONE) }
+        if hears { None } else { self.continue_after(gate, HooksReply::NONE) }
     }
 
-    /// Hooks have spoken.
+    /// Goes on with the answer of the hooks.
     pub(super) fn take_hooks_answer(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
-        self.go_on_after(gate, HooksReply::read(answer))
+        self.continue_after(gate, HooksReply::read(answer))
     }
 
     /// A sub-agent with a session of its own works for its parent's intent until it selects one.
@@ -259,7 +188,7 @@ impl Exchange {
         }
     }
 
-    /// Rules on the call; gives the answer where it does not run.
+    /// Rules on the call; gives the answer if it does not run.
     fn rule(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         let call = self.tool_call()?;
         let runs_command = || programs::tools(Some(self.program.name()), &call.tool).iter().any(|tool| tool.act == Act::Shell);
@@ -311,7 +240,7 @@ impl Exchange {
         self.told.extend(failed.map(|why| format!("Tollgate: {why}")));
     }
 
-    /// Lets the call have the arguments that a hook wants, and rules on it anew; gives the answer where that cannot be.
+    /// Gives the call the arguments that a hook wants, and rules on it again; gives the answer if the call does not run.
     fn rewrite(&mut self, gate: &mut Gate, word: &HooksReply) -> Option<HookAnswer> {
         let call = self.tool_call()?;
         let wanted = word.args.as_ref().filter(|args| **args != call.args);
@@ -328,7 +257,7 @@ impl Exchange {
         self.rule(gate)
     }
 
-    fn go_on_after(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
+    fn continue_after(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
         match self.event.moment() {
             EventKind::BeforeTool => {
                 let call = self.tool_call()?;
@@ -341,10 +270,7 @@ impl Exchange {
                 }
                 let is_other = self.tool_call()?.args != call.args;
                 // Third-party hooks have not seen these arguments.
-                if let (true, Some(call), Some(ruling)) = (is_other, self.tool_call(), &self.ruling)
-                    && gate.ask_to_check(&call, ruling, self.number)
-                {
-                    self.stage = ExchangeStage::Components(Function::PreTool);
+                if is_other && self.ask_to_check(gate) {
                     self.reply = Some(word);
                     return None;
                 }
@@ -352,7 +278,7 @@ impl Exchange {
             }
             EventKind::AfterTool => {
                 self.told.extend(word.message);
-                // Where nothing could be told before the tool ran, what is known is told now.
+                // If the program takes no context before a tool runs, it gets it now.
                 let tells_now = self.limit(EventKind::BeforeTool).is_none() && self.limit(EventKind::AfterTool).is_some();
                 let call = self.tool_call().filter(|_| tells_now);
                 match call {
@@ -378,7 +304,7 @@ impl Exchange {
         }
     }
 
-    /// Goes on with a call that nobody denies, once all hooks have spoken.
+    /// Goes on with a call that is not denied, once all hooks have answered.
     fn conclude(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
         let call = self.tool_call()?;
         let ruling = self.ruling.as_ref()?;
@@ -400,7 +326,7 @@ impl Exchange {
             });
         }
         self.told.extend(word.message);
-        // What is wrong though the call may run, a person and the model should know.
+        // A call can be allowed with a warning, which the person and the model should see.
         if !ruling.reason.is_empty() {
             gate.ports().warn(&ruling.reason);
             self.told.push(format!("Tollgate: {}", ruling.reason));
@@ -408,7 +334,7 @@ impl Exchange {
         self.look_up(gate, &call)
     }
 
-    /// Has a person decide. Nobody can be asked about a call whose arguments were changed: the program would run the others.
+    /// Has a person decide. A call whose arguments were changed is denied instead: the program would run the original ones.
     fn ask(&self, gate: &mut Gate, call: &ToolCall, reason: String) -> HookAnswer {
         if !self.is_rewritten {
             return HookAnswer::Ask(reason);
@@ -417,9 +343,9 @@ impl Exchange {
         withdraw(gate, call, wording::asks_for_others(&wanted, &reason))
     }
 
-    /// Looks up what is known about the concepts that the call names; gives the answer where that takes no time.
+    /// Looks up what is known about the concepts that the call names; gives the answer if that takes no time.
     fn look_up(&mut self, gate: &mut Gate, call: &ToolCall) -> Option<HookAnswer> {
-        // Where nothing is governed, a call is left as it is.
+        // If nothing is governed, the call is left as it is.
         if !gate.is_governed() {
             return Some(self.finish(gate, None));
         }
@@ -456,7 +382,7 @@ impl Exchange {
             EventKind::BeforeTool if is_wrapped && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
             EventKind::BeforeTool if rewrites => HookAnswer::Allow { args: directions.args, told: self.fit(gate) },
             EventKind::BeforeTool => {
-                // Where the program takes nothing now, it is told after the tool ran.
+                // If the program takes no context now, it gets it after the tool has run.
                 self.told.extend(known.filter(|_| self.limit(moment).is_some()));
                 HookAnswer::Allow { args: rewritten, told: self.fit(gate) }
             }
@@ -485,7 +411,7 @@ impl Exchange {
         (self.speech.rewrites)(&self.event) && gate.confiner().is_some()
     }
 
-    /// Lets the call run with its command confined. `args` are others than those that the program sent, where there are some.
+    /// Allows the call with its command confined. `args` replace those that the program sent, if there are any.
     fn confine(&mut self, gate: &mut Gate, args: Option<Value>) -> HookAnswer {
         let Some(mut call) = self.tool_call() else { return HookAnswer::Deny(wording::NOT_CONFINED.to_owned()) };
         call.args = args.unwrap_or(call.args);
@@ -495,7 +421,7 @@ impl Exchange {
         }
     }
 
-    /// Tells what the session works for, in front of everything else, in the room that is left.
+    /// Puts the session's intent in front of everything else, within the space that is left.
     fn tell_intent(&mut self, gate: &mut Gate) {
         let (session, moment) = (&self.event.session, self.event.moment());
         let tells =
@@ -503,7 +429,7 @@ impl Exchange {
         let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
         let room = limit.max().saturating_sub(taken);
-        // A session is told once, and again where it may have forgotten: when it begins again, and where it has to be told each time.
+        // A session is told once, and again when it may have forgotten: when it starts over, and if the program needs it with each prompt.
         let again = matches!(moment, EventKind::SessionStart | EventKind::SubagentStart | EventKind::Prompt);
         let context = gate.context_if_new(session, room, again);
         self.told.insert(0, context);
@@ -514,8 +440,8 @@ impl Exchange {
         (self.speech.limit)(moment).filter(|_| !self.event.unheard)
     }
 
-    /// What is told, within what the program takes at this moment. Where it takes nothing, it waits for the next prompt, or
-    /// whoever runs the host may read it.
+    /// The context, cut to what the program takes at this moment. If it takes nothing, the text waits for the next
+    /// prompt, or is logged for the person who runs the host.
     fn fit(&mut self, gate: &Gate) -> String {
         let told: Vec<&str> = self.told.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
         let told = told.join("\n\n");
@@ -542,7 +468,7 @@ impl Exchange {
         own_tools::call(tool, args)
     }
 
-    /// The intent that the call selects; empty where it does not say which.
+    /// The intent that the call selects; empty if it does not say which.
     fn selects(&self) -> Option<String> {
         let own = self.own_call().filter(|own| own.tool.name == own_tools::SELECT)?;
         Some(own.text(own_tools::INTENT_ID).unwrap_or_default().to_owned())
@@ -565,7 +491,7 @@ impl Exchange {
     }
 }
 
-/// The call does not run after all: nobody waits for it, and nothing is entered as if it had.
+/// Denies a call that was allowed before: it is settled as refused, so that the ledger does not show it as run.
 fn withdraw(gate: &mut Gate, call: &ToolCall, reason: String) -> HookAnswer {
     gate.settle(call, &CallOutcome::Refused(reason.clone()));
     HookAnswer::Deny(reason)

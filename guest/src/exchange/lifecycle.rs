@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::hooks::claude::answer;
 use crate::programs::{AgentProgram, CallEnding, EventKind, ProgramEvent, ReportedCall};
 
-/// The event of a moment; none where hooks do not hear of it.
+/// The event of a moment; `None` if hooks do not hear of it.
 pub(super) fn name(moment: EventKind) -> Option<&'static str> {
     match moment {
         EventKind::SessionStart => Some("session_start"),
@@ -25,7 +25,7 @@ pub(super) fn name(moment: EventKind) -> Option<&'static str> {
 
 /// What an event carries.
 pub(super) fn data(program: &AgentProgram, event: &ProgramEvent) -> Value {
-    // What a program tells by our own names goes first, and cannot take the place of what is read from its payload.
+    // Fields that a program sends under our own names come first, so they cannot replace what is read from its payload.
     let mut data = match &event.data {
         Value::Object(fields) => fields.clone(),
         _ => Map::new(),
@@ -78,7 +78,7 @@ pub(super) struct HooksReply {
     pub(super) asks: Option<String>,
     /// The arguments that the call shall run with instead.
     pub(super) args: Option<Value>,
-    /// Arguments that a hook wants and that cannot be told to the program.
+    /// Arguments that a hook wants and that cannot be passed to the program.
     pub(super) wanted: Option<Value>,
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::programs::{CallEnding, EventKind, HookProtocol, ProgramEvent, ReportedCall, UNSAID};
 
-/// Of more sessions the one that was told of first is forgotten.
+/// If there are more sessions, the oldest is forgotten.
 const MAX_SESSIONS: usize = 256;
 
 /// At most this many calls, names of tools and messages per session.
@@ -17,7 +17,7 @@ const MAX_KEPT: usize = 1_024;
 /// At most this much of a response, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;
 
-/// What is known about the sessions, in the order in which they were first told of.
+/// What is known about the sessions, oldest first.
 #[derive(Default)]
 pub(super) struct SessionMemory {
     sessions: Vec<Session>,
@@ -44,20 +44,20 @@ struct Session {
 
 /// How an event is handled.
 pub(super) enum Course {
-    /// It was told before, or is not true any more.
+    /// It was reported before, or is no longer true.
     Ignored,
     /// It is passed on once these have been.
     After(Vec<ProgramEvent>),
 }
 
 impl SessionMemory {
-    /// Takes in an event and completes it. What follows from it without being told comes first.
+    /// Records an event and completes it. Events that follow from it without being reported come first.
     pub(super) fn take(&mut self, event: &mut ProgramEvent, speech: &HookProtocol) -> Course {
         let mut before = Vec::new();
         match event.moment() {
             EventKind::SessionStart => drop(self.session(event)),
             EventKind::BeforeAgent => {
-                // OpenCode does not tell that a session goes on.
+                // OpenCode does not report that a session continues.
                 if event.lasting && self.find(&event.session).is_none() {
                     let source = Some("resume".to_owned());
                     before.push(ProgramEvent { source, ..implied_event(event, speech, EventKind::SessionStart) });
@@ -76,7 +76,7 @@ impl SessionMemory {
                 }
             }
             EventKind::AfterAgent => {
-                before = self.left_open(event, speech);
+                before = self.implied_endings(event, speech);
                 if let Some(session) = self.find(&event.session) {
                     if event.lasting && !session.busy {
                         event.moment = Some(EventKind::Other);
@@ -108,7 +108,7 @@ impl SessionMemory {
         }
     }
 
-    /// What a session's model is told with a prompt. It is told again until [`Memory::mark_told`] says that a model got it.
+    /// What a session's model is told with a prompt. It is repeated until [`Self::mark_told`] says that a model got it.
     pub(super) fn messages(&mut self, session: &str) -> Vec<String> {
         let Some(session) = self.find(session) else { return Vec::new() };
         session.messages.iter_mut().for_each(|(_, shown)| *shown = true);
@@ -122,7 +122,7 @@ impl SessionMemory {
         }
     }
 
-    /// A call does not run after all. Should the program tell of its end, it has run all the same, and that counts.
+    /// Forgets a call that does not run after all. If the program reports its end anyway, it did run, and that counts.
     pub(super) fn withdraw(&mut self, session: &str, call: &str) {
         if let Some(session) = self.find(session) {
             session.open.retain(|(_, open)| open.id != call);
@@ -172,7 +172,7 @@ impl SessionMemory {
         self.find(&event.session).is_some_and(|session| session.ended.contains(&call.id))
     }
 
-    /// The call of an event has ended. Where the program tells less of it now than before, what it told before counts.
+    /// The call of an event has ended. What the program reported before fills in what it leaves out now.
     fn end_call(&mut self, event: &mut ProgramEvent) {
         let Some(session) = self.sessions.iter_mut().find(|known| known.id == event.session) else { return };
         let Some(call) = &mut event.call else { return };
@@ -186,8 +186,8 @@ impl SessionMemory {
         }
     }
 
-    /// The ends of calls that nobody will tell: their session rests, so none of them is under way any more.
-    fn left_open(&mut self, event: &ProgramEvent, speech: &HookProtocol) -> Vec<ProgramEvent> {
+    /// The ends of calls that will not be reported: their session is idle, so none of them is still in progress.
+    fn implied_endings(&mut self, event: &ProgramEvent, speech: &HookProtocol) -> Vec<ProgramEvent> {
         let Some(session) = self.find(&event.session).filter(|_| event.lasting) else { return Vec::new() };
         let open = std::mem::take(&mut session.open);
         session.ended.extend(open.iter().map(|(_, call)| call.id.clone()));
@@ -199,9 +199,9 @@ impl SessionMemory {
         open.into_iter().map(end).collect()
     }
 
-    /// What a session's end brings with it. Then it is no longer known.
+    /// The events that follow from the end of a session, which is then forgotten.
     fn end_session(&mut self, event: &ProgramEvent, speech: &HookProtocol) -> Vec<ProgramEvent> {
-        let mut before = self.left_open(event, speech);
+        let mut before = self.implied_endings(event, speech);
         if let Some(at) = self.sessions.iter().position(|known| known.id == event.session) {
             let mut session = self.sessions.remove(at);
             if session.busy && event.lasting {
@@ -231,7 +231,7 @@ impl Session {
     }
 }
 
-/// An event that nobody told of, because it follows from another.
+/// An event that was not reported, because it follows from another.
 fn implied_event(event: &ProgramEvent, speech: &HookProtocol, moment: EventKind) -> ProgramEvent {
     ProgramEvent {
         name: speech.name_of(moment),

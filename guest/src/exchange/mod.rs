@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | before a tool | hooks of third parties add to it; the gate rules; they object; hooks hear `before_tool` and can stop it; what is known about its concepts is looked up and added |
 //! | after a tool | the ledger; the intent that the tool selected; hooks of third parties remark; hooks hear `after_tool`; what could not be told before |
-//! | everything else | hooks hear of it; the model is told what the session works for |
+//! | everything else | hooks hear of it; the model is told the session's intent |
 //!
 //! An exchange never waits: where hooks run or something is looked up, [`Exchanges::respond`] gives a number, and a step brings
 //! the answer. What cannot be understood before a tool is denied; where the gate fails, a person is asked ([`Exchanges::fail`]).
@@ -14,9 +14,9 @@
 mod asked;
 mod lifecycle;
 mod memory;
-pub mod place;
 mod restoring;
 mod wording;
+pub mod workspace_search;
 
 use serde_json::{Map, Value};
 
@@ -60,28 +60,30 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// Rules on, settles or hears of what a payload tells.
+    /// Handles the event of a payload: rules on a call, settles it, or reports it to hooks.
     pub fn respond(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
-        let Some((program, speech)) = speaking(program) else { return Progress::Answered(unknown_program(program)) };
+        let Some((program, speech)) = program_with_hooks(program) else { return Progress::Answered(unknown_program(program)) };
         let mut event = read(speech, named, payload);
         if event.moment() == EventKind::Other {
-            return Progress::Answered(silence(speech));
+            return Progress::Answered(empty_reply(speech));
         }
         if let Some(why) = &event.fault {
             gate.ports().fail(why);
             let refused = (event.moment() == EventKind::BeforeTool).then(|| HookAnswer::Deny(wording::not_understood(why)));
-            return Progress::Answered(refused.map_or_else(|| silence(speech), |answer| encode_reply(speech, &event, answer)));
+            return Progress::Answered(
+                refused.map_or_else(|| empty_reply(speech), |answer| encode_reply(speech, &event, answer)),
+            );
         }
         if self.waiting.len() >= MAX_WAITING {
             let why = format!("more than {MAX_WAITING} calls are waiting");
             gate.ports().fail(&why);
-            return Progress::Answered(reply_to_fault(speech, &event, &why, gate.lets_faults_pass()));
+            return Progress::Answered(reply_to_fault(speech, &event, &why, gate.allows_on_fault()));
         }
         if event.repeats && !self.memory.is_open(&event) && !is_under_way(gate, &event) {
-            return Progress::Answered(silence(speech));
+            return Progress::Answered(empty_reply(speech));
         }
         let before = match self.memory.take(&mut event, speech) {
-            Course::Ignored => return Progress::Answered(silence(speech)),
+            Course::Ignored => return Progress::Answered(empty_reply(speech)),
             Course::After(before) => before,
         };
         let resumes = before.iter().any(|event| event.moment() == EventKind::SessionStart);
@@ -92,7 +94,7 @@ impl Exchanges {
         }
         // The memory may know that there is nothing to tell.
         if event.moment() == EventKind::Other {
-            return Progress::Answered(silence(speech));
+            return Progress::Answered(empty_reply(speech));
         }
         let mut asked = Exchange::new(program, speech, event, gate.next_number());
         asked.resumes = resumes;
@@ -116,7 +118,7 @@ impl Exchanges {
         if moment == EventKind::Prompt {
             asked.told.extend(self.memory.messages(&asked.event.session));
         }
-        // A prompt that is being built may still go to another model, where the program tells when one is asked.
+        // A prompt that is being built may still go to another model, if the program reports when a model is asked.
         let asks_model = !asked.speech.name_of(EventKind::BeforeModel).is_empty();
         if moment == (if asks_model { EventKind::BeforeModel } else { EventKind::Prompt }) {
             self.memory.mark_told(&asked.event.session);
@@ -131,13 +133,13 @@ impl Exchanges {
             self.memory.withdraw(session, &call.id);
         }
         self.memory.keep(session, std::mem::take(&mut asked.kept));
-        worded_for_person(asked.speech, &asked.event, answer, &asked.for_person)
+        encode_with_notice(asked.speech, &asked.event, answer, &asked.for_person)
     }
 
     /// The answer to a payload on which an earlier instance failed.
     pub fn fail(gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8], why: &str) -> Reply {
         gate.ports().fail(why);
-        fault_reply(program, named, payload, why, gate.lets_faults_pass())
+        fault_reply(program, named, payload, why, gate.allows_on_fault())
     }
 
     /// Takes in what happened and says what to do about it.
@@ -162,10 +164,10 @@ impl Exchanges {
 }
 
 impl Exchanges {
-    /// Takes every exchange as far as it goes. Whether one began that had to wait for others.
+    /// Advances every exchange as far as possible. Returns whether one began that had to wait for others.
     fn advance(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
         let said = gate.take_hook_answers();
-        let mut of_components = gate.take_said();
+        let mut of_components = gate.take_feedback();
         let mut has_begun = false;
         for mut asked in std::mem::take(&mut self.waiting) {
             let answer = if matches!(asked.stage, ExchangeStage::Queue) {
@@ -190,7 +192,7 @@ impl Exchanges {
                 }
             } else {
                 let hooks = said.iter().find(|(number, _)| *number == asked.number).map(|(_, answer)| answer);
-                asked.go_on(gate, now_ms, hooks, commands)
+                asked.advance(gate, now_ms, hooks, commands)
             };
             let Some(answer) = answer else {
                 self.waiting.push(asked);
@@ -228,7 +230,7 @@ impl Exchange {
     /// Goes on with what is taken back, and then with the hooks.
     fn restore(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> Option<HookAnswer> {
         let ExchangeStage::Restore(restoring) = &mut self.stage else { return None };
-        if !restoring.go_on(gate, now_ms, commands) {
+        if !restoring.advance(gate, now_ms, commands) {
             return None;
         }
         if let ExchangeStage::Restore(restoring) = std::mem::replace(&mut self.stage, ExchangeStage::Hooks) {
@@ -237,8 +239,14 @@ impl Exchange {
         self.remark(gate)
     }
 
-    /// Goes on as far as it can; gives the answer once there is one.
-    fn go_on(&mut self, gate: &mut Gate, now_ms: u64, hooks: Option<&Value>, commands: &mut Vec<Command>) -> Option<HookAnswer> {
+    /// Advances as far as possible; gives the answer once there is one.
+    fn advance(
+        &mut self,
+        gate: &mut Gate,
+        now_ms: u64,
+        hooks: Option<&Value>,
+        commands: &mut Vec<Command>,
+    ) -> Option<HookAnswer> {
         if let (ExchangeStage::Hooks, Some(said)) = (&self.stage, hooks)
             && let Some(answer) = self.take_hooks_answer(gate, said)
         {
@@ -281,7 +289,7 @@ fn is_under_way(gate: &Gate, event: &ProgramEvent) -> bool {
 }
 
 /// The program of a name, if it speaks to hooks.
-fn speaking(name: &str) -> Option<(&'static AgentProgram, &'static HookProtocol)> {
+fn program_with_hooks(name: &str) -> Option<(&'static AgentProgram, &'static HookProtocol)> {
     let program = programs::named(name)?;
     Some((program, program.speech.as_ref()?))
 }
@@ -305,7 +313,7 @@ pub(crate) fn read(speech: &HookProtocol, named: Option<&str>, payload: &[u8]) -
     event
 }
 
-/// Puts the command back that was told before a call, where the program tells of the one that ran it confined.
+/// Restores the original command of a call, if the program reports the one that ran it confined.
 fn restore_command(event: &mut ProgramEvent) {
     let ProgramEvent { session, call: Some(call), .. } = event else { return };
     let is_derived = call.id == derived_id(session, &call.tool, &call.args);
@@ -333,25 +341,25 @@ fn restore_command(event: &mut ProgramEvent) {
 }
 
 /// The names of all programs that speak to hooks.
-pub fn speaking_programs() -> impl Iterator<Item = &'static str> {
+pub fn programs_with_hooks() -> impl Iterator<Item = &'static str> {
     programs::PROGRAMS.iter().filter(|program| program.speech.is_some()).map(|program| program.name())
 }
 
 /// What a program reads where there is nothing to say.
-pub fn silence_of(program: &str) -> &'static str {
-    speaking(program).map_or("", |(_, speech)| speech.silence)
+pub fn empty_answer(program: &str) -> &'static str {
+    program_with_hooks(program).map_or("", |(_, speech)| speech.silence)
 }
 
-/// The answer where there is no gate to ask: for a host on which the component does not even start.
+/// The answer of a host that cannot start the component and so has no gate to ask.
 pub fn fault_reply(program: &str, named: Option<&str>, payload: &[u8], why: &str, lets_pass: bool) -> Reply {
-    let Some((_, speech)) = speaking(program) else { return unknown_program(program) };
+    let Some((_, speech)) = program_with_hooks(program) else { return unknown_program(program) };
     reply_to_fault(speech, &read(speech, named, payload), why, lets_pass)
 }
 
 /// What is answered where the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
 fn reply_to_fault(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: bool) -> Reply {
     if event.moment() != EventKind::BeforeTool || lets_pass {
-        return silence(speech);
+        return empty_reply(speech);
     }
     let answer = if (speech.asks)(event) {
         HookAnswer::Ask(wording::fault(why))
@@ -361,14 +369,14 @@ fn reply_to_fault(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_p
     encode_reply(speech, event, answer)
 }
 
-/// Nobody would understand an answer, and whoever wired it wrongly should learn that no call passes.
+/// No answer would be understood, and the person who wired it wrongly should notice that no call passes.
 fn unknown_program(name: &str) -> Reply {
-    let known: Vec<&str> = speaking_programs().collect();
+    let known: Vec<&str> = programs_with_hooks().collect();
     let why = format!("`{name}` is not a program that Tollgate supports; use one of: {}", known.join(", "));
     Reply { text: String::new(), refused: Some(why) }
 }
 
-fn silence(speech: &HookProtocol) -> Reply {
+fn empty_reply(speech: &HookProtocol) -> Reply {
     Reply { text: speech.silence.to_owned(), refused: None }
 }
 
@@ -383,7 +391,7 @@ fn encode_reply(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer)
 }
 
 /// An answer with what the person should know beside it, where the program shows it to them.
-fn worded_for_person(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer, known: &str) -> Reply {
+fn encode_with_notice(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer, known: &str) -> Reply {
     let mut reply = encode_reply(speech, event, answer);
     if let Some(field) = speech.person.filter(|_| !known.is_empty()) {
         let mut fields = match serde_json::from_str(&reply.text) {

@@ -1,7 +1,7 @@
 //! Restores files that a confined command changed outside its scope, once the command has ended.
 //!
 //! The program that confined the command takes them back: `tollgate trace revert ENTRY --restoring`, one after the other, each with a
-//! [permit](permit) that stands for the person who is asked elsewhere. What could not be taken back is told; the ledger has it as FAIL.
+//! [`permit`] in place of the person who would otherwise be asked. What could not be taken back is reported, and is in the ledger as FAIL.
 
 use crate::confine::{permit, wrapping};
 use crate::engine::{Command, Input, Order, RunEnding, RunEnvironment};
@@ -26,12 +26,12 @@ pub(super) struct Restoring {
     /// All of them; what is left of their permits ends with this.
     permitted: Vec<String>,
     until: Option<u64>,
-    /// What is told about those that could not be taken back.
+    /// The message about those that could not be taken back.
     faults: Vec<String>,
 }
 
 impl Restoring {
-    /// Begins to take changes back; none where there are none.
+    /// Begins to take changes back; `None` if there are none.
     pub(super) fn new(gate: &Gate, mut entries: Vec<String>) -> Option<Self> {
         if entries.is_empty() {
             return None;
@@ -62,7 +62,7 @@ impl Restoring {
     }
 
     /// Goes on with the next entry. True once all is done.
-    pub(super) fn go_on(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
+    pub(super) fn advance(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
         let until = *self.until.get_or_insert_with(|| now_ms.saturating_add(TOTAL_MS));
         if now_ms >= until {
             if let Some((command, entry)) = self.under_way.take() {
@@ -90,7 +90,7 @@ impl Restoring {
         self.until
     }
 
-    /// What is told about those that could not be taken back.
+    /// The message about those that could not be taken back.
     pub(super) fn into_faults(self) -> Vec<String> {
         self.faults
     }

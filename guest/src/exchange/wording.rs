@@ -5,7 +5,7 @@ pub(super) fn reason(reason: &str, code: &str) -> String {
     format!("Tollgate: {reason} ({code})")
 }
 
-/// A reason to ask a person, where nobody can be asked.
+/// A reason to ask a person, if nobody can be asked.
 pub(super) fn without_person(why: &str) -> String {
     format!("{why}; there is nobody to ask here, so it does not run; let a person run it")
 }
@@ -20,7 +20,7 @@ pub(super) fn fault(why: &str) -> String {
     reason(&format!("{why}; so nothing is known about the call, and a person has to decide whether it may run"), "gate_fault")
 }
 
-/// A gate that did not answer, where nobody can be asked.
+/// The gate did not answer, and nobody can be asked.
 pub(super) fn fault_without_person(why: &str) -> String {
     reason(&without_person(&format!("{why}; so nothing is known about the call")), "gate_fault")
 }
@@ -39,7 +39,7 @@ pub(super) fn other_arguments(hook: &str, program: &str, wanted: &str) -> String
     )
 }
 
-/// Why a call does not run that a hook has changed and a person has to decide on: whoever is asked would see other arguments.
+/// Why a call that a hook has changed and a person has to decide on does not run: the person would see other arguments.
 pub(super) fn asks_for_others(wanted: &str, reason: &str) -> String {
     format!(
         "{reason}; a hook changes the arguments of this call to {wanted}: make the call with these, so that a person can decide"

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::hooks::declaration;
 use crate::json::object;
-use crate::json::place::{PathStep, place};
+use crate::json::position::{PathStep, place};
 
-/// A fault, with where it stands.
+/// A fault, with where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionFault {
     /// The file's path as shown to people.

@@ -4,16 +4,16 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
+use super::discovery::ExtensionFolder;
 use super::fault::ExtensionFault;
 use super::manifest::{self, HookDeclarations, Manifest};
 use super::path;
-use super::place::ExtensionFolder;
 use crate::hooks::claude;
 use crate::hooks::claude::settings::EXTENSION_PATH;
 use crate::hooks::declaration::{Action, FieldReader, Hook};
 use crate::hooks::owner::Owner;
 use crate::json;
-use crate::json::place::PathStep;
+use crate::json::position::PathStep;
 use crate::ports::{FileKind, Ports, Question};
 
 /// A larger file of declarations is a mistake.
@@ -83,7 +83,7 @@ fn hook(reader: &mut FieldReader, found: &ExtensionFolder, manifest: &Manifest, 
     };
     let words = fields.get("command").into_iter().chain(fields.get("args")).flat_map(texts);
     if let Some(word) = words.clone().find(|word| path::leaves(word)) {
-        reader.fault_at("command", &path::leaving(&word));
+        reader.fault_at("command", &path::outside_message(&word));
         return None;
     }
     let mut placed = fields.clone();
@@ -133,7 +133,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 /// Which of the words name files of the extension.
 fn own_files(found: &ExtensionFolder, words: impl Iterator<Item = String>, ports: &Ports) -> Vec<String> {
-    let candidates: Vec<String> = words.take(MAX_WORDS).filter(|word| path::inside(bare(word)).is_ok()).collect();
+    let candidates: Vec<String> = words.take(MAX_WORDS).filter(|word| path::check_inside(bare(word)).is_ok()).collect();
     let question = |word: &String| Question { root: found.root, path: format!("{}/{}", found.path, bare(word)), digest: false };
     let looked_at = ports.workspace.inspect(&candidates.iter().map(question).collect::<Vec<_>>());
     candidates.into_iter().zip(looked_at).filter(|(_, facts)| facts.kind == FileKind::File).map(|(word, _)| word).collect()
@@ -160,7 +160,7 @@ fn place_words(fields: &mut Map<String, Value>, folder: &str, own: &[String]) {
 }
 
 /// What a hook runs, for people to read.
-pub fn shown(hook: &Hook, found: &ExtensionFolder) -> String {
+pub fn display(hook: &Hook, found: &ExtensionFolder) -> String {
     let folder = format!("{}/", found.real);
     match &hook.action {
         Action::Command { words, shell: true } => format!("has a shell run `{}`", words.join(" ")),

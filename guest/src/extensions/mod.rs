@@ -2,8 +2,8 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`place`] | where they are looked for |
-//! | [`manifest`] | what each says of itself |
+//! | [`discovery`] | where they are looked for |
+//! | [`manifest`] | what each says about itself |
 //! | [`change`] | changes to the settings, which say which of them count ([`config::extensions`](crate::config::extensions)) |
 //! | [`values`], [`store`] | what is set for them, and where secrets are kept |
 //! | [`trust`] | what a person approves of a workspace's extension |
@@ -16,11 +16,11 @@
 //! event, so what changes counts at once.
 
 pub mod change;
+pub mod discovery;
 pub mod fault;
 pub mod hooks;
 pub mod manifest;
 pub mod path;
-pub mod place;
 pub mod skill_file;
 pub mod skills;
 pub mod store;
@@ -32,9 +32,9 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use self::discovery::{ExtensionFolder, Places};
 use self::fault::ExtensionFault;
 use self::manifest::{Manifest, as_text};
-use self::place::{ExtensionFolder, Places};
 use self::skills::Skills;
 use self::store::Store;
 use self::trust::Approval;
@@ -51,7 +51,7 @@ use crate::ports::{Facts, FileKind, Ports, Question, Root};
 use crate::servers::{ServerSource, ServerSpec, Transport};
 use crate::{digest, home};
 
-/// How an extension stands.
+/// The state of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtensionState {
     /// What it brings counts.
@@ -69,7 +69,7 @@ pub enum ExtensionState {
 }
 
 impl ExtensionState {
-    /// What it is called.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -82,14 +82,14 @@ impl ExtensionState {
     }
 }
 
-/// An extension, and how it stands.
+/// An extension and its state.
 #[derive(Debug)]
 pub struct Extension {
     /// What was found.
     pub found: Rc<ExtensionFolder>,
     /// What it is called: by its manifest, or by its folder where that cannot be used.
     pub name: String,
-    /// How it stands.
+    /// Its state.
     pub state: ExtensionState,
     /// Why it does not count, and what to do about it.
     pub why: Option<String>,
@@ -144,10 +144,10 @@ pub struct Extensions {
 
 /// What to ask the host before [`Extensions::refresh`]: one question for each folder.
 pub fn questions() -> [Question; 4] {
-    place::questions()
+    discovery::questions()
 }
 
-/// What matters beside the folders, where there are any.
+/// What applies besides the folders, if there are any.
 fn beside() -> [Question; 3] {
     let at_home = |path: &str| Question { root: Root::Home, path: path.to_owned(), digest: false };
     [at_home(home::SETTINGS), at_home(store::PATH), at_home(APPROVALS)]
@@ -183,7 +183,7 @@ impl Extensions {
         let parsed = settings.get("extensions").map_or_else(|| Ok(Choices::default()), Choices::parse);
         self.user_fault = parsed.as_ref().err().map(|why| format!("`~/{}` cannot be used: {why}", home::SETTINGS));
         if let Some(why) = &self.user_fault {
-            ports.warn(&format!("{why}; no extension counts that it does not name"));
+            ports.warn(&format!("{why}; its `extensions` settings are ignored until they are fixed"));
         }
         self.user = parsed.unwrap_or_default();
     }
@@ -202,7 +202,7 @@ impl Extensions {
                             ExtensionFault { path: "$.name".to_owned(), ..ExtensionFault::new(&found.file(manifest::FILE), why) };
                         invalid(&found, vec![fault])
                     }
-                    None => self.judged(&found, manifest, machine, ports),
+                    None => self.judge(&found, manifest, machine, ports),
                 },
             };
             for fault in &extension.faults {
@@ -223,7 +223,7 @@ impl Extensions {
         ports.secrets.hide(secrets.collect());
     }
 
-    fn judged(&mut self, found: &Rc<ExtensionFolder>, manifest: &Manifest, machine: &Machine, ports: &Ports) -> Extension {
+    fn judge(&mut self, found: &Rc<ExtensionFolder>, manifest: &Manifest, machine: &Machine, ports: &Ports) -> Extension {
         let hooks = match hooks::read(found, manifest, ports) {
             Ok(hooks) => hooks,
             Err(faults) => return invalid(found, faults),
@@ -342,7 +342,7 @@ impl Extensions {
             }
             let folder = machine.absolute(&extension.found.real);
             for server in &manifest.servers {
-                let entry = path::placed(&server.entry, &folder, &machine.workspace);
+                let entry = path::fill_placeholders(&server.entry, &folder, &machine.workspace);
                 match ServerSpec::parse(&server.name, &entry, ServerSource::Extension(extension.name.clone())) {
                     Ok(mut spec) => {
                         place_server(&mut spec, &extension.found, &folder, ports);
@@ -358,7 +358,7 @@ impl Extensions {
     /// Whether a workspace's extension is what was approved, to the byte; else why not.
     pub fn verify(&self, extension: &Extension, machine: &Machine, ports: &Ports) -> Result<(), String> {
         let Some(approved) = extension.approved else { return Ok(()) };
-        let files = bundle::tree(&extension.found.real, &machine.digests, ports)?;
+        let files = bundle::check_tree(&extension.found.real, &machine.digests, ports)?;
         if bundle::digest(&files) == approved {
             return Ok(());
         }
@@ -435,7 +435,7 @@ fn place_server(spec: &mut ServerSpec, found: &ExtensionFolder, folder: &str, po
         let bare = word.strip_prefix("./").unwrap_or(word);
         let question = Question { root: found.root, path: format!("{}/{bare}", found.path), digest: false };
         let is_file = || ports.workspace.inspect(&[question]).pop().is_some_and(|facts| facts.kind == FileKind::File);
-        path::inside(bare).is_ok() && is_file()
+        path::check_inside(bare).is_ok() && is_file()
     };
     for word in std::iter::once(command).chain(args) {
         if is_own(word) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 pub use crate::config::extensions::is_name;
 use crate::hooks::claude::settings::EXTENSION_PATH;
 
-/// What stands for the workspace's folder in a manifest.
+/// The placeholder for the workspace's folder in a manifest.
 pub const WORKSPACE_PATH: &str = "${workspacePath}";
 
 /// Whether a text can be the name of a variable.
@@ -15,13 +15,13 @@ pub fn is_variable(name: &str) -> bool {
 }
 
 /// Whether a path is one of the extension's own; else why not.
-pub fn inside(path: &str) -> Result<(), String> {
+pub fn check_inside(path: &str) -> Result<(), String> {
     let bare = path.strip_prefix("./").unwrap_or(path);
     let is_plain = !bare.is_empty() && bare.split('/').all(|name| !matches!(name, "" | "." | ".."));
     if is_plain && !is_elsewhere(bare) && !bare.contains(['\\', '\0']) && !bare.contains(char::is_control) {
         return Ok(());
     }
-    Err(leaving(path))
+    Err(outside_message(path))
 }
 
 /// Whether a word is a path that leaves the extension: with `..` in it, wherever it begins.
@@ -31,7 +31,7 @@ pub fn leaves(word: &str) -> bool {
 }
 
 /// What is said about such a path.
-pub fn leaving(path: &str) -> String {
+pub fn outside_message(path: &str) -> String {
     let shown: String = path.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     format!("names `{shown}`, which is not a path inside the extension; leave out `..` and begin at the extension's own folder")
 }
@@ -40,13 +40,13 @@ fn is_elsewhere(path: &str) -> bool {
     path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
 }
 
-/// A value with the extension's and the workspace's folder in place of what stands for them.
-pub fn placed(value: &Value, extension: &str, workspace: &str) -> Value {
+/// A value with the extension's and the workspace's folder in place of their placeholders.
+pub fn fill_placeholders(value: &Value, extension: &str, workspace: &str) -> Value {
     match value {
         Value::String(text) => text.replace(EXTENSION_PATH, extension).replace(WORKSPACE_PATH, workspace).into(),
-        Value::Array(items) => items.iter().map(|item| placed(item, extension, workspace)).collect(),
+        Value::Array(items) => items.iter().map(|item| fill_placeholders(item, extension, workspace)).collect(),
         Value::Object(fields) => {
-            let fields = fields.iter().map(|(key, value)| (key.clone(), placed(value, extension, workspace)));
+            let fields = fields.iter().map(|(key, value)| (key.clone(), fill_placeholders(value, extension, workspace)));
             Value::Object(fields.collect::<Map<_, _>>())
         }
         other => other.clone(),
@@ -81,7 +81,7 @@ mod tests {
             ("", false),
             ("a\0", false),
         ] {
-            assert_eq!(inside(path).is_ok(), fits, "{path:?}");
+            assert_eq!(check_inside(path).is_ok(), fits, "{path:?}");
         }
         for (word, out) in
             [("../x", true), ("--file=../x", true), ("a/../../x", true), ("..", true), ("a..b", false), ("https://h/../x", false)]

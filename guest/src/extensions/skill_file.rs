@@ -10,7 +10,7 @@
 //!
 //! Of the front matter, `name` and `description` count. A description may go on in lines that are indented, or stand in a block
 //! behind `>` or `|`. It is read line by line and not as YAML, because much of what people have is none: a description such as
-//! `Use when: somebody asks` has a colon that YAML does not allow there.
+//! `Use when: someone asks` has a colon that YAML does not allow there.
 
 use super::manifest::Skill;
 use super::path;
@@ -18,7 +18,7 @@ use super::path;
 /// The file.
 pub const FILE: &str = "SKILL.md";
 
-/// What stands for everything that is said behind a skill's name, as in Claude Code's commands.
+/// The placeholder for everything after a skill's name, as in Claude Code's commands.
 const ARGUMENTS: &str = "$ARGUMENTS";
 
 /// The parameter for it.
@@ -27,7 +27,7 @@ pub const PARAMETER: &str = "arguments";
 /// Reads a skill; `folder` is its folder's name, which it has where it names no other.
 pub fn read(text: &str, folder: &str) -> Result<Skill, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (front, body) = divided(text).ok_or("does not begin with front matter between two lines `---`")?;
+    let (front, body) = split_front_matter(text).ok_or("does not begin with front matter between two lines `---`")?;
     let field = |key: &str| value(front, key);
     let name = field("name").unwrap_or_else(|| folder.to_owned());
     if !path::is_name(&name) {
@@ -52,7 +52,7 @@ pub fn read(text: &str, folder: &str) -> Result<Skill, String> {
 }
 
 /// The front matter and what follows it.
-fn divided(text: &str) -> Option<(&str, &str)> {
+fn split_front_matter(text: &str) -> Option<(&str, &str)> {
     let (first, rest) = text.split_once('\n')?;
     if first.trim_end() != "---" {
         return None;

@@ -4,9 +4,9 @@
 //! agent programs keep skills, the user's before the workspace's. Where a name is taken, a skill of an extension is called
 //! `EXTENSION:NAME`, and every other one by where it comes from; every skill of an extension can be called so.
 
+use super::discovery::ExtensionFolder;
 use super::fault::ExtensionFault;
 use super::manifest::Skill;
-use super::place::ExtensionFolder;
 use super::skill_file;
 use crate::effects::path::Location;
 use crate::hooks::registry::Source;
@@ -33,7 +33,7 @@ pub struct RegisteredSkill {
     pub source: Source,
     /// The extension that brings it.
     pub extension: Option<String>,
-    /// The file that it stands in.
+    /// The file that it is in.
     pub file: String,
 }
 

@@ -1,6 +1,6 @@
 //! The secrets that the user has set for extensions: `~/.tollgate/secrets.json`, which only the user can read.
 //!
-//! A secret stands there itself, or a note that it is in the system's keyring, where this machine has one.
+//! It contains secrets themselves, or notes that they are in the system's keyring, if this machine has one.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +11,7 @@ use crate::ports::{Expectation, FileFault, Ports, Root};
 /// Where they are kept, below the home folder.
 pub const PATH: &str = ".tollgate/secrets.json";
 
-/// The note that stands in place of a secret that is in the keyring.
+/// The note in place of a secret that is in the keyring.
 const IN_KEYRING: &str = "keyring";
 
 /// Where a secret is.
@@ -65,7 +65,7 @@ impl Store {
         }
     }
 
-    /// Where a secret is; none where there is none.
+    /// Where a secret is; `None` if there is none.
     pub fn get(&self, extension: &str, setting: &str) -> Option<&SecretPlace> {
         let is_it = |(of, name, _): &&(String, String, SecretPlace)| of == extension && name == setting;
         self.kept.iter().find(is_it).map(|(.., kept)| kept)

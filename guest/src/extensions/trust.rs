@@ -6,9 +6,9 @@
 
 use serde_json::Value;
 
+use super::discovery::ExtensionFolder;
 use super::hooks;
 use super::manifest::{Manifest, Setting, Skill, placeholders};
-use super::place::ExtensionFolder;
 use super::skills::Skills;
 use crate::config::extensions::Choices;
 use crate::digest::Digest;
@@ -33,7 +33,7 @@ pub struct ApprovalSubject {
     pub files: Vec<Checked>,
 }
 
-/// How an approval that was kept stands to what there is.
+/// How a stored approval compares with the extension as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
     /// It is the same, as far as the manifest and the settings tell. The digest of the files it holds for.
@@ -52,7 +52,7 @@ pub fn subject(
     machine: &Machine,
     ports: &Ports,
 ) -> Result<ApprovalSubject, String> {
-    let files = bundle::tree(&found.real, &machine.digests, ports)?;
+    let files = bundle::check_tree(&found.real, &machine.digests, ports)?;
     let bytes = bundle::digest(&files);
     let covered = covered(manifest, bytes, workspace);
     Ok(ApprovalSubject { digest: Digest::of(covered.to_string().as_bytes()), bytes, files })
@@ -69,7 +69,12 @@ fn covered(manifest: &Manifest, bytes: Digest, workspace: &Choices) -> Value {
 }
 
 /// What is kept when a person has approved it.
-pub fn kept(subject: &ApprovalSubject, manifest: &Manifest, workspace: &Choices, shows: Value) -> Vec<(&'static str, Value)> {
+pub fn approval_record(
+    subject: &ApprovalSubject,
+    manifest: &Manifest,
+    workspace: &Choices,
+    shows: Value,
+) -> Vec<(&'static str, Value)> {
     let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
     vec![
         ("digest", subject.digest.to_string().into()),
@@ -94,7 +99,7 @@ pub fn approval(kept: Option<&Value>, manifest: &Manifest, workspace: &Choices) 
 }
 
 /// What a person sees before approving: what the extension brings in words, and the files.
-pub fn shows(
+pub fn preview(
     found: &ExtensionFolder,
     manifest: &Manifest,
     hooks: &[Hook],
@@ -121,7 +126,7 @@ pub fn words(found: &ExtensionFolder, manifest: &Manifest, hooks: &[Hook], works
     let mut words = Vec::new();
     for hook in hooks {
         let id = hook.id.split_once(':').map_or(hook.id.as_str(), |(_, name)| name);
-        words.push(format!("hook `{id}`: {} {}", hooks::event(hook), hooks::shown(hook, found)));
+        words.push(format!("hook `{id}`: {} {}", hooks::event(hook), hooks::display(hook, found)));
     }
     for server in &manifest.servers {
         let variables = |pairs: &[(String, String)], what: &str| {

@@ -87,8 +87,9 @@ fn value(extension: &str, setting: &Setting, sources: &Sources<'_>, variable: Op
             (Some(SecretPlace::Here(value)), _) => return found("secrets", checked(&value.as_str().into())),
             (Some(SecretPlace::InKeyring), Some(value)) => return found("keyring", checked(&value.into())),
             (Some(SecretPlace::InKeyring), None) => {
-                let why =
-                    format!("it is in the system's keyring, which does not give it to this program; {set_again} sets it anew");
+                let why = format!(
+                    "it is in the system's keyring, but this program cannot read it there; set it again with {set_again}"
+                );
                 return found("keyring", Err(why));
             }
             (None, _) => {}

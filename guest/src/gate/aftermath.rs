@@ -3,7 +3,7 @@
 use super::Gate;
 use super::confined::evidence_key;
 use super::settle::{CallOutcome, Work};
-use super::unrecorded::Ground;
+use super::unrecorded::GovernanceFacts;
 use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence, EvidenceKey};
 use crate::confine::permit;
@@ -38,7 +38,7 @@ impl Gate {
         let is_stray = |entry: &&Entry| entry.scope_validation == ScopeValidation::Fail;
         let is_reached = |entry: &&Entry| entry.path().is_some_and(|path| evidence.reaches(path));
         let ids: Vec<String> = entries.iter().filter(is_stray).filter(is_reached).map(|entry| entry.id.clone()).collect();
-        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::give(id, work.now, &self.ports));
+        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::issue(id, work.now, &self.ports));
         ids
     }
 
@@ -68,7 +68,7 @@ impl Gate {
         outcome: &CallOutcome,
         output: Option<&str>,
         pending: Option<&Pending>,
-        ground: &Ground,
+        ground: &GovernanceFacts,
     ) -> Option<String> {
         let said = match outcome {
             CallOutcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),

@@ -108,7 +108,7 @@ impl Gate {
             }
             (_, Ok(effects)) if effects.known.iter().any(|effect| store::is_at(effect.location.as_str())) => {
                 let reason =
-                    "the file holds secrets that a person keeps for extensions; no agent may look at it. Go on without it";
+                    "the file contains the user's secrets for extensions, and an agent may not read it; continue without it";
                 Ruling::deny(Code::ControlFile, reason, effects.known)
             }
             (Governance::By(intents), Ok(effects)) => {
@@ -168,7 +168,7 @@ impl Gate {
         let changes = is_change(&effects);
         let scratch = Scratch::new(&call.session, &effects.known, &self.ports);
         let beside = Beside { guarded: &self.guarded, scratch: &scratch, hold, ports: &self.ports };
-        let ruling = judge(intents, selected, effects, config, &beside, |effects| self.stale(call, effects));
+        let ruling = judge(intents, selected, effects, config, &beside, |effects| self.stale_reason(call, effects));
         let (true, Verdict::Allow | Verdict::Ask, Some(intent)) =
             (changes, ruling.verdict, selected.and_then(|id| intents.find(id)))
         else {
@@ -195,7 +195,7 @@ impl Gate {
         let open_ended = is_open_ended(&ruling.effects, unknown);
         let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
-            fault = Some(format!("the call cannot be recorded until it is done: {why}"));
+            fault = Some(format!("the call cannot be tracked, because its record cannot be saved: {why}"));
         }
         match fault {
             Some(why) if config.strict || self.asks_on_fault() => {
@@ -217,7 +217,7 @@ impl Gate {
         if config.strict || harmless || !self.asks_on_fault() {
             return ungoverned(why, effects, config);
         }
-        let reason = format!("{why}; until it can be, a person has to decide whether the call may run");
+        let reason = format!("{why}; until that is fixed, a person has to decide whether the call may run");
         let effects = effects.map(|effects| effects.known).unwrap_or_default();
         Ruling { verdict: Verdict::Ask, code: Code::IntentsUnreadable, reason, effects, confined: false }
     }
@@ -336,7 +336,7 @@ fn judge(
         elsewhere.or(unknowns.first()).map(|why| (config.unknown, Code::UnknownEffects, why.clone())),
         program.map(|_| (config.programs, Code::Program, "what the program changes cannot be seen beforehand".to_owned())),
     ];
-    // The stricter of the two decides.
+    // The stricter policy wins.
     for (policy, verdict) in [(Policy::Deny, Verdict::Deny), (Policy::Ask, Verdict::Ask)] {
         if let Some((_, code, why)) = doubts.iter().flatten().find(|(decided, ..)| *decided == policy) {
             let reason = match verdict {
@@ -349,7 +349,7 @@ fn judge(
     Ruling::allow(Code::InScope, effects)
 }
 
-/// Why an effect is none of the intent's business.
+/// Why an effect is outside the intent's scope.
 fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
     // A program is not a file in scope; what it changed is detected afterwards.
     if effect.operation == Operation::Execute {

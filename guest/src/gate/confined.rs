@@ -6,11 +6,11 @@ use super::check::Beside;
 use super::scratch::Scratch;
 use super::{Gate, governance_questions};
 use crate::call::{self, ShellCommand, ToolCall, shell};
-use crate::config::confine::{Capability, Confinement, Mode, user_question};
+use crate::config::confine::{Capability, ConfineMode, Confinement, user_question};
 use crate::config::{Config, Policy};
 use crate::confine::evidence::{self, EvidenceKey};
 use crate::confine::wrapping::{self, Wrapping};
-use crate::confine::{self, Context, Grants, RunDecision, RunPlan, hindrance, is_reached};
+use crate::confine::{self, Context, Grants, RunDecision, RunPlan, is_reached, missing_grant};
 use crate::effects::{Effect, Footprint, Operation, Unconfinable};
 use crate::inflight::pending;
 use crate::intents::file::Governance;
@@ -80,7 +80,7 @@ impl<'a> Hold<'a> {
 
     /// Whether every command runs confined.
     pub(super) fn holds_all(&self) -> bool {
-        self.settings.mode == Mode::Always
+        self.settings.mode == ConfineMode::Always
     }
 
     /// Why the kernel cannot confine the command: something else does its work.
@@ -129,7 +129,7 @@ impl<'a> Hold<'a> {
             let confined = is_reached(effects, grants);
             return Some(Ruling { confined, ..Ruling::allow(Code::InScope, Vec::new()) });
         }
-        Some(match hindrance(effects, self.footprint, grants) {
+        Some(match missing_grant(effects, self.footprint, grants) {
             Some(hindrance) => Ruling::deny(Code::NotConfinable, hindrance.reason(), Vec::new()),
             None => Ruling { confined: true, ..Ruling::allow(Code::Confined, Vec::new()) },
         })
@@ -181,7 +181,7 @@ impl Gate {
     ) -> Option<Hold<'a>> {
         let command = call::shell_command(call, config).filter(|_| capability != Capability::None)?;
         let settings = self.confinement(config);
-        if settings.mode == Mode::Off {
+        if settings.mode == ConfineMode::Off {
             return None;
         }
         let key = evidence_key(call, Some(&command));
@@ -233,7 +233,7 @@ impl Gate {
         const MAX_BYTES: u64 = 1 << 20;
         let Some(wiring) = &program.wiring else { return false };
         // Where nothing confines, settings need not be read.
-        let Some(prefix) = wiring.shell_prefix.as_ref().filter(|_| self.confiner.can()) else { return false };
+        let Some(prefix) = wiring.shell_prefix.as_ref().filter(|_| self.confiner.can_confine()) else { return false };
         let pointer = format!("/env/{}", prefix.variable);
         let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
             let (root, path) = match settings.place {
@@ -277,7 +277,7 @@ impl Gate {
 
     /// Whether the user has turned confinement off.
     pub(crate) fn is_confinement_off(&mut self) -> bool {
-        self.confinement(&Config::default()).mode == Mode::Off
+        self.confinement(&Config::default()).mode == ConfineMode::Off
     }
 
     /// What a command may change that a host is about to run.
@@ -303,7 +303,7 @@ impl Gate {
             Governance::Unreadable(_) | Governance::Inaccessible(_) if config.strict => None,
             _ => return plain(None, None),
         };
-        if settings.mode == Mode::Off {
+        if settings.mode == ConfineMode::Off {
             return plain(None, None);
         }
         // The intent that the call was ruled under, whatever has been selected since.

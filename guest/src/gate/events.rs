@@ -13,6 +13,7 @@ use super::{Gate, governance_questions};
 use crate::confine::Confiner;
 use crate::effects::Persistence;
 use crate::engine::{Input, Turn};
+use crate::hooks::registry::Needed;
 use crate::inflight::late;
 use crate::inflight::pending::{self, Over};
 use crate::intents::file::Governance;
@@ -26,7 +27,7 @@ impl Gate {
                 self.confiner = Confiner::new(machine);
             }
             if let Input::Event { name, session, .. } = input
-                && let Some(notice) = self.hear(name, session.as_deref())
+                && let Some(notice) = self.observe_event(name, session.as_deref())
             {
                 // Nobody waits for an answer that could say it.
                 self.ports.warn(&notice);
@@ -34,7 +35,9 @@ impl Gate {
         }
         // Declarations are looked at when they may matter, not at every tick.
         if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
-            self.hooks();
+            // Those of an event are read when it is told.
+            let is_reload = inputs.iter().any(|input| matches!(input, Input::Reload));
+            self.hooks_needed(if is_reload { Needed::All } else { Needed::Components });
         }
         self.forget_ended(inputs);
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
@@ -48,7 +51,7 @@ impl Gate {
             turn.commands.extend(more.commands);
             turn.next_deadline_ms = more.next_deadline_ms;
         }
-        self.hear_hooks(&mut turn.commands);
+        self.answer_waiting_operations(&mut turn.commands);
         turn.commands.iter_mut().for_each(|command| self.notices.add_to(&mut command.order));
         let again = self.retry_due_in().map(|due| now_ms.saturating_add(due));
         turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();
@@ -56,7 +59,7 @@ impl Gate {
     }
 
     /// Does the gate's own part at an event, before hooks hear of it. Returns what the agent and the person should be told.
-    pub fn hear(&mut self, event: &str, session: Option<&str>) -> Option<String> {
+    pub fn observe_event(&mut self, event: &str, session: Option<&str>) -> Option<String> {
         let session = session?;
         let moment = match event {
             "before_agent" => ComparisonTime::Call,

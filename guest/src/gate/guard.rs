@@ -32,7 +32,7 @@ pub(super) const MAX_LEASES: usize = 64;
 
 impl Gate {
     /// Why the call would overwrite what its session has not seen.
-    pub(super) fn stale(&self, call: &ToolCall, effects: &[Effect]) -> Option<String> {
+    pub(super) fn stale_reason(&self, call: &ToolCall, effects: &[Effect]) -> Option<String> {
         let changes = || effects.iter().filter(|effect| effect.changed_file().is_some());
         changes().next()?;
         let expected = (changes().count() == 1).then(|| expectation(&call.args)).flatten();
@@ -48,7 +48,7 @@ impl Gate {
             let now = match (effect.operation, effect.pre_hash) {
                 (Operation::Create, _) => None,
                 (_, Some(now)) => Some(now),
-                // There is something, but it could not be digest_question, or it is about to go and never was looked at.
+                // There is something, but it could not be hashed, or it is about to be removed and was never looked at.
                 (_, None) => return None,
             };
             // Its own call that has not been settled yet may have changed it.
@@ -88,7 +88,7 @@ impl Gate {
         paths.truncate(MAX_LEASES);
         for (taken, path) in paths.iter().enumerate() {
             if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
-                self.give_back(call, paths.iter().take(taken).copied());
+                self.release_leases(call, paths.iter().take(taken).copied());
                 return Err(match denial {
                     LeaseDenial::Held(held) => Denied::Held(lease_reason(&held, now)),
                     LeaseDenial::Fault(fault) => Denied::Fault(fault),
@@ -96,14 +96,14 @@ impl Gate {
             }
         }
         self.changed_meanwhile(effects).map_or(Ok(()), |path| {
-            self.give_back(call, paths.iter().copied());
+            self.release_leases(call, paths.iter().copied());
             Err(Denied::Stale(format!("`{path}` changed just now; read it again, then make your change to its current content")))
         })
     }
 
     /// Gives back what a call holds.
-    pub(super) fn give_back<'a>(&self, call: &ToolCall, paths: impl Iterator<Item = &'a str>) {
-        paths.for_each(|path| lease::give_back(path, &call.session, &call.call, &self.ports));
+    pub(super) fn release_leases<'a>(&self, call: &ToolCall, paths: impl Iterator<Item = &'a str>) {
+        paths.for_each(|path| lease::release(path, &call.session, &call.call, &self.ports));
     }
 
     /// A file that changed between the check and the lease. From the lease on, no governed session changes it.

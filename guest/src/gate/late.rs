@@ -91,7 +91,7 @@ impl Gate {
             }
         };
         if let Err(fault) = late::open(&call, Timestamp(pending.since), begin, ports) {
-            self.say_unseen(&fault);
+            self.warn_undetected(&fault);
         }
     }
 
@@ -138,9 +138,9 @@ impl Gate {
     }
 
     /// Says once why what programs change is not seen.
-    pub(super) fn say_unseen(&mut self, fault: &SnapshotFault) {
+    pub(super) fn warn_undetected(&mut self, fault: &SnapshotFault) {
         let why = fault.to_string();
-        if late::is_news(&why, &self.ports) {
+        if late::record_if_new(&why, &self.ports) {
             self.ports.warn(&why);
             self.notices.add([why]);
         }
@@ -165,12 +165,12 @@ impl Gate {
         let mut after = match Snapshot::look(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
             Ok(after) => after,
             Err(fault) => {
-                self.say_unseen(&fault);
+                self.warn_undetected(&fault);
                 // What cannot be compared now cannot be told apart later either.
                 return late::change(&self.ports, |watch| watch.calls.clear());
             }
         };
-        let suspects = after.suspects(&watch.files);
+        let suspects = after.possibly_changed(&watch.files);
         let waits = |path: &String| {
             moment == ComparisonTime::Call && comparison.likely_cause(path).is_some_and(|(_, call, _)| was_entered(call, path))
         };
@@ -195,7 +195,7 @@ impl Gate {
                 Err(unentered) => return self.notices.add([unentered.why]),
             }
         }
-        self.tell_late(comparison, &found);
+        self.report_late_changes(comparison, &found);
         held.iter().for_each(|path| after.take_over(path, &watch.files));
         let is_stale = |call: &Ongoing| call.is_expired(*now) || moment == ComparisonTime::Turn && !call.entered.is_empty();
         if after != watch.files || watch.calls.iter().any(is_stale) {
@@ -275,7 +275,7 @@ impl Gate {
     }
 
     /// Says what changed out of scope.
-    fn tell_late(&mut self, comparison: &SnapshotComparison<'_>, found: &[(usize, Entry)]) {
+    fn report_late_changes(&mut self, comparison: &SnapshotComparison<'_>, found: &[(usize, Entry)]) {
         for (nth, call) in comparison.watch.calls.iter().enumerate() {
             let strays: Vec<&str> = found
                 .iter()

@@ -7,6 +7,7 @@
 
 use super::Gate;
 use super::late::differs;
+use super::recorder::CallRecord;
 use super::settle::{CallOutcome, Settlement, digest_question, leased_files};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
@@ -34,7 +35,7 @@ impl Gate {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
                 self.note_unheard(&call, &pending);
-                self.recorder.forget(&key, &self.ports);
+                self.recorder.forget(&CallRecord::new(key, &pending), &self.ports);
             } else {
                 let settled = self.settle(&call, &CallOutcome::Unknown);
                 self.notices.add(settled.notice);
@@ -58,7 +59,7 @@ impl Gate {
                 continue;
             }
             let call = pending.caller.call();
-            self.give_back(&call, leased_files(&pending));
+            self.release_leases(&call, leased_files(&pending));
             if pending.persistence != Persistence::Ends && !leaves_end_untold(call.host.as_deref()) {
                 self.unwatch(&call.session, &call.call);
             }
@@ -71,7 +72,7 @@ impl Gate {
         if let Some(open) = &pending.open_ended {
             let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else { return false };
             let Ok(mut after) = Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) else { return false };
-            let suspects = after.suspects(&before);
+            let suspects = after.possibly_changed(&before);
             after.hash(Some(&suspects), &self.ports);
             let digest = |path: &str| after.at(path).and_then(|look| look.digest);
             return suspects
@@ -96,7 +97,7 @@ impl Gate {
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
-        let lines = match self.recorder.enter(Some(key), vec![entry], &self.ports) {
+        let lines = match self.recorder.enter(Some(CallRecord::new(key, pending)), vec![entry], &self.ports) {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };

@@ -50,7 +50,7 @@ impl Gate {
         let mut snapshot = match Snapshot::look(&latest, &Ignored::parse(&ignored), &self.ports) {
             Ok(snapshot) => snapshot,
             Err(fault) => {
-                self.say_unseen(&fault);
+                self.warn_undetected(&fault);
                 return None;
             }
         };
@@ -91,7 +91,7 @@ impl Gate {
         let page = reading::newest(&Filter::default(), usize::MAX, None, 1 << 20, &self.ports).unwrap_or_default();
         let failed = page.entries.into_iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail);
         let before = failed.filter_map(|entry| entry.file?.pre_hash);
-        let stands = now.files().iter().filter_map(|(_, look)| look.digest);
+        let stands = now.iter().filter_map(|(_, look)| look.digest);
         let mut wanted: Vec<[u8; 16]> = before.chain(stands).map(|digest| digest.short()).collect();
         wanted.sort_unstable();
         wanted
@@ -112,14 +112,21 @@ impl Gate {
         };
         let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
             Ok(after) => after,
-            Err(fault) => return unseen(fault.to_string()),
+            Err(fault) => {
+                let why = format!("what changed while `{}` ran is not known: {fault}", work.call.tool);
+                let entry = self.failure_entry(work, &why);
+                let seen = unseen(format!("{why}; it is recorded as FAIL; check the workspace yourself"));
+                return Reconciled { entries: vec![entry], ..seen };
+            }
         };
         let scope = Scope::compile(open.scope.clone());
-        let suspects = after.suspects(&before);
+        let suspects = after.possibly_changed(&before);
         let anew = after.hash(Some(&suspects), &self.ports);
-        after.keep_latest(&self.ports);
-        self.copy(&anew, &before, &after);
-        let entered = self.entered_since(work.pending.since);
+        if !suspects.is_empty() {
+            after.keep_latest(&self.ports);
+            self.copy(&anew, &before, &after);
+        }
+        let entered = self.entered_during(work);
         let changes: BTreeSet<&str> = work.pending.changes.iter().map(|change| change.path.as_str()).collect();
         let mut entries = Vec::new();
         let mut more = 0;
@@ -147,7 +154,10 @@ impl Gate {
             entries.push(self.unattributed_change(work, &scope, &path, was, is));
         }
         if more > 0 {
-            self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
+            self.ports.warn(&format!(
+                "`{}` changed {more} more files, which are not recorded: one call records at most {MAX_ENTRIES}",
+                work.call.tool
+            ));
         }
         let restore = self.changes_to_restore(work, &entries);
         let notices = [notice(work, &entries, &restore, more), restored_notice(work, &entries, &restore)];

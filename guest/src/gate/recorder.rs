@@ -6,6 +6,7 @@
 use crate::config::Config;
 use crate::inflight::pending::{self, Pending};
 use crate::ledger::entry::Entry;
+use crate::ledger::reading::LedgerPosition;
 use crate::ledger::{self, checkpoint, map, writing};
 use crate::ports::{Facts, FileFault, FileKind, Ports};
 
@@ -26,11 +27,26 @@ pub(super) struct Recorder {
     unsaved_calls: Vec<(String, Pending)>,
     /// The stamps of the checkpoint and of the ledger when they were last compared.
     compared: Option<(u64, u64)>,
+    /// Where the ledger ended when it was last looked at.
+    position: Option<LedgerPosition>,
+}
+
+/// What is kept of a call until it is settled.
+pub(super) struct CallRecord {
+    key: String,
+    /// Whether a snapshot was taken before it.
+    has_snapshot: bool,
+}
+
+impl CallRecord {
+    pub(super) fn new(key: String, pending: &Pending) -> Self {
+        Self { key, has_snapshot: pending.open_ended.is_some() }
+    }
 }
 
 /// Entries that wait for the retry.
 pub(super) struct PendingEntries {
-    key: Option<String>,
+    call: Option<CallRecord>,
     entries: Vec<Entry>,
     due: u64,
 }
@@ -53,22 +69,24 @@ pub(super) struct Unentered {
 
 impl Recorder {
     /// Appends the entries of a call, and forgets the call once that is done.
-    pub(super) fn enter(&mut self, key: Option<String>, entries: Vec<Entry>, ports: &Ports) -> Result<Entered, Unentered> {
+    pub(super) fn enter(&mut self, call: Option<CallRecord>, entries: Vec<Entry>, ports: &Ports) -> Result<Entered, Unentered> {
         let mut lines = Vec::new();
         match writing::enter(&entries, &mut lines, ports) {
             Ok(notice) => {
                 self.fault = None;
-                self.finish(key, &entries, ports);
+                self.finish(call, &entries, ports);
                 Ok(Entered { lines, notice })
             }
             Err(fault) => {
-                let why =
-                    format!("`{}` cannot be written: {fault}; what the call changed is tried again in a moment", ledger::PATH);
+                let why = format!(
+                    "`{}` cannot be written: {fault}; recording what the call changed is retried in a moment",
+                    ledger::PATH
+                );
                 ports.warn(&why);
                 self.fault = Some(fault);
                 let due = ports.clock.now().0 + RETRY_MS;
                 let entries = entries.into_iter().skip(lines.len()).collect();
-                self.waiting.push(PendingEntries { key, entries, due });
+                self.waiting.push(PendingEntries { call, entries, due });
                 Err(Unentered { lines, why })
             }
         }
@@ -84,25 +102,25 @@ impl Recorder {
         let is_due = |waiting: &PendingEntries| waiting.due <= now || waiting.due > now + RETRY_MS;
         let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(is_due);
         self.waiting = later;
-        for PendingEntries { key, entries, .. } in due {
+        for PendingEntries { call, entries, .. } in due {
             let mut lines = Vec::new();
             match writing::enter(&entries, &mut lines, ports) {
                 Ok(_) => {
                     self.fault = None;
-                    self.finish(key, &entries, ports);
+                    self.finish(call, &entries, ports);
                 }
                 Err(fault) => {
                     self.fault = Some(fault);
                     for entry in entries.iter().skip(lines.len()) {
                         let (tool, path) = (&entry.tool_name, entry.path().unwrap_or("no file"));
                         let why = format!(
-                            "`{}` still cannot be written: {fault}; `{tool}` on `{path}` is not in it yet, and is entered later",
+                            "`{}` still cannot be written: {fault}; `{tool}` on `{path}` is not recorded yet and will be recorded later",
                             ledger::PATH
                         );
                         ports.fail(&why);
                     }
-                    if let Some(key) = key {
-                        pending::release(&key, ports);
+                    if let Some(call) = call {
+                        pending::release(&call.key, ports);
                     }
                 }
             }
@@ -111,8 +129,9 @@ impl Recorder {
 
     /// What to say about a call that is settled and whose entries still wait for the retry.
     pub(super) fn waiting_notice(&self, key: &str) -> Option<String> {
-        let waiting = self.waiting.iter().any(|waiting| waiting.key.as_deref() == Some(key));
-        waiting.then(|| format!("`{}` could not be written; what the call changed is tried again in a moment", ledger::PATH))
+        let waiting = self.waiting.iter().any(|waiting| waiting.call.as_ref().is_some_and(|call| call.key == key));
+        waiting
+            .then(|| format!("`{}` could not be written; recording what the call changed is retried in a moment", ledger::PATH))
     }
 
     /// How many milliseconds from now the next retry is due.
@@ -128,18 +147,20 @@ impl Recorder {
         Some(format!("`{path}` cannot be written: {fault}"))
     }
 
-    fn finish(&mut self, key: Option<String>, entries: &[Entry], ports: &Ports) {
+    fn finish(&mut self, call: Option<CallRecord>, entries: &[Entry], ports: &Ports) {
         map::update(entries, ports);
-        if let Some(key) = key {
-            self.forget(&key, ports);
+        if let Some(call) = call {
+            self.forget(&call, ports);
         }
     }
 
     /// Forgets a call that is settled.
-    pub(super) fn forget(&mut self, key: &str, ports: &Ports) {
+    pub(super) fn forget(&mut self, CallRecord { key, has_snapshot }: &CallRecord, ports: &Ports) {
         self.unsaved_calls.retain(|(known, _)| known != key);
         pending::forget(key, ports);
-        pending::forget(&pending::snapshot_of(key), ports);
+        if *has_snapshot {
+            pending::forget(&pending::snapshot_of(key), ports);
+        }
         pending::unclaim(key, ports);
     }
 
@@ -156,6 +177,11 @@ impl Recorder {
         self.unsaved_calls.iter().map(|(_, pending)| pending)
     }
 
+    /// Whether the call under way with this key is kept in memory alone.
+    pub(super) fn is_unsaved(&self, key: &str) -> bool {
+        self.unsaved_calls.iter().any(|(known, _)| known == key)
+    }
+
     /// The call under way with this key.
     pub(super) fn recall(&self, key: &str, ports: &Ports) -> Option<Pending> {
         let here = self.unsaved_calls.iter().find(|(known, _)| known == key).map(|(_, pending)| pending.clone());
@@ -166,6 +192,7 @@ impl Recorder {
     /// Returns what to say.
     pub(super) fn watch(&mut self, governed: bool, facts: &[Facts], ports: &Ports) -> Option<String> {
         let [kept, ledger] = facts else { return None };
+        self.position = LedgerPosition::of(ledger);
         if !governed {
             self.compared = None;
             return if kept.kind == FileKind::Missing { None } else { checkpoint::forget(ports) };
@@ -176,6 +203,11 @@ impl Recorder {
         }
         self.compared = Some(stamps);
         checkpoint::check(ports)
+    }
+
+    /// Where the ledger ended when it was last looked at.
+    pub(super) fn position(&self) -> Option<LedgerPosition> {
+        self.position
     }
 
     /// Whether the ledger has been compared with its checkpoint since the workspace is governed.

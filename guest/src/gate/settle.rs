@@ -8,7 +8,7 @@ use super::Gate;
 use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
 use super::reconcile::Reconciled;
-use super::recorder::{Entered, Unentered};
+use super::recorder::{CallRecord, Entered, Unentered};
 use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
@@ -24,6 +24,7 @@ use crate::ledger::mutation::MutationClass;
 use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, FileKind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
+use crate::state;
 
 /// Text from outside is no longer than this in an entry.
 const MAX_CHARS: usize = 2_000;
@@ -40,7 +41,7 @@ const MAX_AFTER_BYTES: u64 = 1 << 20;
 /// Entries for one rejected call.
 pub(super) const MAX_REJECTED: usize = 50;
 
-/// So far back others' entries are looked for.
+/// How much of the ledger is searched for others' entries.
 const RECENTLY_BYTES: u64 = 256 << 10;
 
 /// How a call ended.
@@ -105,14 +106,24 @@ impl Gate {
         }
         let Remembered { since, certain, persistence, confined, .. } = how;
         let (caller, intent) = (CallOrigin::of(call), intent.id.clone());
-        let pending =
-            Pending { caller, intent, since, changes, certain, persistence, is_presumed_refused: false, open_ended, confined };
+        let pending = Pending {
+            caller,
+            intent,
+            since,
+            changes,
+            certain,
+            persistence,
+            is_presumed_refused: false,
+            open_ended,
+            confined,
+            ledger: self.recorder.position(),
+        };
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
         }
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may still let it run, and this process at least remembers.
-            self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
+            self.ports.warn(&format!("the record of the call `{}` cannot be saved: {fault}", call.call));
             self.recorder.keep_unsaved(key, pending);
         })
     }
@@ -154,7 +165,7 @@ impl Gate {
         if let Some(notice) = self.recorder.waiting_notice(&key) {
             return Settlement { notice: Some(notice), ..Settlement::default() };
         }
-        let ground = self.ground();
+        let ground = self.inspect_governance();
         let pending = self.recorder.recall(&key, &self.ports);
         let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
         let mut settlement = match pending {
@@ -183,22 +194,23 @@ impl Gate {
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, key, pending, now);
         }
-        // Whoever had it before may have been done in this moment.
-        let Some(pending) = self.recorder.recall(&key, &self.ports) else {
-            pending::unclaim(&key, &self.ports);
-            return Settlement::default();
-        };
-        let mut questions = vec![Question::project(config::PATH)];
+        let mut questions = vec![state::question(key.as_str()), Question::project(config::PATH)];
         questions.extend(extensions::questions());
         let own = questions.len();
         questions.extend(pending.changes.iter().map(|change| digest_question(&change.path)));
         let facts = self.look(&questions);
-        if let Some(file) = facts.first() {
+        // Another process may have settled the call between our look at it and our claim.
+        let is_gone = facts.first().is_none_or(|record| record.kind == FileKind::Missing);
+        if is_gone && !self.recorder.is_unsaved(&key) {
+            pending::unclaim(&key, &self.ports);
+            return Settlement::default();
+        }
+        if let Some(file) = facts.get(1) {
             self.config.refresh(file, &self.ports);
         }
         // Their secrets must not be entered.
-        self.refresh_extensions(facts.get(1..own).unwrap_or_default(), &self.config.last());
-        let work = Work { call, pending: &pending, outcome, now };
+        self.refresh_extensions(facts.get(2..own).unwrap_or_default(), &self.config.last());
+        let work = Work { call, pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
@@ -216,11 +228,11 @@ impl Gate {
         let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
         // Before it is forgotten, so that it is always one or the other.
         match outcome {
-            CallOutcome::Refused(_) => self.note_refusal(call, &pending),
-            CallOutcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
+            CallOutcome::Refused(_) => self.note_refusal(call, pending),
+            CallOutcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, pending),
             _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
         }
-        let lines = match self.recorder.enter(Some(key), entries, &self.ports) {
+        let lines = match self.recorder.enter(Some(CallRecord::new(key, pending)), entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 lines
@@ -230,7 +242,7 @@ impl Gate {
                 lines
             }
         };
-        self.give_back(call, leased_files(&pending));
+        self.release_leases(call, leased_files(pending));
         if *outcome != CallOutcome::Unknown {
             self.settle_left_behind(Over::Nothing, now);
         }
@@ -271,7 +283,7 @@ impl Gate {
             CallOutcome::Refused(why) => (false, Some(redacted(why, &self.ports))),
             CallOutcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
-        let others = self.others(call, pending);
+        let others = self.others(work);
         let doubtful = *outcome == CallOutcome::Unknown;
         let entered = if doubtful { self.entered_since(pending.since) } else { Vec::new() };
         let mut entries = Vec::new();
@@ -309,18 +321,27 @@ impl Gate {
     }
 
     /// What others entered while the call was under way.
-    fn others(&self, call: &ToolCall, pending: &Pending) -> Vec<Entry> {
-        let own = truncate(&call.session);
-        self.entered_since(pending.since).into_iter().filter(|entry| entry.session_id != own).collect()
+    fn others(&self, work: &Work<'_>) -> Vec<Entry> {
+        let own = truncate(&work.call.session);
+        self.entered_during(work).into_iter().filter(|entry| entry.session_id != own).collect()
+    }
+
+    /// What anybody entered while a call was under way: what stands in the ledger behind where it ended when the call was ruled on.
+    pub(super) fn entered_during(&self, work: &Work<'_>) -> Vec<Entry> {
+        // Whoever settles a call of which nobody told that it ended may not have looked at the ledger just now.
+        let now = self.recorder.position().filter(|_| *work.outcome != CallOutcome::Unknown);
+        let entered = work
+            .pending
+            .ledger
+            .zip(now)
+            .and_then(|(then, now)| then.entries_since(now, &since(work.pending.since), RECENTLY_BYTES, &self.ports));
+        entered.map_or_else(|| self.entered_since(work.pending.since), |entries| effective(entries).collect())
     }
 
     /// What anybody entered from a moment on.
-    pub(super) fn entered_since(&self, since: u64) -> Vec<Entry> {
-        let filter = Filter { since: Some(Timestamp(since).to_string()), ..Filter::default() };
-        let page = reading::newest(&filter, usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
-        // A command that failed may have changed something before it did.
-        let changed = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.post_hash != file.pre_hash);
-        page.entries.into_iter().filter(|entry| entry.success || changed(entry)).collect()
+    pub(super) fn entered_since(&self, moment: u64) -> Vec<Entry> {
+        let page = reading::newest(&since(moment), usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
+        effective(page.entries).collect()
     }
 
     fn line_ranges(&self, change: &AllowedChange, facts: &Facts) -> Vec<LineRange> {
@@ -333,7 +354,7 @@ impl Gate {
             return Vec::new();
         }
         let after = self.ports.workspace.read(Root::Project, &change.path, MAX_AFTER_BYTES).unwrap_or_default();
-        line_ranges::changed(before, &after)
+        line_ranges::changed_lines(before, &after)
     }
 
     /// What a session wrote it has seen, unless someone else wrote there at the same time.
@@ -375,6 +396,17 @@ impl Gate {
             ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
         }
     }
+}
+
+/// Entries from a moment on.
+fn since(moment: u64) -> Filter {
+    Filter { since: Some(Timestamp(moment).to_string()), ..Filter::default() }
+}
+
+/// Those of calls that went well or changed something: a command that failed may have done so before.
+fn effective(entries: Vec<Entry>) -> impl Iterator<Item = Entry> {
+    let changed = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.post_hash != file.pre_hash);
+    entries.into_iter().filter(move |entry| entry.success || changed(entry))
 }
 
 /// A call that has ended.

@@ -7,8 +7,9 @@ use super::{CallOutcome, Gate};
 use crate::call::resolve;
 use crate::call::{self, ToolCall};
 use crate::engine::{Command, Order};
-use crate::hooks::components::said::{HookFeedback, Objection};
-use crate::hooks::components::{self, Ask, ComponentAnswer, Function, Severity, Subject};
+use crate::hooks::components::feedback::{HookFeedback, Objection};
+use crate::hooks::components::{self, Ask, ComponentAnswer, Function, ObjectionSeverity, Subject};
+use crate::hooks::registry::Needed;
 use crate::json::object;
 use crate::ruling::{Ruling, Verdict};
 
@@ -28,26 +29,26 @@ pub(super) struct PendingAnswer {
 }
 
 impl Gate {
-    /// Looks for changed settings, extensions and declarations, before anything is asked about a call.
-    pub(crate) fn refresh_hooks(&mut self) {
-        self.hooks();
+    /// Looks for changed settings, extensions and declarations, before anything is asked about a call in this event.
+    pub(crate) fn refresh_hooks(&mut self, event: &str) {
+        self.hooks_needed(Needed::For(event));
     }
 
     /// The same for operations, which hosts put in by the thousand: only where there are components at all. New ones are noticed at
     /// the next event, and when a host starts.
     fn refresh_if_components(&mut self) {
         if self.hooks.has_any_component() {
-            self.refresh_hooks();
+            self.hooks();
         }
     }
 
     /// Has hooks called that want to add to a call; false where there is none. What they say comes by
-    /// [`take_said`](Self::take_said), under this number.
+    /// [`take_feedback`](Self::take_feedback), under this number.
     pub(crate) fn ask_to_augment(&mut self, call: &ToolCall, number: u64) -> bool {
         if !self.hooks.has_components(Function::Augment, &call.tool) {
             return false;
         }
-        let subject = Subject::Augment(self.described(call, None, None));
+        let subject = Subject::Augment(self.describe_call(call, None, None));
         self.hooks.ask(number, subject, &self.ports)
     }
 
@@ -56,7 +57,7 @@ impl Gate {
         if !self.hooks.has_components(Function::PreTool, &call.tool) {
             return false;
         }
-        let subject = Subject::PreTool(self.described(call, Some(ruling), None));
+        let subject = Subject::PreTool(self.describe_call(call, Some(ruling), None));
         self.hooks.ask(number, subject, &self.ports)
     }
 
@@ -75,7 +76,7 @@ impl Gate {
             // It has not ended, or nobody knows how.
             CallOutcome::Running | CallOutcome::Unknown => return false,
         };
-        let subject = Subject::PostTool(self.described(call, None, result.map(str::len)), outcome);
+        let subject = Subject::PostTool(self.describe_call(call, None, result.map(str::len)), outcome);
         self.hooks.ask(number, subject, &self.ports)
     }
 
@@ -90,7 +91,7 @@ impl Gate {
     }
 
     /// What hooks said to the questions above.
-    pub(crate) fn take_said(&mut self) -> Vec<(u64, HookFeedback)> {
+    pub(crate) fn take_feedback(&mut self) -> Vec<(u64, HookFeedback)> {
         std::mem::take(&mut self.said)
     }
 
@@ -129,31 +130,31 @@ impl Gate {
     }
 
     /// Answers the operations whose hooks have spoken. What others wait for is kept for them.
-    pub(super) fn hear_hooks(&mut self, commands: &mut Vec<Command>) {
-        for (number, said) in self.hooks.take_said() {
+    pub(super) fn answer_waiting_operations(&mut self, commands: &mut Vec<Command>) {
+        for (number, said) in self.hooks.take_feedback() {
             let Some(at) = self.waiting_for_hooks.iter().position(|waiting| waiting.number == number) else {
                 self.said.push((number, said));
                 continue;
             };
             let waiting = self.waiting_for_hooks.remove(at);
-            let answer = self.concluded(waiting, said);
+            let answer = self.apply_feedback(waiting, said);
             let order = Order::Reply { number, answer: answer.to_string().into_bytes(), refused: None };
             commands.push(Command { id: self.next_number(), order });
         }
     }
 
-    fn concluded(&mut self, waiting: PendingAnswer, mut said: HookFeedback) -> Value {
+    fn apply_feedback(&mut self, waiting: PendingAnswer, mut said: HookFeedback) -> Value {
         let PendingAnswer { call, mut answer, is_ruling, .. } = waiting;
         let objection = if is_ruling { self.objection(&said) } else { None };
         let Some(fields) = answer.as_object_mut() else { return answer };
         if let Some(objection) = objection {
             let was_asked = fields.get("verdict").and_then(Value::as_str) == Some("ask");
-            if objection.severity == Severity::Deny || !was_asked {
+            if objection.severity == ObjectionSeverity::Deny || !was_asked {
                 fields.insert("verdict".to_owned(), objection.severity.as_str().into());
                 fields.insert("code".to_owned(), objection.code.into());
                 fields.insert("reason".to_owned(), objection.reason.as_str().into());
             }
-            if objection.severity == Severity::Deny {
+            if objection.severity == ObjectionSeverity::Deny {
                 self.settle(&call, &CallOutcome::Refused(objection.reason));
             }
         }
@@ -178,7 +179,7 @@ impl Gate {
     }
 
     /// A call as hooks see it.
-    fn described(&mut self, call: &ToolCall, ruling: Option<&Ruling>, result_bytes: Option<usize>) -> components::Call {
+    fn describe_call(&mut self, call: &ToolCall, ruling: Option<&Ruling>, result_bytes: Option<usize>) -> components::Call {
         let config = self.settings();
         let footprint = self.footprint(call, &config);
         // Nobody asks for digests here.

@@ -25,7 +25,7 @@ const MAX_ENTRIES: usize = 50;
 const MAX_NAMED: usize = 10;
 
 /// What a call was on when it ended.
-pub(super) struct Ground {
+pub(super) struct GovernanceFacts {
     pub(super) governance: Governance,
     /// Whether a call was ruled on here before, so that one without a record is strange.
     is_known: bool,
@@ -37,7 +37,7 @@ pub(super) struct Ground {
 
 impl Gate {
     /// Looks at what governs, and at the ledger.
-    pub(super) fn ground(&mut self) -> Ground {
+    pub(super) fn inspect_governance(&mut self) -> GovernanceFacts {
         let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.push(late::question());
@@ -53,7 +53,7 @@ impl Gate {
         let governed = !matches!(governance, Governance::None);
         let notice = self.recorder.watch(governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         let is_watching = governed && facts.get(5).is_some_and(late::is_open);
-        Ground { governance, is_known, notice, is_watching }
+        GovernanceFacts { governance, is_known, notice, is_watching }
     }
 
     /// Remembers a call that is not to run, in case it does.
@@ -83,7 +83,7 @@ impl Gate {
     }
 
     /// Enters a call that nobody remembers, where it should not have run.
-    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &CallOutcome, ground: &Ground) -> Settlement {
+    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &CallOutcome, ground: &GovernanceFacts) -> Settlement {
         let (Governance::By(intents), true, false) =
             (&ground.governance, ground.is_known, matches!(outcome, CallOutcome::Refused(_)))
         else {

@@ -1,4 +1,4 @@
-//! What a pattern says about whole folders.
+//! Whether a glob covers or can match inside a whole folder.
 
 use super::{CharPattern, Glob, MAX_PATH_BYTES, NamePattern, Steps, leads_to, matches_pieces};
 

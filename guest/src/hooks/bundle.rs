@@ -75,17 +75,17 @@ pub fn of_script(script: &str, named: Option<&[FilePattern]>, known: &Digests, p
     if !found.iter().any(|path| path == script) {
         found.push(script.to_owned());
     }
-    checked(found, Some(known), ports)
+    check_files(found, Some(known), ports)
 }
 
 /// One file by itself.
-pub fn alone(path: &str, ports: &Ports) -> Result<Vec<Checked>, String> {
-    checked(vec![path.to_owned()], None, ports)
+pub fn check_file(path: &str, ports: &Ports) -> Result<Vec<Checked>, String> {
+    check_files(vec![path.to_owned()], None, ports)
 }
 
 /// The files that patterns name, sorted by path.
-pub fn named(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<Checked>, String> {
-    checked(matching(patterns, ports)?, None, ports)
+pub fn check_matching(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<Checked>, String> {
+    check_files(matching(patterns, ports)?, None, ports)
 }
 
 /// At most this many files of an extension are checked.
@@ -95,7 +95,7 @@ pub const MAX_TREE_FILES: usize = 2_000;
 const MAX_TREE_BYTES: u64 = 64 << 20;
 
 /// All files of an extension's folder, sorted by path.
-pub fn tree(folder: &str, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
+pub fn check_tree(folder: &str, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
     let limit = u32::try_from(MAX_TREE_FILES).unwrap_or(u32::MAX).saturating_mul(4);
     let listing = list(folder, &ListingLimits { depth: MAX_SEARCH_DEPTH + 1, limit, skip: names_of(CACHES) }, ports)?;
     if let Some(unseen) = &listing.unseen {
@@ -203,7 +203,7 @@ fn matching(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<String>, Stri
 }
 
 /// The files with their digests, if they are few and small enough and each is what its path says.
-fn checked(files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
+fn check_files(files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     if files.len() > MAX_FILES {
         return Err(format!("it needs more than {MAX_FILES} files; {REMEDY}"));
     }
@@ -246,7 +246,7 @@ fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>
 }
 
 /// Digests of files that have not changed since, so that many hooks with one folder do not have it hashed many times. Only for
-/// what is copied: there the host hashes what it reads, so a digest that is no longer true lets nothing run.
+/// what is copied: there the host hashes what it reads, so nothing runs if the digest is outdated.
 #[derive(Debug, Clone, Default)]
 pub struct Digests(Rc<RefCell<HashMap<String, DigestEntry>>>);
 

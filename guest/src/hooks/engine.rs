@@ -16,13 +16,13 @@ use self::records::Counts;
 use super::components::Ask;
 use super::components::approved::Approved;
 use super::components::faults::Faults;
-use super::components::said::HookFeedback;
+use super::components::feedback::HookFeedback;
 use super::declaration::{Action, Hook};
 use super::event::{self, Event};
 use super::journal;
 use super::machine::Machine;
 use super::outcome::RunOutcome;
-use super::registry::{RegisteredHook, Registry, Source};
+use super::registry::{Needed, RegisteredHook, Registry, Source};
 use super::run::{Run, RunStage, RunStatus};
 use super::schedule::{Added, Due, RunKey, Schedule};
 use super::settings::HookSettings;
@@ -56,14 +56,14 @@ pub struct Hooks {
     schedule: Schedule,
     settings: HookSettings,
     chains: HashMap<u64, Chain>,
-    /// What operations have put in since the last step.
+    /// What operations have queued since the last step.
     inbox: Vec<(Event, VecDeque<RegisteredHook>, Asker, bool)>,
-    /// What hooks said to the gate's own questions.
+    /// The answers of hooks to the gate's own questions.
     answers: Vec<(u64, Value)>,
     listening: Vec<String>,
-    /// Runs of hooks that nobody has approved that were looked at in this step.
+    /// How many runs of hooks without approval were looked at in this step.
     examined: usize,
-    /// Calls of components: those that the host is to make, those under way, and what came of them.
+    /// Calls of components: those that the host has to make, those in progress, and their results.
     due: Vec<Ask>,
     rounds: Vec<Round>,
     said: Vec<(u64, HookFeedback)>,
@@ -75,7 +75,7 @@ pub struct Hooks {
     /// Approvals that were asked for: once for each hook and digest.
     asked: Vec<(String, String)>,
     counts: Counts,
-    /// Draining, or calling everything off.
+    /// Whether the engine is finishing its runs, or canceling them.
     closing: Option<bool>,
     commands: Vec<Command>,
     lines: String,
@@ -85,15 +85,15 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Looks for changed declarations, and takes in the settings.
-    pub fn refresh(&mut self, settings: HookSettings, ports: &Ports) {
+    /// Looks for changed declarations, as far as they are needed, and applies the settings.
+    pub fn refresh(&mut self, needed: Needed<'_>, settings: HookSettings, ports: &Ports) {
         self.settings = settings;
-        self.schedule.limit(settings);
-        self.registry.refresh(&self.machine, ports);
+        self.schedule.set_limits(settings);
+        self.registry.refresh(needed, &self.machine, ports);
     }
 
-    /// Puts in an event whose answer someone waits for; none where no hook waits for it.
-    pub fn put(&mut self, event: Event) -> Option<u64> {
+    /// Queues an event whose answer the host waits for; `None` if no hook waits for it.
+    pub fn queue_event(&mut self, event: Event) -> Option<u64> {
         let left = self.registry.waiting_for(&event);
         if left.is_empty() {
             return None;
@@ -103,7 +103,7 @@ impl Hooks {
         Some(self.numbers)
     }
 
-    /// Puts in an event whose answer the gate itself waits for, under this number; false where no hook waits for it.
+    /// Queues an event whose answer the gate itself waits for, under this number; false if no hook waits for it.
     pub fn put_for_gate(&mut self, event: Event, number: u64) -> bool {
         let left = self.registry.waiting_for(&event);
         let waits = !left.is_empty();
@@ -113,7 +113,7 @@ impl Hooks {
         waits
     }
 
-    /// What hooks have said to the gate's own questions since the last time.
+    /// The answers of hooks to the gate's own questions since the last time.
     pub fn take_answers(&mut self) -> Vec<(u64, Value)> {
         std::mem::take(&mut self.answers)
     }
@@ -124,7 +124,7 @@ impl Hooks {
         self.numbers
     }
 
-    /// Puts in one run of one hook, whatever it waits for.
+    /// Queues one run of one hook, regardless of its trigger.
     pub fn put_by_hand(&mut self, hook: RegisteredHook, data: Value) -> u64 {
         let event = Event { name: hook.hook.trigger.as_str().into(), session: None, data: Rc::new(data) };
         self.numbers += 1;
@@ -150,7 +150,7 @@ impl Hooks {
         &self.machine
     }
 
-    /// Keeps or takes back an approval.
+    /// Stores or withdraws an approval.
     pub fn approve(&mut self, id: &str, fingerprint: Option<&Fingerprint>, ports: &Ports) -> Result<bool, String> {
         if self.machine.workspace.is_empty() {
             return Err("the host did not say where the workspace is".to_owned());
@@ -159,15 +159,15 @@ impl Hooks {
         trust::keep(id, fingerprint, &self.machine, ports)
     }
 
-    /// Takes in what happened and says what to do, and when to step again though nothing happens.
+    /// Processes what happened. Returns what to do, and when to step again even if nothing happens.
     pub fn step(&mut self, now: u64, inputs: &[Input], ports: &Ports) -> Turn {
-        // A clock that is set back would let everything wait for it.
+        // Otherwise everything would wait until a clock that was set back catches up.
         self.now = self.now.max(now);
         self.examined = 0;
         for input in inputs {
-            self.take_in(input, ports);
+            self.process_input(input, ports);
         }
-        // Whoever introduces itself anew listens to nothing yet.
+        // A host that introduces itself again listens to nothing yet.
         let is_introduced = inputs.iter().any(|input| matches!(input, Input::Machine(_)));
         if is_introduced {
             self.listening.clear();
@@ -181,7 +181,7 @@ impl Hooks {
         for due in self.schedule.due(self.now) {
             match due {
                 Due::Late(key) => self.stop(key, RunStatus::Timeout),
-                Due::Unconfirmed(key) => self.confirmed(key, ports),
+                Due::Unconfirmed(key) => self.confirm_end(key, ports),
             }
         }
         while let Some(key) = self.schedule.begin() {
@@ -197,23 +197,23 @@ impl Hooks {
         Turn { commands: std::mem::take(&mut self.commands), next_deadline_ms: self.schedule.next_time() }
     }
 
-    fn take_in(&mut self, input: &Input, ports: &Ports) {
+    fn process_input(&mut self, input: &Input, ports: &Ports) {
         match input {
             Input::Machine(told) => {
                 self.machine = Machine::new(&told.workspace, told.search_path.iter().cloned());
                 self.machine.temp = told.temporary.clone();
                 self.prompts_by_host = told.runs_prompts;
             }
-            // Whoever calls has looked at the declarations.
+            // The caller has already looked for changed declarations.
             Input::Reload => {}
             Input::Event { name, session, data } => {
                 let session = session.as_deref().map(Rc::<str>::from);
                 let event = Event { name: name.as_str().into(), session, data: Rc::new(data.clone()) };
-                self.happened(event, Asker::Nobody, ports);
+                self.handle_event(event, Asker::Nobody, ports);
             }
             Input::Ended { command, ending } => {
                 if let Some(key) = self.schedule.of_command(*command) {
-                    self.done(key, ending, ports);
+                    self.finish_run(key, ending, ports);
                 }
             }
             Input::Cancel(run) => {
@@ -230,7 +230,7 @@ impl Hooks {
             Input::Shutdown(drain) => {
                 self.closing = Some(*drain);
                 if *drain {
-                    self.schedule.hurry(self.now);
+                    self.schedule.end_waits(self.now);
                 } else {
                     for key in self.schedule.keys() {
                         self.call_off(key, "all runs were canceled", ports);
@@ -245,7 +245,7 @@ impl Hooks {
         }
     }
 
-    /// Tells the host which events to listen to, and which no more.
+    /// Tells the host which events to listen to, and which ones it can stop listening to.
     fn listen(&mut self) {
         let wanted = self.registry.triggers();
         let before = std::mem::replace(&mut self.listening, wanted.clone());
@@ -259,6 +259,7 @@ impl Hooks {
 
     fn not_listening(&mut self, trigger: &str, why: &str, ports: &Ports) {
         let reason = format!("nothing can listen to `{trigger}`: {why}");
+        self.registry.load_for(trigger, ports);
         let of_trigger = |registered: &&RegisteredHook| registered.hook.trigger == trigger && registered.disabled.is_none();
         let ids: Vec<String> =
             self.registry.all().iter().filter(of_trigger).map(|registered| registered.hook.id.clone()).collect();
@@ -269,12 +270,13 @@ impl Hooks {
         self.listening.retain(|other| other != trigger);
     }
 
-    fn happened(&mut self, event: Event, asker: Asker, ports: &Ports) {
+    fn handle_event(&mut self, event: Event, asker: Asker, ports: &Ports) {
+        self.registry.load_for(&event.name, ports);
         let matching = self.registry.waiting_for(&event);
         if self.closing.is_some() {
             for registered in matching {
                 let run = self.new_run(&registered, event.clone(), None);
-                self.ended(&run, RunOutcome::of(RunStatus::Skipped, "the host is shutting down"), ports);
+                self.record_end(&run, RunOutcome::of(RunStatus::Skipped, "the host is shutting down"), ports);
             }
             self.answer(asker, empty_answer(&event));
         } else if asker != Asker::Nobody || !event::is_background(&event.name) {
@@ -317,7 +319,7 @@ impl Hooks {
         if let Some(run) = left_out {
             let why = format!("more than {} runs were waiting; see `hooks.queue` in the settings", self.settings.queue);
             ports.warn(&format!("the hook `{}` does not run: {why}", run.hook.id));
-            self.ended(&run, RunOutcome::of(RunStatus::Skipped, &why), ports);
+            self.record_end(&run, RunOutcome::of(RunStatus::Skipped, &why), ports);
         }
     }
 
@@ -328,7 +330,7 @@ impl Hooks {
     }
 }
 
-/// Whether a person has to approve a hook: those of a workspace, and components, whoever declared them, because a person has to see
+/// Whether a person has to approve a hook: those of a workspace, and all components, because a person has to see
 /// what they get.
 pub fn needs_approval(registered: &RegisteredHook) -> bool {
     registered.source == Source::Workspace || matches!(registered.hook.action, Action::Component(_))

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::json;
 
-/// What editors and watchers tell. Nobody waits for what hooks have to say about it.
+/// Events of editors and watchers. Nothing waits for the answers of hooks to them.
 const BACKGROUND: &[&str] = &[
     "onDidSaveTextDocument",
     "onWillSaveTextDocument",
@@ -41,7 +41,7 @@ impl Event {
     }
 }
 
-/// Whether hooks run beside the work instead of in its way.
+/// Whether hooks run in the background, so that nothing waits for them.
 pub fn is_background(trigger: &str) -> bool {
     BACKGROUND.contains(&trigger)
 }

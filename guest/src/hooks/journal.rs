@@ -6,12 +6,12 @@ use crate::digest::Digest;
 use crate::json;
 use crate::ports::{Expectation, FileFault, Ports, Question, Root};
 
-/// Where it stands.
+/// Where it is.
 pub const PATH: &str = ".tollgate/logs/hooks.log";
 const BEFORE: &str = ".tollgate/logs/hooks.log.1";
 const IGNORE: &str = ".tollgate/logs/.gitignore";
 
-/// A longer log is put aside.
+/// A longer log is rotated.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Appends lines in one write. A log that cannot be written stops nothing.
@@ -21,21 +21,21 @@ pub fn write(lines: &str, ports: &Ports) {
     if size == 0 {
         let _ = ports.records.replace(Root::Project, IGNORE, b"*\n", Expectation::Absent);
     } else if size + lines.len() as u64 > MAX_BYTES {
-        turn_over(ports);
+        rotate(ports);
     }
     if let Err(fault) = ports.records.append(Root::Project, PATH, lines.as_bytes()) {
         ports.warn(&format!("`{PATH}` cannot be written, so runs of hooks are not in it: {fault}"));
     }
 }
 
-/// Puts the log aside. Where someone wrote to it meanwhile, it stays, and the next writer tries.
-fn turn_over(ports: &Ports) {
+/// Rotates the log. If another process wrote to it meanwhile, it stays, and the next writer tries again.
+fn rotate(ports: &Ports) {
     let Ok(full) = ports.workspace.read(Root::Project, PATH, 16 * MAX_BYTES) else {
-        // Nobody of ours lets it grow so long.
+        // Tollgate itself never lets it grow this long.
         let _ = ports.records.replace(Root::Project, PATH, b"", Expectation::Anything);
         return;
     };
-    // Someone else has just turned it over.
+    // Another process has just rotated it.
     if (full.len() as u64) < MAX_BYTES / 2 {
         return;
     }

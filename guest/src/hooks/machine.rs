@@ -1,11 +1,11 @@
-//! The machine that hooks run on.
+//! What the host reported about its machine: workspace path, search path, temporary folder.
 
 use super::bundle::Digests;
 
 /// What the host said about the machine.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
-    /// Where the workspace stands.
+    /// Where the workspace is.
     pub workspace: String,
     /// Where programs are looked for.
     pub path: Vec<String>,

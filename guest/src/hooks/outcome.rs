@@ -25,7 +25,7 @@ pub(super) struct RunOutcome {
     pub(super) output: Option<String>,
     /// What it answered, where it printed an object.
     pub(super) answer: Option<Map<String, Value>>,
-    /// Whether it printed something that is no answer.
+    /// Whether it printed something that is not an answer.
     pub(super) is_malformed: bool,
 }
 
@@ -130,7 +130,7 @@ mod tests {
             output(done("key ACME-123456 and token=abcdef123456", false), &["ACME-[0-9]+"]),
             "key [REDACTED] and token=[REDACTED]"
         );
-        // Cut in two by the host's bound: half a secret is no longer one that can be known.
+        // The host may have cut a secret in two, and half a secret cannot be recognised.
         assert_eq!(output(done("all is well ghp_0123456789", true), &[]), "all is well");
         assert_eq!(output(done(&"x".repeat(5_000), true), &[]).len(), 5_000 - 4_096);
         // Cut in two by our own: hidden before it is cut.

@@ -9,7 +9,7 @@ pub struct Owner {
     pub extension: String,
     /// Its folder: relative to the workspace where it lies in it, else absolute.
     pub folder: String,
-    /// The digest of all its files when a person approved it; none where it needs no approval, because it is the user's own.
+    /// The digest of all its files when a person approved it; `None` if it needs no approval, because it is the user's own.
     pub approved: Option<Digest>,
     /// The settings that it is given, as variables.
     pub variables: Vec<(String, String)>,

@@ -44,9 +44,9 @@ pub struct ResolvedProgram {
     pub real: String,
     /// The script and the files beside it.
     pub copied: Option<Copied>,
-    /// Other files of the workspace that the words name. Their changes are noticed, but they are read where they stand.
+    /// Other files of the workspace that the words name. Their changes are noticed, but they are read where they are.
     pub in_place: Vec<Checked>,
-    /// Why nobody can vouch for what it reads and runs, where that is so.
+    /// Why an approval cannot cover everything that it reads and runs, if so.
     pub unchecked: Option<String>,
 }
 
@@ -80,7 +80,7 @@ impl ResolvedProgram {
 /// What an approval of a command covers; it goes up when that becomes more, so that older ones are asked for again.
 pub const FORMAT: u64 = 2;
 
-/// Finds out what a command's words run; a text says why that cannot be told.
+/// Finds out what a command's words run, or why that is not known.
 pub fn find(command: &DeclaredCommand<'_>, machine: &Machine, ports: &Ports) -> Result<ResolvedProgram, String> {
     let finder = Finder { files: command.files, machine, ports };
     if command.shell {
@@ -220,7 +220,7 @@ impl Finder<'_> {
         self.finished(program, arguments)
     }
 
-    /// With the other files that the words name: they are read where they stand, so nobody can vouch for them.
+    /// With the other files that the words name: they are read where they are, so nobody can vouch for them.
     fn finished(&self, mut program: ResolvedProgram, arguments: &[String]) -> Result<ResolvedProgram, String> {
         if arguments.len() > MAX_WORDS {
             return Err(format!("it has more than {MAX_WORDS} words; put them into a script"));
@@ -251,7 +251,7 @@ impl Finder<'_> {
         for path in named {
             let known = program.in_place.iter().any(|(known, _)| *known == path);
             if !known {
-                program.in_place.extend(bundle::alone(&path, self.ports)?);
+                program.in_place.extend(bundle::check_file(&path, self.ports)?);
             }
         }
         program.in_place.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
@@ -265,7 +265,7 @@ impl Finder<'_> {
 
     /// What the declaration names, where nothing is copied.
     fn declared(&self) -> Result<Vec<Checked>, String> {
-        self.files.map_or(Ok(Vec::new()), |patterns| bundle::named(patterns, self.ports))
+        self.files.map_or(Ok(Vec::new()), |patterns| bundle::check_matching(patterns, self.ports))
     }
 
     /// What of the workspace a word names.
@@ -278,7 +278,7 @@ impl Finder<'_> {
         (is_own(&facts.real_path) || is_own(&facts.entry_path)).then_some(facts.kind)
     }
 
-    /// The file of the workspace that a word names, where every link is followed; none where there is none. What nobody can
+    /// The file of the workspace that a word names, where every link is followed; `None` if there is none. What nobody can
     /// vouch for is refused.
     fn file(&self, word: &str) -> Result<Option<String>, String> {
         if word.is_empty() || word.len() >= 1_000 {

@@ -3,6 +3,8 @@
 //! A file of the user that lies in the workspace is a file of the workspace: whoever writes there wrote it. So it is where
 //! the workspace is the home folder.
 
+mod brief;
+
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -15,12 +17,16 @@ use super::declaration::{self, DeclarationFault, Hook};
 use super::event::{self, Event};
 use super::machine::Machine;
 use super::settings::{self, OfUser};
-use crate::json::place::{PathStep, place};
+use crate::json::position::{PathStep, place};
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
-use crate::state;
+use crate::state::{self, kept};
+use brief::Brief;
 
 /// A larger file is a mistake.
 const MAX_BYTES: u64 = 8 << 20;
+
+/// What longer files are about is kept: shorter ones are parsed as fast as that is read.
+const LONG: usize = 8 << 10;
 
 /// A hook is told of no more calls for one event, such as the files of a patch.
 pub(super) const MAX_PARTS: usize = 256;
@@ -95,7 +101,31 @@ struct HooksFile {
     source: Option<Source>,
     stamp: u64,
     hooks: Vec<Rc<Hook>>,
+    /// What the hooks wait for, if they are not known themselves.
+    brief: Option<Brief>,
     faults: Vec<HooksFileFault>,
+}
+
+/// Which hooks a process has to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needed<'e> {
+    /// All.
+    All,
+    /// Those that wait for this event, and components.
+    For(&'e str),
+    /// Components: they are called around every tool call.
+    Components,
+}
+
+impl Needed<'_> {
+    /// Whether it includes hooks of a file.
+    fn includes(self, brief: &Brief) -> bool {
+        match self {
+            Self::All => true,
+            Self::For(event) => brief.has_components || brief.triggers.iter().any(|trigger| trigger == event),
+            Self::Components => brief.has_components,
+        }
+    }
 }
 
 /// The registry.
@@ -127,7 +157,7 @@ impl Default for Registry {
     fn default() -> Self {
         let file = |root, path, shown| {
             let source = Some(if root == Root::Home { Source::User } else { Source::Workspace });
-            HooksFile { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
+            HooksFile { root, path, shown, source, stamp: 0, hooks: Vec::new(), brief: None, faults: Vec::new() }
         };
         Self {
             built_in: Vec::new(),
@@ -148,10 +178,9 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Reads what has changed, and says whether anything did.
-    pub fn refresh(&mut self, machine: &Machine, ports: &Ports) -> bool {
-        let question = |file: &HooksFile| Question { root: file.root, path: file.path.to_owned(), digest: false };
-        let mut questions: Vec<Question> = self.files.iter().map(question).collect();
+    /// Reads what has changed, as far as it is needed, and says whether anything did.
+    pub fn refresh(&mut self, needed: Needed<'_>, machine: &Machine, ports: &Ports) -> bool {
+        let mut questions: Vec<Question> = self.files.iter().map(HooksFile::question).collect();
         questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
         let stamp = |facts: &Facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp };
         let looked_at = ports.workspace.inspect(&questions);
@@ -174,23 +203,83 @@ impl Registry {
             changed |= source != file.source;
             file.source = source;
         }
-        for (file, facts) in self.files.iter_mut().zip(&looked_at) {
-            let stamp = stamp(facts);
-            if file.stamp != stamp {
-                file.read(stamp, ports);
-                changed = true;
+        let is_current = |(file, facts): (&HooksFile, &Facts)| file.stamp == stamp(facts);
+        if !self.files.iter().zip(&looked_at).all(is_current) {
+            changed = true;
+            let briefs = if needed == Needed::All { None } else { self.briefs(needed, &looked_at, ports) };
+            let mut briefs = briefs.unwrap_or_default().into_iter();
+            for (file, facts) in self.files.iter_mut().zip(&looked_at) {
+                let stamp = stamp(facts);
+                match briefs.next() {
+                    Some(brief) => {
+                        (file.stamp, file.brief) = (stamp, brief);
+                        file.hooks.clear();
+                        file.faults.clear();
+                    }
+                    None if file.stamp != stamp || file.brief.is_some() => file.read(facts, stamp, ports),
+                    None => {}
+                }
             }
+        } else if self.lacks(needed) {
+            changed |= self.read_all(&looked_at, ports);
         }
         if changed {
             self.said.clear();
             self.arrange();
         }
+        self.refresh_installed(ports);
+        changed
+    }
+
+    /// What each file is about, if that was kept of every file and none has hooks that are needed. Ids are only compared among hooks
+    /// that are known, so either all hooks are known or none is.
+    fn briefs(&self, needed: Needed<'_>, looked_at: &[Facts], ports: &Ports) -> Option<Vec<Option<Brief>>> {
+        let is_fresh = self.files.iter().all(|file| file.hooks.is_empty() && file.faults.is_empty());
+        if !is_fresh || !self.built_in.is_empty() || !self.brought.is_empty() {
+            return None;
+        }
+        let brief = |(file, facts): (&HooksFile, &Facts)| {
+            if facts.kind == FileKind::Missing {
+                return Some(None);
+            }
+            Brief::open(&file.kept_as(), facts, ports).filter(|brief| !needed.includes(brief)).map(Some)
+        };
+        self.files.iter().zip(looked_at).map(brief).collect()
+    }
+
+    /// Whether hooks that are not known are needed.
+    fn lacks(&self, needed: Needed<'_>) -> bool {
+        let is_alone = self.built_in.is_empty() && self.brought.is_empty();
+        self.files.iter().filter_map(|file| file.brief.as_ref()).any(|brief| !is_alone || needed.includes(brief))
+    }
+
+    /// Reads the files of which only the brief is known, and says whether there were any.
+    fn read_all(&mut self, looked_at: &[Facts], ports: &Ports) -> bool {
+        let mut any = false;
+        for (file, facts) in self.files.iter_mut().zip(looked_at).filter(|(file, _)| file.brief.is_some()) {
+            file.read(facts, file.stamp, ports);
+            any = true;
+        }
+        any
+    }
+
+    /// Makes sure that the hooks which wait for an event are known, without looking for changes.
+    pub fn load_for(&mut self, event: &str, ports: &Ports) {
+        if self.lacks(Needed::For(event)) {
+            let questions: Vec<Question> = self.files.iter().map(HooksFile::question).collect();
+            self.read_all(&ports.workspace.inspect(&questions), ports);
+            self.arrange();
+            self.refresh_installed(ports);
+        }
+    }
+
+    /// Looks up which hooks Claude Code runs by itself, if some of them were taken over from it.
+    fn refresh_installed(&mut self, ports: &Ports) {
         let is_taken_over =
             |registered: &RegisteredHook| registered.hook.claude.as_ref().is_some_and(|claude| claude.from.is_some());
         if self.all.iter().any(is_taken_over) {
             self.installed.refresh(ports);
         }
-        changed
     }
 
     /// From now on, calls are told to Claude Code's hooks in these words.
@@ -199,7 +288,7 @@ impl Registry {
     }
 
     /// Takes the hooks that extensions bring, instead of those that they brought before.
-    pub fn bring(&mut self, brought: Vec<ExtensionHook>) {
+    pub fn set_extension_hooks(&mut self, brought: Vec<ExtensionHook>) {
         self.brought = brought;
         self.said.clear();
         self.arrange();
@@ -256,6 +345,11 @@ impl Registry {
                 triggers.push(hook.trigger.clone());
             }
         }
+        for trigger in self.files.iter().filter_map(|file| file.brief.as_ref()).flat_map(|brief| &brief.triggers) {
+            if event::is_background(trigger) && !triggers.contains(trigger) {
+                triggers.push(trigger.clone());
+            }
+        }
         triggers
     }
 
@@ -269,16 +363,16 @@ impl Registry {
 
     /// Runs it again, or does not and why. For this instance, until its file changes.
     pub fn set_enabled(&mut self, id: &str, why_not: Option<String>) {
-        self.say(id, why_not.map_or(HookOverride::Enabled, HookOverride::Disabled));
+        self.set_override(id, why_not.map_or(HookOverride::Enabled, HookOverride::Disabled));
     }
 
     /// Forgets it, for this instance.
     pub fn unregister(&mut self, id: &str) {
         self.built_in.retain(|hook| hook.id != id);
-        self.say(id, HookOverride::Gone);
+        self.set_override(id, HookOverride::Gone);
     }
 
-    fn say(&mut self, id: &str, said: HookOverride) {
+    fn set_override(&mut self, id: &str, said: HookOverride) {
         self.said.retain(|(other, _)| other != id);
         self.said.push((id.to_owned(), said));
         self.arrange();
@@ -316,41 +410,55 @@ impl Registry {
 }
 
 impl HooksFile {
+    fn question(&self) -> Question {
+        Question { root: self.root, path: self.path.to_owned(), digest: false }
+    }
+
+    /// What the brief is kept as.
+    fn kept_as(&self) -> String {
+        let whose = if self.root == Root::Home { "" } else { "workspace" };
+        format!("{whose}{}", self.copy())
+    }
+
     /// Reads the file as it stands. What cannot be used leaves the last good version in force.
-    fn read(&mut self, stamp: u64, ports: &Ports) {
-        let first = self.stamp == 0;
+    fn read(&mut self, facts: &Facts, stamp: u64, ports: &Ports) {
+        let first = self.stamp == 0 || self.brief.is_some();
         self.stamp = stamp;
+        self.brief = None;
         self.faults.clear();
         if stamp == 0 {
             self.hooks.clear();
             return;
         }
+        let is_long = facts.size > LONG as u64;
+        let is_settled = is_long && !kept::may_change_unnoticed(facts, ports.clock.now());
         let text = match ports.workspace.read(self.root, self.path, MAX_BYTES) {
             Ok(text) => text,
             Err(fault) => {
-                self.wrong(ports, String::new(), (1, 1), &format!("cannot be read: {fault}"));
+                self.add_fault(ports, String::new(), (1, 1), &format!("cannot be read: {fault}"));
                 return self.fall_back(first, ports);
             }
         };
         match parse(&text) {
             Ok(hooks) => {
                 self.hooks = hooks;
-                if self.root == Root::Project {
-                    state::keep_good(&self.copy(), &text, ports);
+                state::keep_good(&self.copy(), &text, ports);
+                if is_settled {
+                    Brief::of(self.hooks.iter().map(|hook| &**hook)).keep(&self.kept_as(), self.question(), facts, ports);
                 }
             }
             Err(faults) => {
                 for (path, place, message) in faults {
-                    self.wrong(ports, path, place, &message);
+                    self.add_fault(ports, path, place, &message);
                 }
                 self.fall_back(first, ports);
             }
         }
     }
 
-    /// A process that begins now has no last good version yet. That of the user's file is nowhere but in memory.
+    /// A process that has not read the file before takes the last good version from the state.
     fn fall_back(&mut self, first: bool, ports: &Ports) {
-        if first && self.root == Root::Project {
+        if first {
             self.hooks = state::last_good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
         }
         if self.hooks.is_empty() {
@@ -358,11 +466,13 @@ impl HooksFile {
         }
     }
 
+    /// What the last good version is kept as.
     fn copy(&self) -> String {
-        self.path.replace('/', "-")
+        let whose = if self.root == Root::Home { "user" } else { "" };
+        format!("{whose}{}", self.path.replace('/', "-"))
     }
 
-    fn wrong(&mut self, ports: &Ports, path: String, place: (usize, usize), message: &str) {
+    fn add_fault(&mut self, ports: &Ports, path: String, place: (usize, usize), message: &str) {
         let file = self.shown;
         let (line, column) = place;
         if self.faults.is_empty() {
@@ -416,8 +526,8 @@ mod tests {
         world.write(".akira/hooks.json", file(&["a"]));
         world.write(".tollgate/hooks.json", file(&["w", "u1"]));
         let (mut registry, machine) = (Registry::default(), Machine::new("/workspace", std::iter::empty()));
-        assert!(registry.refresh(&machine, &ports));
-        assert!(!registry.refresh(&machine, &ports));
+        assert!(registry.refresh(Needed::All, &machine, &ports));
+        assert!(!registry.refresh(Needed::All, &machine, &ports));
         assert_eq!(ids(&registry), [("u1", true), ("u2", true), ("w", true), ("u1", false), ("a", true)]);
         registry.set_enabled("u2", Some("no".to_owned()));
         registry.unregister("w");
@@ -433,21 +543,61 @@ mod tests {
         let ports = world.ports();
         world.write(".tollgate/hooks.json", file(&["w"]));
         let (mut registry, machine) = (Registry::default(), Machine::new("/workspace", std::iter::empty()));
-        registry.refresh(&machine, &ports);
+        registry.refresh(Needed::All, &machine, &ports);
         world.write(".tollgate/hooks.json", "{\n  \"hooks\": [{\"id\": 3}]\n}");
-        assert!(registry.refresh(&machine, &ports));
+        assert!(registry.refresh(Needed::All, &machine, &ports));
         assert_eq!(ids(&registry), [("w", true)]);
         let faults: Vec<_> = registry.faults().map(|fault| (fault.path.as_str(), fault.place)).collect();
         assert_eq!(faults, [("$.hooks[0].id", (2, 20)), ("$.hooks[0]", (2, 13)), ("$.hooks[0]", (2, 13))]);
         // Also for a process that begins now.
         let mut later = Registry::default();
-        later.refresh(&machine, &ports);
+        later.refresh(Needed::All, &machine, &ports);
         assert_eq!(ids(&later), [("w", true)]);
         world.write(".tollgate/hooks.json", "{");
-        registry.refresh(&machine, &ports);
+        registry.refresh(Needed::All, &machine, &ports);
         assert_eq!(registry.faults().next().unwrap().place, (1, 1));
         world.delete(".tollgate/hooks.json");
-        registry.refresh(&machine, &ports);
+        registry.refresh(Needed::All, &machine, &ports);
         assert_eq!((ids(&registry).len(), registry.faults().count()), (0, 0));
+    }
+
+    #[test]
+    fn a_long_file_is_parsed_only_for_events_that_its_hooks_wait_for() {
+        let world = Memory::new();
+        let ports = world.ports();
+        let hook = |id: usize, trigger: &str| serde_json::json!({"id": format!("h{id}"), "trigger": trigger, "prompt": "p"});
+        let mut hooks: Vec<Value> = (0..500).map(|id| hook(id, "onDidSaveTextDocument")).collect();
+        hooks.push(hook(500, "after_tool"));
+        world.write_home(".tollgate/hooks.json", serde_json::json!({ "hooks": hooks }).to_string());
+        world.pass(60_000);
+        let machine = Machine::new("/workspace", std::iter::empty());
+        let refreshed = |needed: Needed<'_>| {
+            let mut registry = Registry::default();
+            registry.refresh(needed, &machine, &ports);
+            registry
+        };
+        assert_eq!(refreshed(Needed::For("before_tool")).all().len(), 501, "nothing is kept yet");
+        let mut brief = refreshed(Needed::For("before_tool"));
+        assert_eq!((brief.all().len(), brief.triggers()), (0, vec!["onDidSaveTextDocument".to_owned()]));
+        assert!(!brief.refresh(Needed::For("before_tool"), &machine, &ports));
+        assert_eq!(refreshed(Needed::For("after_tool")).all().len(), 501);
+        brief.load_for("before_tool", &ports);
+        assert_eq!(brief.all().len(), 0);
+        brief.load_for("after_tool", &ports);
+        assert_eq!((brief.all().len(), brief.triggers().len()), (501, 1));
+        // An id counts once, so hooks of extensions are not compared with what is not known.
+        let mut brief = refreshed(Needed::For("before_tool"));
+        let twin = declaration::read_one(&hook(7, "before_tool")).unwrap();
+        brief.set_extension_hooks(vec![(Rc::new(twin), Source::Workspace, Rc::from("x"))]);
+        brief.load_for("before_tool", &ports);
+        assert_eq!(brief.all().iter().filter(|registered| registered.disabled.is_some()).count(), 1);
+        let mut brief = refreshed(Needed::For("before_tool"));
+        assert!(brief.refresh(Needed::All, &machine, &ports));
+        assert_eq!(brief.all().len(), 501);
+        // Another version of the file is not what was kept.
+        world.write_home(".tollgate/hooks.json", file(&["x"]));
+        assert_eq!(refreshed(Needed::For("before_tool")).all().len(), 1);
+        assert!(brief.refresh(Needed::For("before_tool"), &machine, &ports));
+        assert_eq!(ids(&brief), [("x", true)]);
     }
 }

@@ -2,31 +2,35 @@
 
 use std::rc::Rc;
 
+use serde::{Deserialize, Serialize};
+
 use super::declaration::Hook;
 use super::event::Event;
 use super::registry::Source;
 
 /// The status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum RunStatus {
-    /// It waits.
+    /// Waiting to start.
     Queued,
-    /// It is under way.
+    /// In progress.
     Running,
-    /// It ended well.
+    /// Finished successfully.
     Success,
-    /// It ended badly, or could not begin.
+    /// Failed, or could not be started.
     Failed,
-    /// Its time was up.
+    /// Exceeded its time limit.
     Timeout,
-    /// Someone called it off.
+    /// Canceled by a person or by the gate.
     Canceled,
-    /// It did not run, for a reason.
+    /// Did not run; the record gives the reason.
     Skipped,
 }
 
 impl RunStatus {
-    /// What it is called.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -63,7 +67,7 @@ pub struct Run {
     pub queued: u64,
     /// When it first began, on the host's clock and on the wall.
     pub began: Option<(u64, crate::ports::Timestamp)>,
-    /// Where it stands.
+    /// Where it is.
     pub(super) stage: RunStage,
 }
 

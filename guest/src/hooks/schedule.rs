@@ -9,13 +9,13 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use super::run::{Run, RunStage, RunStatus};
 use super::settings::HookSettings;
 
-/// A file that never comes to rest is waited for at most this many debounce periods.
+/// If a file keeps changing, its hooks run after at most this many debounce periods.
 const MAX_SETTLING: u64 = 10;
 
 /// How long a host may take to confirm that it ended a run.
 pub const GRACE_MS: u64 = 5_000;
 
-/// Runs that nobody waits for come behind all others.
+/// Runs that nothing waits for come after all others.
 const LATER: u64 = 1 << 62;
 
 /// A run in the schedule.
@@ -55,7 +55,7 @@ pub enum Added {
     Waits(RunKey),
     /// One that waits already does for both.
     Joined,
-    /// There is no room: this one is left out.
+    /// The queue is full, so this one is dropped.
     Refused(Box<Run>),
     /// It waits, and an older one is left out.
     Instead(RunKey, Box<Run>),
@@ -72,7 +72,7 @@ pub enum Due {
 
 impl Schedule {
     /// From now on these limits.
-    pub fn limit(&mut self, limits: HookSettings) {
+    pub fn set_limits(&mut self, limits: HookSettings) {
         self.limits = limits;
     }
 
@@ -138,7 +138,7 @@ impl Schedule {
         self.waiting += 1;
         match stage.until() {
             Some(until) => self.times.push(Reverse((until, key))),
-            None => self.line_up(key, lane),
+            None => self.enqueue(key, lane),
         }
         match left_out {
             Some(oldest) => Added::Instead(key, Box::new(oldest)),
@@ -189,7 +189,7 @@ impl Schedule {
     }
 
     /// The host runs it, under a command, until a time.
-    pub fn began(&mut self, key: RunKey, command: u64, until: u64) {
+    pub fn mark_running(&mut self, key: RunKey, command: u64, until: u64) {
         if let Some(run) = self.get_mut(key) {
             run.stage = RunStage::Running { command, until };
             self.by_command.insert(command, key);
@@ -208,7 +208,7 @@ impl Schedule {
     }
 
     /// It has ended for now and is tried again later. It gives its slot back.
-    pub fn rest(&mut self, key: RunKey, until: u64) {
+    pub fn wait_for_retry(&mut self, key: RunKey, until: u64) {
         self.release(key);
         if let Some(run) = self.get_mut(key) {
             run.stage = RunStage::Resting { until };
@@ -252,7 +252,7 @@ impl Schedule {
                     run.stage = RunStage::Ready;
                     let id = run.hook.id.clone();
                     let lane = self.lane(&id);
-                    self.line_up(key, lane);
+                    self.enqueue(key, lane);
                 }
                 RunStage::Running { .. } => due.push(Due::Late(key)),
                 RunStage::Ending { .. } => due.push(Due::Unconfirmed(key)),
@@ -262,8 +262,8 @@ impl Schedule {
         due
     }
 
-    /// Nobody waits for quiet or rest any more.
-    pub fn hurry(&mut self, now: u64) {
+    /// Ends all debounce periods and waits before retries.
+    pub fn end_waits(&mut self, now: u64) {
         for key in self.keys() {
             if let Some(run) = self.get_mut(key)
                 && matches!(run.stage, RunStage::Settling { .. } | RunStage::Resting { .. })
@@ -294,7 +294,7 @@ impl Schedule {
         self.lanes.len() - 1
     }
 
-    fn line_up(&mut self, key: RunKey, lane_number: usize) {
+    fn enqueue(&mut self, key: RunKey, lane_number: usize) {
         if let Some(lane) = self.lanes.get_mut(lane_number) {
             lane.ready.push_back(key);
         }
@@ -342,7 +342,7 @@ impl Schedule {
         }
     }
 
-    /// The run that has waited longest, of those that nobody waits for.
+    /// The oldest of the runs that nothing waits for.
     fn oldest(&self) -> Option<RunKey> {
         let firsts = self.lanes.iter().filter_map(|lane| lane.ready.iter().find(|key| self.is_background(**key)));
         firsts.copied().min_by_key(|key| self.get(*key).map(|run| run.number))

@@ -21,7 +21,7 @@ use crate::ports::{Ports, Root};
 use crate::redact::Pattern;
 
 /// The shortest time that a hook can be given.
-pub const LEAST_TIMEOUT_MS: u64 = 1_000;
+pub const MIN_TIMEOUT_MS: u64 = 1_000;
 
 /// The longest: a day.
 pub const MAX_TIMEOUT_MS: u64 = 86_400_000;
@@ -29,7 +29,7 @@ pub const MAX_TIMEOUT_MS: u64 = 86_400_000;
 /// More patterns are a mistake.
 const MAX_PATTERNS: usize = 100;
 
-/// All patterns of a list together are no larger, in states of an automaton: they are built and kept together.
+/// The most automaton states that all patterns of a list may have, since they are built and kept together.
 const MAX_PATTERNS_SIZE: usize = 100_000;
 
 /// The user's own settings, below the home folder.
@@ -63,7 +63,7 @@ impl HookSettings {
             let number = |range: std::ops::RangeInclusive<u64>| value.as_u64().filter(|number| range.contains(number));
             let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
             let fits = match key.as_str() {
-                "timeout" => number(LEAST_TIMEOUT_MS..=MAX_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
+                "timeout" => number(MIN_TIMEOUT_MS..=MAX_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
                 "concurrency" => number(1..=256).map(|number| settings.concurrency = small(number)),
                 "queue" => number(1..=100_000).map(|number| settings.queue = small(number)),
                 "when_full" => {

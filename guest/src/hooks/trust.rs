@@ -22,7 +22,7 @@ pub const PATH: &str = ".tollgate/trusted-hooks.json";
 /// Held while they are changed.
 const LOCK: &str = ".tollgate/trusted-hooks.lock";
 
-/// Nobody holds it longer, unless they were killed.
+/// A process that holds it longer was killed.
 const LOCK_MS: u64 = 10_000;
 
 /// A larger file is a mistake.
@@ -30,7 +30,7 @@ const MAX_BYTES: u64 = 32 << 20;
 
 const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
 
-/// What a hook would run, and the digest that stands for it.
+/// What a hook would run, and the digest of that.
 #[derive(Debug, Clone)]
 pub struct Fingerprint {
     /// The program; none for prompts and components.
@@ -50,14 +50,14 @@ pub enum Trust {
     Approved,
     /// Nobody has approved it yet.
     New,
-    /// It is no longer what was approved: that was shown then.
+    /// It differs from what was shown and approved.
     Changed(Value),
     /// It was approved when an approval covered less: that was shown then.
     Outdated(Value),
 }
 
 impl Trust {
-    /// What it is called.
+    /// Its name.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Approved => "approved",
@@ -77,13 +77,13 @@ impl Trust {
         }
     }
 
-    /// What a person has to be told besides, because the word for it does not say so.
+    /// What a person has to be told in addition, because the state's name does not say it.
     pub fn notice(&self) -> Option<&'static str> {
         matches!(self, Self::Outdated(_)).then_some(OUTDATED)
     }
 
     /// What was approved before.
-    pub fn before(self) -> Value {
+    pub fn previous(self) -> Value {
         match self {
             Self::Approved | Self::New => Value::Null,
             Self::Changed(before) | Self::Outdated(before) => before,
@@ -91,7 +91,7 @@ impl Trust {
     }
 }
 
-/// What a hook would run now; a text says why that cannot be told.
+/// What a hook would run now, or why that is not known.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
 pub fn fingerprint(registered: &RegisteredHook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
@@ -173,7 +173,7 @@ pub fn of_owner(owner: &Owner, fingerprint: &Fingerprint, machine: &Machine, por
     if let Some((path, _)) = files.clone().find(|(path, _)| !path.starts_with(&inside)) {
         return Err(format!("it names `{path}`, which is not a file of the extension `{}`", owner.extension));
     }
-    let tree = bundle::tree(&owner.folder, &machine.digests, ports)?;
+    let tree = bundle::check_tree(&owner.folder, &machine.digests, ports)?;
     let is_approved = owner.approved == Some(bundle::digest(&tree));
     Ok(if is_approved { Trust::Approved } else { Trust::Changed(Value::Null) })
 }
@@ -202,7 +202,7 @@ impl Approvals {
     }
 
     /// Whether a hook of this name was ever approved in this workspace, whatever it was then.
-    pub fn knows(&mut self, id: &str, machine: &Machine, ports: &Ports) -> bool {
+    pub fn was_approved(&mut self, id: &str, machine: &Machine, ports: &Ports) -> bool {
         self.refresh(ports);
         position(&self.kept, HOOK, id, machine).is_some()
     }
@@ -252,7 +252,7 @@ fn position(kept: &Value, kind: &str, id: &str, machine: &Machine) -> Option<usi
     approvals.iter().position(is_it)
 }
 
-/// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
+/// Stores an approval, or withdraws it if there is no fingerprint. Returns whether there was one to withdraw.
 pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     if let Some(component) = fingerprint.and_then(|fingerprint| fingerprint.component.as_ref()) {
         component.keep(ports)?;

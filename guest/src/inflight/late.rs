@@ -125,16 +125,19 @@ impl Watch {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let end = bytes.iter().position(|byte| *byte == b'\n')?;
         let Head { since, ignored, calls } = json::parse(bytes.get(..end)?).ok()?;
-        Some(Self { since, ignored, calls, files: Snapshot::parse(bytes.get(end + 1..)?) })
+        Some(Self { since, ignored, calls, files: Snapshot::from_bytes(bytes.get(end + 1..)?)? })
     }
 
     /// Empty where no call goes on.
-    fn text(&self) -> String {
+    fn to_bytes(&self) -> Vec<u8> {
         if self.calls.is_empty() {
-            return String::new();
+            return Vec::new();
         }
         let head = HeadOf { since: self.since, ignored: &self.ignored, calls: &self.calls };
-        format!("{}\n{}", json::line(&head), self.files.text())
+        let mut bytes = json::line(&head).into_bytes();
+        bytes.push(b'\n');
+        bytes.extend(self.files.to_bytes());
+        bytes
     }
 
     /// Adds a call, once; of too many, the oldest goes.
@@ -166,15 +169,17 @@ pub fn read(ports: &Ports) -> Option<Watch> {
 fn read_with_digest(ports: &Ports) -> (Option<Watch>, Option<Digest>) {
     match state::read(WATCH, MAX_BYTES, ports) {
         Ok(bytes) if bytes.is_empty() => (None, Some(Digest::of(&bytes))),
-        Ok(bytes) => {
-            let watch = Watch::parse(&bytes);
-            if watch.is_none() {
+        Ok(bytes) => match Watch::parse(&bytes) {
+            Some(watch) => (Some(watch), Some(Digest::of(&bytes))),
+            None => {
                 ports.warn(&format!(
                     "`{WATCH}` in the state folder is damaged, so changes by calls that are still running are not detected"
                 ));
+                // Otherwise it would be read, and reported, at every call.
+                let _ = state::remove(WATCH, ports);
+                (None, None)
             }
-            (watch, Some(Digest::of(&bytes)))
-        }
+        },
         Err(FileFault::Missing) => (None, None),
         Err(fault) => {
             ports.warn(&format!(
@@ -224,7 +229,7 @@ pub fn change(ports: &Ports, mut change: impl FnMut(&mut Watch)) {
 /// Replaces the file unless another process did, and returns whether that is settled.
 fn replace(watch: &Watch, found: Option<Digest>, ports: &Ports) -> bool {
     let expected = found.map_or(Expectation::Absent, Expectation::Digest);
-    match state::replace(WATCH, watch.text().as_bytes(), expected, ports) {
+    match state::replace(WATCH, &watch.to_bytes(), expected, ports) {
         Ok(()) => true,
         Err(FileFault::Changed | FileFault::Exists | FileFault::Missing) => false,
         Err(fault) => {
@@ -261,7 +266,7 @@ pub fn unclaim(ports: &Ports) {
 }
 
 /// Whether the reason why nothing is seen is another one than was last said, so that it is said once.
-pub fn is_news(why: &str, ports: &Ports) -> bool {
+pub fn record_if_new(why: &str, ports: &Ports) -> bool {
     if state::read(UNSEEN, state::MAX_BYTES, ports).is_ok_and(|said| said == why.as_bytes()) {
         return false;
     }
@@ -271,6 +276,7 @@ pub fn is_news(why: &str, ports: &Ports) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::snapshot::SnapshotFile;
     use super::*;
     use crate::ports::memory::{Memory, STATE};
 
@@ -294,7 +300,8 @@ mod tests {
     }
 
     fn begin() -> Result<(Snapshot, String), ()> {
-        Ok((Snapshot::parse(b"7 3 - src/a b\n8 4 - src/c\n"), "dist\n".to_owned()))
+        let file = |stamp: u64, size: u64| SnapshotFile { stamp, size, digest: None };
+        Ok(([("src/a b", file(7, 3)), ("src/c", file(8, 4))].into_iter().collect(), "dist\n".to_owned()))
     }
 
     #[test]
@@ -304,7 +311,7 @@ mod tests {
         assert_eq!(read(&ports), None);
         open(&call("s", "1", 5), Timestamp(9), begin, &ports).unwrap();
         let watch = read(&ports).unwrap();
-        assert_eq!((watch.since, &*watch.ignored, watch.calls.len(), watch.files.files().len()), (9, "dist\n", 1, 2));
+        assert_eq!((watch.since, &*watch.ignored, watch.calls.len(), watch.files.iter().count()), (9, "dist\n", 1, 2));
         open(&call("t", "1", 6), Timestamp(99), || Err(()), &ports).unwrap();
         assert_eq!(read(&ports).unwrap().calls.len(), 2, "only the first looks at the files");
         open(&call("s", "1", 7), Timestamp(99), || Err(()), &ports).unwrap();
@@ -333,7 +340,7 @@ mod tests {
         let ports = world.ports();
         for damaged in ["x", "{}\n", "{\"since\":1}\nx"] {
             state::replace(WATCH, damaged.as_bytes(), Expectation::Anything, &ports).unwrap();
-            assert_eq!(read(&ports), None, "{damaged}");
+            assert_eq!((read(&ports), world.count(&format!("{STATE}/late"))), (None, 0), "{damaged}");
             open(&call("s", "1", 5), Timestamp(9), begin, &ports).unwrap();
             assert_eq!(read(&ports).unwrap().calls.len(), 1, "{damaged}");
         }
@@ -354,7 +361,7 @@ mod tests {
     #[test]
     fn a_reason_is_said_once() {
         let ports = Memory::new().ports();
-        let said: Vec<bool> = ["many", "many", "few", "few", "many"].iter().map(|why| is_news(why, &ports)).collect();
+        let said: Vec<bool> = ["many", "many", "few", "few", "many"].iter().map(|why| record_if_new(why, &ports)).collect();
         assert_eq!(said, [true, false, true, false, true]);
     }
 }

@@ -10,7 +10,7 @@ use crate::json;
 use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
 
-/// So long a lease lasts.
+/// How long a lease lasts.
 const MAX_MS: u64 = 60_000;
 
 /// A lease on one file.
@@ -90,7 +90,7 @@ pub fn is_of_another(path: &str, session: &str, call: &str, now: Timestamp, port
 }
 
 /// Gives a lease back, if it is still this call's.
-pub fn give_back(path: &str, session: &str, call: &str, ports: &Ports) {
+pub fn release(path: &str, session: &str, call: &str, ports: &Ports) {
     if read(path, ports).is_some_and(|lease| lease.session == session && lease.call == call) {
         let _ = state::remove(&at(path), ports);
     }
@@ -129,9 +129,9 @@ mod tests {
         assert!(matches!(take("two", 62_000), Err(LeaseDenial::Held(_))));
         assert!(take("two", 62_001).is_ok(), "a minute after the last write it has died");
         assert!(matches!(take("one", 62_002), Err(LeaseDenial::Held(_))));
-        give_back("src/a", "one", "c", &ports);
+        release("src/a", "one", "c", &ports);
         assert!(matches!(take("one", 62_003), Err(LeaseDenial::Held(_))), "nobody gives back what is not theirs");
-        give_back("src/a", "two", "c", &ports);
+        release("src/a", "two", "c", &ports);
         assert!(take("one", 62_004).is_ok());
         assert!(take("two", 1).is_ok(), "a clock that was set back does not lock anybody out");
     }

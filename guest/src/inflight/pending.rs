@@ -10,6 +10,7 @@ use crate::digest::Digest;
 use crate::effects::{Operation, Persistence};
 use crate::intents::intent::IntentId;
 use crate::json;
+use crate::ledger::reading::LedgerPosition;
 use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
 use crate::tool_call::ToolCall;
@@ -91,6 +92,9 @@ pub struct Pending {
     /// Whether it had to run confined.
     #[serde(default, skip_serializing_if = "is_not")]
     pub confined: bool,
+    /// Where the ledger ended when it was ruled on, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger: Option<LedgerPosition>,
 }
 
 fn is_not(flag: &bool) -> bool {
@@ -130,7 +134,7 @@ pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
 /// Nobody takes longer to settle a call, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
 
-/// A call under way is not looked at again after it was begun to be settled so often and never was to the end.
+/// A call is given up after this many unfinished attempts to settle it.
 pub const MAX_ATTEMPTS: u32 = 3;
 
 /// Takes the settling of a call, and says whether nobody else has it: hosts that run each other's hooks tell of the same call

@@ -16,16 +16,16 @@ use crate::state;
 /// Where the journals stand in the state.
 const FOLDER: &str = "rulings";
 
-/// So far back a call is looked for.
+/// How much of the journal is searched for a call.
 const RECENT_BYTES: u64 = 256 << 10;
 
 /// A journal beyond this is cut down to what is recent.
 const LONG_BYTES: u64 = 1 << 20;
 
-/// So many sessions are looked through for long journals.
+/// At most this many sessions are looked through for long journals.
 const MAX_SESSIONS: u32 = 10_000;
 
-/// So many sessions are listed for people.
+/// At most this many sessions are listed for people.
 const MAX_LISTED: u32 = 1_000;
 
 /// A name is cut here.

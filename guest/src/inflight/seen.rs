@@ -9,15 +9,15 @@ use crate::digest::Digest;
 use crate::ports::{Expectation, FileFault, Ports};
 use crate::state;
 
-/// A longer journal is rewritten with the last look at each file.
-const LONG: usize = 256 << 10;
+/// A longer journal is rewritten with the last look at each file, if that makes it half as long.
+const LONG: usize = 32 << 10;
 
 /// What one session saw.
 #[derive(Debug, Default)]
 pub struct Journal(Vec<u8>);
 
 impl Journal {
-    /// Reads it. Whatever is wrong with it, a session is not held up by its own memory.
+    /// Reads it; a damaged journal never blocks its session.
     pub fn of(session: &str, ports: &Ports) -> Self {
         let path = path(session);
         match state::read(&path, state::MAX_BYTES, ports) {
@@ -93,7 +93,9 @@ fn shorten(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
         }
     }
     // Where another call of the session appends at this moment, the long journal simply stays.
-    let _ = state::replace(path, &short, Expectation::Digest(Digest::of(&bytes)), ports);
+    if short.len() <= bytes.len() / 2 {
+        let _ = state::replace(path, &short, Expectation::Digest(Digest::of(&bytes)), ports);
+    }
     bytes
 }
 

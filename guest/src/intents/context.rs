@@ -21,7 +21,7 @@ pub const MAX_RECENT: usize = 20;
 pub fn context(intent: &Intent, files: &[String], recent: &[String], limit_chars: usize) -> String {
     let delimiters = size(OPENS) + size(CLOSES);
     let Some(mut room) = limit_chars.checked_sub(delimiters) else { return String::new() };
-    let mut lines = said_by(intent);
+    let mut lines = describe_intent(intent);
     let taken: usize = lines.iter().map(|line| size(line)).sum();
     if taken > room {
         lines = cut(lines, intent, room);
@@ -45,11 +45,11 @@ pub fn context(intent: &Intent, files: &[String], recent: &[String], limit_chars
 
 /// Tells whether an intent says what it said before, whatever has become of its files meanwhile.
 pub fn digest(intent: &Intent) -> Digest {
-    Digest::of(said_by(intent).join("\n").as_bytes())
+    Digest::of(describe_intent(intent).join("\n").as_bytes())
 }
 
 /// What the intent itself says. Every line begins with a word of ours, so none can pass for a heading.
-fn said_by(intent: &Intent) -> Vec<String> {
+fn describe_intent(intent: &Intent) -> Vec<String> {
     let mut lines =
         vec![format!("Intent: {} ({})", plain(intent.id.as_str()), plain(&intent.name)), format!("Status: {}", intent.status)];
     if let Some(description) = intent.description.as_deref().map(plain).filter(|text| !text.is_empty()) {

@@ -101,12 +101,12 @@ pub struct IntentsCache {
     /// What is wrong with the file; none if it was not parsed, because an earlier process had.
     diagnoses: Option<Vec<Diagnosis>>,
     /// The version in force, if it was parsed and is not kept yet.
-    parsed: Option<Parsed>,
+    parsed: Option<ParsedVersion>,
 }
 
 /// A version of the file that was parsed.
 #[derive(Debug)]
-struct Parsed {
+struct ParsedVersion {
     file: Facts,
     digest: Digest,
     /// The lines for the log about it.
@@ -176,7 +176,7 @@ impl IntentsCache {
                     self.good = Some(Rc::new(Intents::new(intents)));
                     state::keep_good(COPY, text, ports);
                     warnings.iter().for_each(|line| ports.warn(line));
-                    self.parsed = Some(Parsed { file: file.clone(), digest: Digest::of(text), warnings });
+                    self.parsed = Some(ParsedVersion { file: file.clone(), digest: Digest::of(text), warnings });
                     return;
                 };
                 match errors {

@@ -13,7 +13,7 @@ const MAX_FILES: usize = 200;
 const MAX_PATTERNS: usize = 200;
 const MAX_LISTINGS: usize = 32;
 /// How far a listing goes.
-const DEEPEST: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 const MAX_ENTRIES: u32 = 2000;
 /// How many files are compared with the patterns before no more folders are listed.
 const MAX_COMPARED: usize = 8000;
@@ -23,14 +23,14 @@ const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 /// The files that an intent owns now, sorted, as far as a few listings of the folders that its patterns name show them.
 /// What lies behind a link is not looked at.
 pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String> {
-    let wanted: Vec<Base> = intent.owned_scope.usable().filter_map(Base::of).take(MAX_PATTERNS).collect();
+    let wanted: Vec<LiteralPrefix> = intent.owned_scope.usable().filter_map(LiteralPrefix::of).take(MAX_PATTERNS).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
     let questions: Vec<Question> = wanted.iter().map(|base| Question::project(base.shown())).collect();
     let facts = workspace.inspect(&questions);
     let mut files = BTreeSet::new();
-    let mut folders: Vec<Base> = Vec::new();
+    let mut folders: Vec<LiteralPrefix> = Vec::new();
     for (base, facts) in wanted.into_iter().zip(facts) {
         if facts.real_path.as_deref() != Some(base.shown()) {
             continue;
@@ -39,14 +39,14 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
             FileKind::File if base.depth == 0 => drop(files.insert(base.path)),
             FileKind::Directory if base.depth > 0 => {
                 // Those above come first, and the deeper of two looks.
-                let goes_before = |other: &Base| (&base.path, other.depth) < (&other.path, base.depth);
+                let goes_before = |other: &LiteralPrefix| (&base.path, other.depth) < (&other.path, base.depth);
                 let at = folders.iter().position(goes_before).unwrap_or(folders.len());
                 folders.insert(at, base);
             }
             _ => {}
         }
     }
-    let mut listed: Vec<Base> = Vec::new();
+    let mut listed: Vec<LiteralPrefix> = Vec::new();
     let mut listings = 0;
     for folder in folders {
         if listings == MAX_LISTINGS || files.len() > MAX_COMPARED || listed.iter().any(|above| above.shows(&folder)) {
@@ -73,14 +73,14 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
 }
 
 /// What a pattern names before its first wildcard.
-struct Base {
+struct LiteralPrefix {
     /// Empty for the workspace itself.
     path: String,
     /// How many names may follow; none where the pattern is a file's own name.
     depth: u32,
 }
 
-impl Base {
+impl LiteralPrefix {
     fn of(pattern: &str) -> Option<Self> {
         let wild = |name: &&str| name.contains(['*', '?', '[', '{', '\\']);
         let literal: Vec<&str> = pattern.split('/').take_while(|name| !wild(name)).collect();
@@ -89,7 +89,7 @@ impl Base {
         }
         let rest: Vec<&str> = pattern.split('/').skip(literal.len()).collect();
         let spans = rest.iter().any(|name| name.contains("**"));
-        let depth = if spans { DEEPEST } else { u32::try_from(rest.len()).unwrap_or(DEEPEST).min(DEEPEST) };
+        let depth = if spans { MAX_DEPTH } else { u32::try_from(rest.len()).unwrap_or(MAX_DEPTH).min(MAX_DEPTH) };
         Some(Self { path: literal.join("/"), depth })
     }
 
@@ -109,7 +109,7 @@ impl Base {
         };
         let names = || below.split('/').filter(|name| !name.is_empty());
         let between = u32::try_from(names().count()).unwrap_or(u32::MAX);
-        let deep_enough = self.depth == DEEPEST || other.depth.saturating_add(between) <= self.depth;
+        let deep_enough = self.depth == MAX_DEPTH || other.depth.saturating_add(between) <= self.depth;
         deep_enough && !names().any(|name| SKIPPED.contains(&name))
     }
 }

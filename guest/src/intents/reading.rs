@@ -1,4 +1,4 @@
-//! The intents in a text, and what is wrong with it.
+//! Parses `active_intents.yaml` into intents and diagnostics.
 //!
 //! One bad intent does not hide the faults of the others. What cannot be understood makes the whole file unusable, because
 //! nobody knows what was meant; what is understood but wrong is only ignored.

@@ -33,7 +33,7 @@ pub enum ScopeFault {
         why: GlobFault,
     },
     /// Longer than any path that it could match.
-    #[error("the pattern `{}…` is {} bytes long and {LONGEST} is the most; write several", .0.chars().take(40).collect::<String>(), .0.len())]
+    #[error("the pattern `{}…` is {} bytes long; split it into patterns of at most {MAX_PATTERN_BYTES} bytes", .0.chars().take(40).collect::<String>(), .0.len())]
     TooLong(String),
 }
 
@@ -47,7 +47,7 @@ impl ScopeFault {
 }
 
 /// Braces in braces are compiled one call deep for each, and come to up to 256 copies of the pattern.
-const LONGEST: usize = 1024;
+const MAX_PATTERN_BYTES: usize = 1024;
 
 /// Compiled patterns. `*` and `?` stay within one name, `**` spans any depth, a leading dot is like any other character,
 /// and one matching pattern suffices.
@@ -198,7 +198,7 @@ fn compile(written: &str) -> Result<ScopePattern, ScopeFault> {
 
 /// A pattern relative to the workspace.
 fn relative_text(written: &str) -> Result<String, ScopeFault> {
-    if written.len() > LONGEST {
+    if written.len() > MAX_PATTERN_BYTES {
         return Err(ScopeFault::TooLong(written.to_owned()));
     }
     let relative = written.strip_prefix("./").unwrap_or(written);

@@ -22,7 +22,7 @@ const DEFAULT: &str = "default.json";
 /// How many parents are followed upwards before a line of sub-agents counts as a circle.
 const MAX_PARENTS: usize = 8;
 
-/// So many sessions are listed.
+/// At most this many sessions are listed.
 const MAX_SESSIONS: u32 = 1_000;
 
 /// What is kept about one session.

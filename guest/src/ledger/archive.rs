@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::json;
 use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 
-/// So many parts are looked for.
+/// At most this many parts are looked for.
 const MAX_PARTS: u32 = 10_000;
 
 /// An archived part of the ledger.
@@ -33,7 +33,7 @@ struct ArchiveLine {
 }
 
 /// The part that a line names.
-pub fn named_on(line: &[u8]) -> Option<Archived> {
+pub fn archived_part(line: &[u8]) -> Option<Archived> {
     if !line.starts_with(b"{\"archive\":") {
         return None;
     }
@@ -58,7 +58,7 @@ pub fn next_name(ports: &Ports) -> String {
 
 /// The parts that no line of the ledger names: the process that archived them was stopped before that.
 pub fn unlinked_parts(ports: &Ports) -> Vec<String> {
-    let named = named(ports);
+    let named = linked_parts(ports);
     names(ports).into_iter().filter(|name| !named.contains(name)).collect()
 }
 
@@ -83,7 +83,7 @@ pub fn link_parts(ports: &Ports) -> Result<Vec<String>, FileFault> {
 }
 
 /// The parts that a line names. Such a line is among the first of its file: it comes when the part before is put aside.
-fn named(ports: &Ports) -> Vec<String> {
+fn linked_parts(ports: &Ports) -> Vec<String> {
     const FAR_ENOUGH: u64 = 1 << 20;
     let mut files = vec![PATH.to_owned()];
     files.extend(names(ports).into_iter().map(|name| format!("{ARCHIVE}/{name}")));
@@ -93,7 +93,7 @@ fn named(ports: &Ports) -> Vec<String> {
         // Where it was forgotten then, it was made up for later.
         let last = ports.workspace.read_tail(Root::Project, &file, FAR_ENOUGH).map(|tail| tail.bytes).unwrap_or_default();
         for bytes in [first, last] {
-            named.extend(bytes.split(|byte| *byte == b'\n').filter_map(named_on).map(|archived| archived.file));
+            named.extend(bytes.split(|byte| *byte == b'\n').filter_map(archived_part).map(|archived| archived.file));
         }
     }
     named

@@ -31,13 +31,13 @@ const CLAIM: &str = "ledger-told.json";
 /// Nobody takes longer to tell, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
 
-/// So many of the bytes before the end are compared.
+/// How many bytes before the end are compared.
 const COMPARED: u64 = 4 << 10;
 
 /// If others have appended more than this since the checkpoint, the end of the ledger is read as a whole.
 const MAX_APPENDED: u64 = 16 << 10;
 
-/// So many parts are searched, the newest first.
+/// At most this many parts are searched, the newest first.
 const MAX_PARTS: usize = 1_000;
 
 /// Another writer may keep a checkpoint between our look and our try.

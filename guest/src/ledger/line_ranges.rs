@@ -38,7 +38,7 @@ pub(crate) struct Hunk {
 
 /// The lines of `after` that differ from `before`; where lines were only removed, the line that now is there, or
 /// the last one. Lines are compared with their ends. Binary content has no lines.
-pub fn changed(before: &[u8], after: &[u8]) -> Vec<LineRange> {
+pub fn changed_lines(before: &[u8], after: &[u8]) -> Vec<LineRange> {
     let binary = |content: &[u8]| content.iter().take(HEAD).any(|byte| *byte == 0);
     if before == after || binary(before) || binary(after) {
         return Vec::new();
@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn pairs(before: &str, after: &str) -> Vec<(u32, u32)> {
-        changed(before.as_bytes(), after.as_bytes()).iter().map(|range| (range.start, range.end)).collect()
+        changed_lines(before.as_bytes(), after.as_bytes()).iter().map(|range| (range.start, range.end)).collect()
     }
 
     #[test]
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn written_as_start_and_end() {
-        let ranges = changed(b"a\n", b"b\n");
+        let ranges = changed_lines(b"a\n", b"b\n");
         assert_eq!(serde_json::to_string(&ranges).unwrap(), r#"[{"start":1,"end":1}]"#);
     }
 
@@ -263,7 +263,7 @@ mod tests {
             };
             let (before, after) = (text(24), text(24));
             assert_eq!(pairs(&before, &before), []);
-            let ranges = changed(before.as_bytes(), after.as_bytes());
+            let ranges = changed_lines(before.as_bytes(), after.as_bytes());
             let total = line_count(after.as_bytes());
             assert!(before == after || total == 0 || !ranges.is_empty(), "round {round}: {before:?} -> {after:?}");
             let mut last = 0;

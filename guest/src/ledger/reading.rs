@@ -2,20 +2,22 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::PATH;
 use super::entry::Entry;
 use crate::glob::Glob;
 use crate::json;
-use crate::ports::{FileFault, Ports, Root};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 
-/// So much is read at a time.
+/// Bytes read at a time.
 const CHUNK: u64 = 64 << 10;
 
 /// After this many entries in a row that are too old, the rest is too old as well. Clocks and writers are not exactly in step.
 const OLD_ENOUGH: usize = 16;
 
 /// A longer line is not an entry of ours.
-const LONGEST_LINE: u64 = 4 << 20;
+const MAX_LINE_BYTES: u64 = 4 << 20;
 
 /// Which entries are wanted; none of a kind means all.
 #[derive(Debug, Default)]
@@ -84,6 +86,33 @@ impl Filter {
     }
 }
 
+/// Where the ledger ended at some moment. It only grows, so what was entered since stands behind it, unless it was archived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerPosition {
+    /// The file; see [`Facts::identity`].
+    identity: u64,
+    /// Its length.
+    bytes: u64,
+}
+
+impl LedgerPosition {
+    /// The end of the ledger, given what the host saw of it; none if the host cannot tell files apart.
+    pub fn of(ledger: &Facts) -> Option<Self> {
+        let is_known = ledger.kind == FileKind::File && ledger.identity != 0;
+        is_known.then_some(Self { identity: ledger.identity, bytes: ledger.size })
+    }
+
+    /// The entries between this position and the end of the ledger, if it was still the same file at a later position and they are
+    /// within the budget.
+    pub fn entries_since(&self, later: Self, filter: &Filter, budget: u64, ports: &Ports) -> Option<Vec<Entry>> {
+        if later.identity != self.identity || later.bytes < self.bytes {
+            return None;
+        }
+        let (entries, more) = read_from(PATH, filter, self.bytes, budget, ports).ok()?;
+        more.is_none().then_some(entries)
+    }
+}
+
 /// A part of the ledger, read backwards.
 #[derive(Debug, Default)]
 pub struct Page {
@@ -117,7 +146,7 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
         let cut = match (start, bytes.iter().position(|byte| *byte == b'\n')) {
             (0, _) => 0,
             (_, Some(at)) if at + 1 < bytes.len() => at + 1,
-            _ if chunk < LONGEST_LINE => {
+            _ if chunk < MAX_LINE_BYTES => {
                 chunk *= 4;
                 continue;
             }

@@ -17,7 +17,7 @@ use crate::ports::{FileFault, Ports, Root};
 const STEP: u64 = 4 << 20;
 
 /// A longer line is cut, and is no entry.
-const LONGEST_LINE: usize = 4 << 20;
+const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// Faults and notes that are told one by one.
 const MAX_TOLD: usize = 1_000;
@@ -148,7 +148,7 @@ impl Verification {
             start += line.len() as u64;
         }
         file.rest = text.get(complete..).unwrap_or_default().to_vec();
-        file.rest.truncate(LONGEST_LINE);
+        file.rest.truncate(MAX_LINE_BYTES);
     }
 
     fn line(&mut self, file: &mut FileProgress, start: u64, line: &[u8]) {
@@ -180,7 +180,7 @@ impl Verification {
                         line.named_by.get_or_insert(number);
                     }
                 }
-                match archive::named_on(line) {
+                match archive::archived_part(line) {
                     Some(archived) => self.also_read(archived),
                     None => self.report.entries += 1,
                 }

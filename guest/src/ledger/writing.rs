@@ -11,7 +11,7 @@ use crate::ports::{FileFault, Ports, Root, Tail};
 /// One write is no longer, so that the next writer's window reaches beyond it.
 const MAX_AT_ONCE: usize = 24 << 10;
 
-/// So often a line is entered again that came to stand behind a torn one.
+/// How often a line is appended again if it landed after a torn one.
 const MAX_TIMES: usize = 4;
 
 /// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way. Returns what there is to say
@@ -45,7 +45,7 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
             Ok(end) => last = Some(end),
             Err(fault) => {
                 // Of a write that ran out of room, the first lines may stand.
-                lines.extend(standing(batch, ports));
+                lines.extend(appended_lines(batch, ports));
                 return Err(fault);
             }
         }
@@ -54,7 +54,7 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
     Ok(last)
 }
 
-fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
+fn appended_lines(batch: Vec<String>, ports: &Ports) -> Vec<String> {
     let length: usize = batch.iter().map(|line| line.len() + 1).sum();
     let tail = end_of_file(length as u64 + chain::READ, ports).unwrap_or(Tail { offset: 0, bytes: Vec::new() });
     let mut whole: Vec<&[u8]> = tail.bytes.split(|byte| *byte == b'\n').collect();
@@ -87,7 +87,7 @@ fn append(batch: &[String], seen: LedgerEnd, ports: &Ports) -> Result<LedgerEnd,
     for _ in 0..MAX_TIMES {
         ports.records.append(Root::Project, PATH, text.as_bytes())?;
         end = end.read_again(text.len() as u64, ports)?;
-        if !is_glued(first, &end.tail) {
+        if !follows_torn_line(first, &end.tail) {
             break;
         }
         text = format!("{first}\n");
@@ -95,7 +95,7 @@ fn append(batch: &[String], seen: LedgerEnd, ports: &Ports) -> Result<LedgerEnd,
     Ok(end)
 }
 
-fn is_glued(line: &str, tail: &Tail) -> bool {
+fn follows_torn_line(line: &str, tail: &Tail) -> bool {
     let mut found = false;
     for whole in tail.bytes.split(|byte| *byte == b'\n') {
         if whole == line.as_bytes() {

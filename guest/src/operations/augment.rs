@@ -5,7 +5,7 @@
 //! | `plan-lookups` `{session, tool, args}` | `{concepts, lookups, total_ms, skipped}` |
 //! | `augment` `{session, tool, args, findings?}` | `{args, concepts, sources, skipped}` and, where the arguments may not be changed, `additional_context` |
 //! | `plan-lookups` `{session, prompt}` | the same for a prompt |
-//! | `augment` `{session, prompt, findings?}` | `{"text":…}`, null where there is nothing to tell |
+//! | `augment` `{session, prompt, findings?}` | `{"text":…}`, null if there is nothing to tell |
 //! | `concepts` `{query?, limit?}` | `{concepts, total, done}`: the notes that have a name with the query in it; more, if it is not done and asked again |
 //!
 //! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
@@ -14,22 +14,22 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{CallFields, OperationFault, checked, read};
+use super::{CallFields, OperationFault, check_fields, read};
 use crate::augment::{LOOKUP_MS, Lookup, LookupFinding, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
 
-/// Notes in one answer, where nobody says how many.
+/// The default number of notes in one answer.
 const LIMIT: u64 = 100;
 
 pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if op == "concepts" {
-        checked(op, &[], &fields)?;
+        check_fields(op, &[], &fields)?;
         return Ok(concepts(gate, &fields));
     }
     let findings = fields.remove("findings").unwrap_or_default();
     if fields.get("prompt").is_some_and(|prompt| !prompt.is_null()) {
-        checked(op, &["session"], &fields)?;
+        check_fields(op, &["session"], &fields)?;
         let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
         let (session, prompt) = (text("session"), text("prompt"));
         return Ok(match op {

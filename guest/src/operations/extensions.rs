@@ -13,10 +13,10 @@
 
 use serde_json::{Map, Value};
 
-use super::{OperationFault, checked};
+use super::{OperationFault, check_fields};
 use crate::extensions::change::{self, SettingsOwner};
+use crate::extensions::discovery::ExtensionFolder;
 use crate::extensions::manifest::{self, Manifest, Setting};
-use crate::extensions::place::ExtensionFolder;
 use crate::extensions::store::{self, SecretPlace};
 use crate::extensions::{Extension, ExtensionState, Extensions, stored_as, template, trust};
 use crate::gate::Gate;
@@ -25,11 +25,11 @@ use crate::hooks::trust::{self as approvals, Approvals};
 use crate::json::{self, object};
 use crate::ports::{Ports, Root};
 
-/// What stands in place of a secret.
+/// Shown in place of a secret.
 const HIDDEN: &str = "[REDACTED]";
 
 pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, OperationFault> {
-    checked("extensions", &["do"], &fields)?;
+    check_fields("extensions", &["do"], &fields)?;
     let asked = Value::Object(fields);
     let text = |key: &str| json::text(&asked, key).filter(|text| !text.is_empty());
     let is = |key: &str| asked.get(key) == Some(&Value::Bool(true));
@@ -106,7 +106,7 @@ fn list(gate: &mut Gate) -> Value {
     object(&mut [("extensions", listed.into()), ("faults", faults.into())])
 }
 
-/// How an extension stands, once all its files were looked at.
+/// The state of an extension, after looking at all its files.
 fn standing(
     extensions: &Extensions,
     extension: &Extension,
@@ -176,7 +176,7 @@ fn show(gate: &mut Gate, id: &str) -> Result<Value, OperationFault> {
         match subject {
             Ok(subject) => {
                 fields.push(("digest", subject.digest.to_string().into()));
-                let shows = trust::shows(&extension.found, manifest, &extension.hooks, workspace, &subject.files, ports);
+                let shows = trust::preview(&extension.found, manifest, &extension.hooks, workspace, &subject.files, ports);
                 fields.push(("shows", shows));
             }
             Err(why) => fields.push(("problem", why.into())),
@@ -225,15 +225,15 @@ fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, O
     if expected.is_some_and(|expected| expected != digest) {
         return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
     }
-    let mut shows = trust::shows(&extension.found, manifest, &extension.hooks, workspace, &subject.files, ports);
-    // The texts were shown; what tells differences are the words and the digests.
+    let mut shows = trust::preview(&extension.found, manifest, &extension.hooks, workspace, &subject.files, ports);
+    // The texts were shown; differences are found by the words and the digests.
     if let Some(fields) = shows.as_object_mut() {
         fields.retain(|key, _| matches!(key.as_str(), "brings" | "files"));
     }
-    let kept = trust::kept(&subject, manifest, workspace, shows);
+    let kept = trust::approval_record(&subject, manifest, workspace, shows);
     let is_disabled = extension.state == ExtensionState::Disabled;
     approvals::keep_extension(id, Some(kept), machine, ports).map_err(OperationFault::NotDone)?;
-    // Whoever approves it wants it.
+    // A person who approves an extension wants it enabled.
     if is_disabled {
         change::enable(id, true, SettingsOwner::User, ports).map_err(OperationFault::NotDone)?;
     }

@@ -15,25 +15,25 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::{OperationFault, checked};
+use super::{OperationFault, check_fields};
 use crate::gate::Gate;
 use crate::hooks::declaration::Action;
 use crate::hooks::event::Event;
-use crate::hooks::registry::{HooksFileFault, RegisteredHook};
+use crate::hooks::registry::{HooksFileFault, Needed, RegisteredHook};
 use crate::hooks::trust::{Fingerprint, Trust};
 use crate::hooks::{Hooks, declaration, journal, needs_approval};
 use crate::json::{self, object};
 use crate::ports::Ports;
 
-/// So many records are shown when nobody says how many.
+/// The number of records shown by default.
 const USUAL_LIMIT: u64 = 20;
 
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if op == "event" {
-        checked(op, &["event", "session"], &fields)?;
-        return Ok(happened(gate, fields));
+        check_fields(op, &["event", "session"], &fields)?;
+        return Ok(report_event(gate, fields));
     }
-    checked(op, &["do"], &fields)?;
+    check_fields(op, &["do"], &fields)?;
     let asked = Value::Object(fields);
     let text = |key: &str| json::text(&asked, key);
     let (hooks, ports) = gate.hooks();
@@ -78,13 +78,13 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
     }
 }
 
-fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
+fn report_event(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).map(Rc::<str>::from);
     let (name, session) = (text("event").unwrap_or_default(), text("session"));
     let data = fields.remove("data").filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
-    let notice = gate.hear(&name, session.as_deref());
+    let notice = gate.observe_event(&name, session.as_deref());
     let event = Event { name, session, data: Rc::new(data) };
-    match gate.hooks().0.put(event.clone()) {
+    match gate.hooks_needed(Needed::For(&event.name)).0.queue_event(event.clone()) {
         Some(number) => {
             gate.keep_notice(number, notice);
             object(&mut [("waiting", number.into())])
@@ -111,16 +111,16 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
         "show" => {
             // Looked at once, so that the digest is that of what is shown.
             let examined = hooks.examine(&registered, ports);
-            let mut shown = shown(&registered, &examined);
+            let mut shown = hook_json(&registered, &examined);
             if let Some(fields) = shown.as_object_mut() {
                 let (shows, before) = match examined {
                     Ok((fingerprint, Some(trust))) => {
                         if let Some(notice) = trust.notice() {
                             fields.insert("notice".to_owned(), notice.into());
                         }
-                        (fingerprint.describe(ports), trust.before())
+                        (fingerprint.describe(ports), trust.previous())
                     }
-                    // Nobody is asked about it, and it runs where it stands.
+                    // Nobody is asked about it, and it runs where it is.
                     Ok((fingerprint, None)) => (fingerprint.describe_program(ports), Value::Null),
                     Err(_) => (object(&mut [("declaration", registered.hook.written.clone())]), Value::Null),
                 };
@@ -179,12 +179,12 @@ fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
     };
     let faults: Vec<Value> = hooks.registry.faults().map(fault).collect();
     let all = hooks.registry.all().to_vec();
-    let listed: Vec<Value> = all.iter().map(|registered| shown(registered, &hooks.examine(registered, ports))).collect();
+    let listed: Vec<Value> = all.iter().map(|registered| hook_json(registered, &hooks.examine(registered, ports))).collect();
     object(&mut [("hooks", listed.into()), ("faults", faults.into())])
 }
 
 /// A hook in a few words.
-fn shown(registered: &RegisteredHook, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
+fn hook_json(registered: &RegisteredHook, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
     let RegisteredHook { hook, source, file, disabled, .. } = registered;
     let mut fields = vec![
         ("id", Value::from(hook.id.as_str())),

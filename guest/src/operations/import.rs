@@ -21,7 +21,7 @@ const MAX_BYTES: u64 = 4 << 20;
 /// Where declarations are kept, in both folders.
 const DECLARATIONS: &str = ".tollgate/hooks.json";
 
-/// A command that lets agents ask the gate is no hook to take over.
+/// A command through which agents ask the gate is not imported as a hook.
 const OWN: &str = "tollgate hook ";
 
 #[derive(Default)]

@@ -10,7 +10,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{OperationFault, checked, summary};
+use super::{OperationFault, check_fields, summary};
 use crate::config::{self, Config, EFFECTS};
 use crate::gate::Gate;
 use crate::glob::Glob;
@@ -22,21 +22,21 @@ use crate::intents::selection::{self, Selection};
 use crate::json::document::Document;
 use crate::servers;
 
-/// Answers one of the ops above; none where it is another.
+/// Answers one of the ops above; `None` if it is another.
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     match op {
         "list-intents" => Some(Ok(list_intents(gate))),
         "list-sessions" => Some(Ok(list_sessions(gate))),
-        "select-default" => Some(checked(op, &[], fields).and_then(|()| {
+        "select-default" => Some(check_fields(op, &[], fields).and_then(|()| {
             let selected = gate.select_default(text("intent"))?;
             Ok(json!({"intent": selected.as_ref().map(summary)}))
         })),
-        "server-tools" => Some(checked(op, &["server", "tools"], fields).and_then(|()| {
+        "server-tools" => Some(check_fields(op, &["server", "tools"], fields).and_then(|()| {
             let tools = fields.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
             Ok(json!({"tools": servers::keep(text("server").unwrap_or_default(), tools, gate.ports())?}))
         })),
-        "allow-tool" => Some(checked(op, &["pattern", "kind"], fields).and_then(|()| {
+        "allow-tool" => Some(check_fields(op, &["pattern", "kind"], fields).and_then(|()| {
             let [pattern, kind, settings] = ["pattern", "kind", "settings"].map(|key| text(key).unwrap_or_default());
             allow_tool(pattern, kind, settings)
         })),

@@ -8,7 +8,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{OperationFault, checked, own_tools};
+use super::{OperationFault, check_fields, own_tools};
 use crate::gate::Gate;
 use crate::home;
 use crate::json;
@@ -17,10 +17,10 @@ use crate::programs::own_tools::{INSTRUCTIONS, OWN_TOOLS, SERVER};
 use crate::servers::{ServerSource, ServerSpec, workspace_entry};
 
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Result<Value, OperationFault> {
-    checked(op, &["do"], fields)?;
+    check_fields(op, &["do"], fields)?;
     match fields.get("do").and_then(Value::as_str) {
         Some("step") => {
-            checked(op, &["now_ms"], fields)?;
+            check_fields(op, &["now_ms"], fields)?;
             step(gate, fields)
         }
         Some("open") => {
@@ -28,7 +28,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> 
             Ok(json!({"session": format!("mcp-{hex}"), "server": SERVER, "instructions": INSTRUCTIONS}))
         }
         Some("add") => {
-            checked(op, &["server"], fields)?;
+            check_fields(op, &["server"], fields)?;
             add(gate, fields)
         }
         _ => Err(OperationFault::InvalidField { op: op.to_owned(), field: "do", expected: "one of step, open, add" }),
@@ -91,7 +91,7 @@ fn add(gate: &Gate, fields: &Map<String, Value>) -> Result<Value, OperationFault
     let document = Document::parse(text("settings")).map_err(|why| unusable(why.to_string()))?;
     if document.value().pointer("/mcpServers").and_then(|servers| servers.get(name)).is_some() {
         return Err(OperationFault::NotDone(format!(
-            "`~/{}` declares an MCP server `{name}` already; take that out first",
+            "`~/{}` already declares an MCP server `{name}`; remove that entry first",
             home::SETTINGS
         )));
     }

@@ -6,8 +6,8 @@
 //! | `clear-intent` `{session}` | `{"intent":null}` |
 //! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?, confinable?}` | `{verdict, code, reason, effects, pre_hash}` and, where the command has to run confined, `confined` |
-//! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` and, where the agent should be told something, `notice`; where changes are to be taken back, `restore` with the ids of their entries |
-//! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty where the session has been told, unless `again` |
+//! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` `notice` if the agent should be told something, and `restore` with the ids of entries whose changes are to be taken back |
+//! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty if the session has been told, unless `again` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
 //! | `readable-files` | `{"home":[…]}`: the parts of the home folder that the gate has to read, to be asked before anything else |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
@@ -44,15 +44,15 @@ use crate::json;
 use crate::ruling::Ruling;
 
 /// The longest line that is understood.
-pub const LONGEST_LINE: usize = 32 << 20;
+pub const MAX_LINE_BYTES: usize = 32 << 20;
 
-/// What the prompt gets when nobody asks for less: 4,000 tokens of about four characters.
+/// The default length of the context: 4,000 tokens of about four characters.
 const CONTEXT_CHARS: usize = 16_000;
 
 /// Why a request line fails.
 #[derive(Debug, thiserror::Error)]
 enum OperationFault {
-    #[error("the line is longer than {} MiB; pass large content by path", LONGEST_LINE >> 20)]
+    #[error("the line is longer than {} MiB; pass large content by path", MAX_LINE_BYTES >> 20)]
     TooLong,
     #[error("the line is not a JSON object: {0}")]
     InvalidJson(serde_json::Error),
@@ -81,7 +81,7 @@ enum OperationFault {
     #[error("only a person may do that, and this line comes from a process below {0}; nothing was changed")]
     NeedsPerson(String),
     #[error(
-        "the gate has not decided to revert the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
+        "the gate has not decided to revert entry `{0}`; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
     )]
     NotPermitted(String),
     #[error(transparent)]
@@ -146,7 +146,7 @@ const OPS: &[&str] = &[
 /// A field, what it must be, and whether a value is that.
 type FieldRule = (&'static str, &'static str, fn(&Value) -> bool);
 
-/// What every field must be, wherever it stands. `args` may be anything: the gate rules on what it is.
+/// What every field must be, in every operation. `args` may be anything: the gate rules on what it is.
 const FIELDS: &[FieldRule] = &[
     ("session", "a string", Value::is_string),
     ("agent", "a string", Value::is_string),
@@ -218,7 +218,7 @@ pub fn perform(gate: &mut Gate, line: &[u8]) -> String {
 }
 
 fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), OperationFault> {
-    if line.len() > LONGEST_LINE {
+    if line.len() > MAX_LINE_BYTES {
         return Err(OperationFault::TooLong);
     }
     let found = match serde_json::from_slice(line).map_err(OperationFault::InvalidJson)? {
@@ -262,7 +262,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let call = asked.into();
             let found = gate.check_on(&call, capability);
             let answer = ruling(&found);
-            Ok(waiting_or(gate.ask_about_ruling(&call, &found, &answer), answer))
+            Ok(pending_or(gate.ask_about_ruling(&call, &found, &answer), answer))
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
@@ -282,7 +282,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
                     answer.insert("restore".to_owned(), settled.restore.into());
                 }
             }
-            Ok(waiting_or(gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer), answer))
+            Ok(pending_or(gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer), answer))
         }
         "readable-files" => Ok(json!({"home": crate::home::readable().collect::<Vec<_>>()})),
         "context" => {
@@ -301,7 +301,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             Ok(json!({"text": text}))
         }
         "step" => {
-            checked(op, &["now_ms"], &fields)?;
+            check_fields(op, &["now_ms"], &fields)?;
             let inputs = fields.get("inputs").and_then(Value::as_array).into_iter().flatten();
             let inputs: Vec<Input> = inputs.map(Input::from_json).collect();
             let now_ms = fields.get("now_ms").and_then(Value::as_u64).unwrap_or_default();
@@ -324,12 +324,12 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
 
 /// Reads the fields of an op.
 fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<String, Value>) -> Result<T, OperationFault> {
-    checked(op, required, &fields)?;
+    check_fields(op, required, &fields)?;
     serde_json::from_value(Value::Object(fields)).map_err(|why| OperationFault::InvalidFields { op: op.to_owned(), why })
 }
 
 /// Names the first required field that is missing or empty, and the first field of a wrong type.
-fn checked(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), OperationFault> {
+fn check_fields(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), OperationFault> {
     let absent = |name: &&&str| match fields.get(**name) {
         None | Some(Value::Null) => true,
         Some(Value::String(text)) => text.is_empty(),
@@ -384,7 +384,7 @@ impl From<CallFields> for ToolCall {
 }
 
 /// The answer, or the number under which a step brings it.
-fn waiting_or(number: Option<u64>, answer: Value) -> Value {
+fn pending_or(number: Option<u64>, answer: Value) -> Value {
     number.map_or(answer, |number| json!({"waiting": number}))
 }
 

@@ -7,15 +7,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{CONTEXT_CHARS, OperationFault, checked, intents, trace};
+use super::{CONTEXT_CHARS, OperationFault, check_fields, intents, trace};
 use crate::gate::Gate;
 use crate::programs::own_tools::{self, INSTRUCTIONS, OWN_TOOLS, OwnTool, SERVER};
 
-/// Answers one of the ops above; none where it is another.
+/// Answers one of the ops above; `None` if it is another.
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     match op {
         "own-tools" => Some(Ok(list())),
-        "own-tool" => Some(checked(op, &["session", "tool"], fields).and_then(|()| call(gate, fields))),
+        "own-tool" => Some(check_fields(op, &["session", "tool"], fields).and_then(|()| call(gate, fields))),
         _ => None,
     }
 }

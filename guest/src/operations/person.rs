@@ -1,10 +1,10 @@
-//! The operations behind commands that only a person may run. See [`person`](crate::person).
+//! The operations behind commands that only a person may run. See [`crate::person`].
 //!
 //! | op | answer |
 //! | --- | --- |
-//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program that is above whoever asks, or null. It counts for the lines that follow |
+//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program among the caller's parent processes, or null. It applies to the lines that follow |
 //! | `person` `{step: "check", command, above, variables, terminal, unattended}` | `{"allowed":true}`, or `{"allowed":false, why}` |
-//! | `person` `{step: "record", command, user, changed, program?}` | `{"entries":[…]}`, once it is done; none where nothing is governed |
+//! | `person` `{step: "record", command, user, changed, program?}` | `{"entries":[…]}`, once it is done; no entries if nothing is governed |
 //!
 //! `above` is a list of `{id, name, words}`. Once an agent program was seen above, lines that only a person may send are refused
 //! with `needs_person`: `tollgate eval` is a protocol for hosts and has no terminal to ask on, but an agent can start it and write
@@ -12,7 +12,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{OperationFault, checked};
+use super::{OperationFault, check_fields};
 use crate::gate::Gate;
 use crate::json;
 use crate::ledger::writing;
@@ -20,7 +20,7 @@ use crate::person::{self, Caller, Process};
 use crate::ports::{FileKind, Question};
 use crate::state::OwnProgram;
 
-/// So many processes and variables are looked at.
+/// The most processes and variables that are looked at.
 const MAX_LISTED: usize = 10_000;
 
 /// Whether a line is one that only a person may send.
@@ -40,14 +40,14 @@ pub(super) fn is_persons(op: &str, fields: &Map<String, Value>) -> bool {
 
 /// Answers the op above.
 pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, OperationFault> {
-    checked("person", &["step"], &fields)?;
+    check_fields("person", &["step"], &fields)?;
     match fields.get("step").and_then(Value::as_str) {
         Some("look") => {
-            let agent = surroundings(&fields).agent();
+            let agent = caller(&fields).agent();
             gate.agent_above.clone_from(&agent);
             Ok(json!({"agent": agent}))
         }
-        Some("check") => Ok(match surroundings(&fields).check(&texts(&fields, "command")) {
+        Some("check") => Ok(match caller(&fields).check(&texts(&fields, "command")) {
             Ok(()) => json!({"allowed": true}),
             Err(why) => json!({"allowed": false, "why": why.to_string()}),
         }),
@@ -57,7 +57,7 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
 }
 
 fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, OperationFault> {
-    checked("person", &["command", "user"], fields)?;
+    check_fields("person", &["command", "user"], fields)?;
     if let Some(program) = fields.get("program").filter(|program| program.is_object()) {
         let program: OwnProgram = serde_json::from_value(program.clone())
             .map_err(|why| OperationFault::InvalidFields { op: "person".to_owned(), why })?;
@@ -73,7 +73,7 @@ fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Operati
     if texts(fields, "command") == ["init", "--undo"] {
         crate::intents::file::forget_missing(ports);
     }
-    let person = by(fields, ports).unwrap_or_default();
+    let person = named_person(fields, ports).unwrap_or_default();
     let mut lines = Vec::new();
     writing::enter(&[person::entry(person, ports)], &mut lines, ports)?;
     let entries: Vec<Value> = lines.iter().filter_map(|line| json::value(line).ok()).collect();
@@ -81,12 +81,12 @@ fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Operati
 }
 
 /// The person that a line names, where it names one.
-pub(super) fn by(fields: &Map<String, Value>, ports: &crate::ports::Ports) -> Option<crate::ledger::entry::Person> {
+pub(super) fn named_person(fields: &Map<String, Value>, ports: &crate::ports::Ports) -> Option<crate::ledger::entry::Person> {
     let user = fields.get("user").and_then(Value::as_str)?;
     Some(person::person(user, &texts(fields, "command"), &texts(fields, "changed"), ports))
 }
 
-fn surroundings(fields: &Map<String, Value>) -> Caller {
+fn caller(fields: &Map<String, Value>) -> Caller {
     let is = |key: &str| fields.get(key) == Some(&Value::Bool(true));
     let above = fields.get("above").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let process = |value: &Value| Process {

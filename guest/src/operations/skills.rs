@@ -8,14 +8,14 @@
 
 use serde_json::{Map, Value};
 
-use super::{OperationFault, checked};
-use crate::extensions::manifest::{Parameter, filled};
+use super::{OperationFault, check_fields};
+use crate::extensions::manifest::{Parameter, fill_prompt};
 use crate::extensions::skills::RegisteredSkill;
 use crate::gate::Gate;
 use crate::json::{self, object};
 
 pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, OperationFault> {
-    checked("skills", &["do"], &fields)?;
+    check_fields("skills", &["do"], &fields)?;
     let asked = Value::Object(fields);
     let text = |key: &str| json::text(&asked, key).filter(|text| !text.is_empty());
     let what = text("do").unwrap_or_default();
@@ -50,7 +50,7 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
             return Err(OperationFault::InvalidField { op: "skills".to_owned(), field: "args", expected });
         }
     };
-    let prompt = filled(&registered.skill, &given).map_err(OperationFault::NotDone)?;
+    let prompt = fill_prompt(&registered.skill, &given).map_err(OperationFault::NotDone)?;
     let description = registered.skill.description.as_str();
     Ok(object(&mut [("name", registered.name.as_str().into()), ("description", description.into()), ("prompt", prompt.into())]))
 }

@@ -11,11 +11,11 @@
 //! | `revert` `{step: "plan", entry, restoring?}` | `{path, action, now, want, image, entry}`; with `restoring`, only where the gate itself has decided to take the change back, and once |
 //! | `revert` `{step: "record", entry, user?, command?, changed?}` | `{entries}`, once the host has put the content back |
 //!
-//! What takes long answers `{"done":false}` and goes on when it is asked again with `"more":true`.
+//! Long operations answer `{"done":false}` and continue when they are asked again with `"more":true`.
 
 use serde_json::{Map, Value, json};
 
-use super::{OperationFault, checked};
+use super::{OperationFault, check_fields};
 use crate::confine::permit;
 use crate::gate::Gate;
 use crate::json;
@@ -29,7 +29,7 @@ use crate::ports::{FileKind, Ports, Question, Timestamp};
 /// Looked at for one answer.
 const AT_ONCE: u64 = 4 << 20;
 
-/// Entries in one answer, where nobody says how many.
+/// The default number of entries in one answer.
 const LIMIT: usize = 20;
 
 /// A cursor holds the part of the ledger above this bit, and the byte offset below it.
@@ -52,18 +52,18 @@ impl TraceRequest {
     }
 }
 
-/// Answers one of the ops above; none where it is another.
+/// Answers one of the ops above; `None` if it is another.
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     let perform = match op {
         "trace" => trace,
         "verify" => verify,
         "export" => export,
         "map" => rebuild,
-        "archive" => put_aside,
-        "revert" => take_back,
+        "archive" => archive_ledger,
+        "revert" => revert_entry,
         _ => return None,
     };
-    Some(checked(op, &[], &fields).and_then(|()| perform(gate, &TraceRequest(fields))))
+    Some(check_fields(op, &[], &fields).and_then(|()| perform(gate, &TraceRequest(fields))))
 }
 
 fn trace(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
@@ -148,7 +148,7 @@ fn rebuild(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFaul
     }
 }
 
-fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
+fn archive_ledger(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let ports = gate.ports();
     match asked.text("step") {
         Some("plan") => {
@@ -171,14 +171,14 @@ fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFa
     }
 }
 
-fn take_back(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
+fn revert_entry(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let Some(id) = asked.text("entry").filter(|id| !id.is_empty()) else {
         return Err(OperationFault::MissingField { whose: "`revert`".to_owned(), field: "entry" });
     };
     let ports = gate.ports();
     match asked.text("step") {
         Some("plan") => {
-            if asked.0.get("restoring") == Some(&Value::Bool(true)) && !permit::take(id, ports) {
+            if asked.0.get("restoring") == Some(&Value::Bool(true)) && !permit::redeem(id, ports) {
                 return Err(OperationFault::NotPermitted(id.to_owned()));
             }
             let plan = revert::plan(id, ports)?;
@@ -196,7 +196,7 @@ fn take_back(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFa
             }))
         }
         Some("record") => {
-            let entry = revert::record(id, super::person::by(&asked.0, ports), ports)?;
+            let entry = revert::record(id, super::person::named_person(&asked.0, ports), ports)?;
             let mut lines = Vec::new();
             writing::enter(std::slice::from_ref(&entry), &mut lines, ports)?;
             map::update(&[entry], ports);
@@ -214,7 +214,7 @@ fn size(ports: &Ports) -> u64 {
 
 fn filter(asked: &TraceRequest, ports: &Ports) -> Result<Filter, OperationFault> {
     let text = |field: &str| asked.text(field).map(str::to_owned);
-    let time = |field: &'static str| asked.text(field).map(|text| moment(field, text, ports)).transpose();
+    let time = |field: &'static str| asked.text(field).map(|text| parse_time(field, text, ports)).transpose();
     Ok(Filter {
         intent: text("intent"),
         file: asked.text("file").map(Files::new),
@@ -225,7 +225,7 @@ fn filter(asked: &TraceRequest, ports: &Ports) -> Result<Filter, OperationFault>
 }
 
 /// A moment as a person writes it: `2026-11-16`, `2026-11-16T08:00`, or an age such as `90m`, `2h`, `3d`.
-fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, OperationFault> {
+fn parse_time(field: &'static str, text: &str, ports: &Ports) -> Result<String, OperationFault> {
     let fault = || {
         invalid(
             "trace",

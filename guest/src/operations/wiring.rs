@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `programs` | `{"programs":[{name, title, names, wired}],"variables":[…]}`: the programs there are, by the names that options take, and the variables that `place` should tell |
 //! | `files` `{place, programs?}` or `{place, receipt, others?}` | `{files, folders:[{path, endings}], signs, commands}`: what to look at before `plan`, `examine` and `judge`, or before `undo` |
-//! | `plan` `{place, seen, run_as?, confiner?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null where there is nothing to keep |
+//! | `plan` `{place, seen, run_as?, confiner?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null if there is nothing to keep |
 //! | `undo` `{place, seen, receipt, others?}` | `{steps:[{words, path, shown, change}], folders, notes}` |
 //! | `examine` `{place, seen, trial_folder, confiner?, outcomes?}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables, exist}]}`: what to write into the folder `trial_folder`, and what to run then; to be asked again with all outcomes until there are no more trials |
 //! | `judge` `{place, seen, trial_folder, confiner?, why?, outcomes, digest}` | `{ok, workspace:{governed, open_intents}, faults, notes, confinement, hosts:[{host, title, state, tools, settings, command, remarks, commands, confinement}]}` |
@@ -27,7 +27,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{OperationFault, checked};
+use super::{OperationFault, check_fields};
 use crate::gate::Gate;
 use crate::gate::condition::Condition;
 use crate::json::object;
@@ -45,7 +45,7 @@ use crate::wiring::undo::{Undo, undo};
 use crate::wiring::wired_programs;
 
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, OperationFault> {
-    checked(op, &["do"], &fields)?;
+    check_fields(op, &["do"], &fields)?;
     let mut asked = WiringRequest { op, fields };
     let what = asked.fields.get("do").and_then(Value::as_str).unwrap_or_default().to_owned();
     if what == "programs" {
@@ -58,8 +58,8 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
     if layout.workspace.is_empty() {
         return Err(asked.invalid("place", "an object with the path of the `workspace`"));
     }
-    let layout = layout.settled();
-    let seen: Seen = asked.take::<Seen>("seen")?.unwrap_or_default().settled(layout.windows);
+    let layout = layout.normalized();
+    let seen: Seen = asked.take::<Seen>("seen")?.unwrap_or_default().normalized(layout.windows);
     match what.as_str() {
         "files" => {
             let chosen = asked.programs()?;
@@ -150,7 +150,7 @@ impl WiringRequest<'_> {
         Ok(told)
     }
 
-    /// Takes a field out; none where it is missing or null.
+    /// Takes a field out; `None` if it is missing or null.
     fn take<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<Option<T>, OperationFault> {
         match self.fields.remove(field) {
             None | Some(Value::Null) => Ok(None),
@@ -271,7 +271,7 @@ fn undo_json(undo: &Undo, layout: &Layout) -> Value {
         object(&mut [
             ("words", step.words.into()),
             ("path", step.path.as_str().into()),
-            ("shown", layout.shown(&step.path).into()),
+            ("shown", layout.display(&step.path).into()),
             ("change", step.change.as_ref().map_or(Value::Null, |change| change_json(change, layout))),
         ])
     };
@@ -284,7 +284,7 @@ fn change_json(change: &FileEdit, layout: &Layout) -> Value {
     object(&mut [
         ("program", change.program.map_or(Value::Null, Value::from)),
         ("path", change.path.as_str().into()),
-        ("shown", layout.shown(&change.path).into()),
+        ("shown", layout.display(&change.path).into()),
         ("before", text(&change.before)),
         ("after", text(&change.after)),
     ])

@@ -279,16 +279,10 @@ impl Workspace for Memory {
         let look = |question: &Question| {
             let walk = self.walk(question.root, &question.path);
             let mut facts = Facts {
-                kind: FileKind::Missing,
                 real_path: walk.real.as_deref().map(reported),
                 entry_path: walk.entry.as_deref().map(reported),
                 link: walk.link,
-                hard_links: 0,
-                identity: 0,
-                stamp: 0,
-                changed_ms: 0,
-                size: 0,
-                digest: None,
+                ..Facts::missing()
             };
             match walk.real.and_then(|real| self.node(&real)) {
                 None => {}

@@ -2,6 +2,7 @@
 //!
 //! In the component they are the contract's imports (`component.rs`); in native tests they are [`memory`].
 
+mod contract;
 pub mod marks;
 pub mod memory;
 mod timestamp;
@@ -81,6 +82,24 @@ pub struct Facts {
     pub size: u64,
     /// The content's digest, where it was asked for and can be had.
     pub digest: Option<Digest>,
+}
+
+impl Facts {
+    /// The facts about a path where nothing is.
+    pub const fn missing() -> Self {
+        Self {
+            kind: FileKind::Missing,
+            real_path: None,
+            entry_path: None,
+            link: None,
+            hard_links: 0,
+            identity: 0,
+            stamp: 0,
+            changed_ms: 0,
+            size: 0,
+            digest: None,
+        }
+    }
 }
 
 /// Why a file could not be read or written.

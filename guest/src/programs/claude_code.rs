@@ -4,24 +4,17 @@
 //! it is given in one case only: with the rewritten prompt of a sub-agent, which Claude Code starts without asking. Its deny
 //! and ask rules are looked at whatever a hook says. Everywhere else the arguments stay, and the model is told.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
-use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{
-    Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, ShellPrefix, Timeout,
-};
-use super::{
-    AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring, hook_specific,
-    shell_prefix,
-};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, ShellPrefix};
+use super::{AgentProgram, EventKind, HookProtocol, Limit, ProgramEvent, Tool, Wiring, hook_specific, shell_prefix};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["claude-code", "claude"],
     title: "Claude Code",
-    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp__SERVER__TOOL"],
     permissions: Some(Permissions {
@@ -29,18 +22,13 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         form: permissions::PermissionsFormat::Json(permissions::rules),
     }),
     speech: Some(HookProtocol {
-        moments: MOMENTS,
         project_variables: &["CLAUDE_PROJECT_DIR"],
-        read,
-        answer: hook_specific::answer,
         limit,
         asks: |event| !event.asks_nobody,
         rewrites: |event| event.call.as_ref().is_some_and(|call| UNASKED.contains(&call.tool.as_str())),
-        silence: "",
-        person: Some("systemMessage"),
+        ..HookProtocol::new(hook_specific::MOMENTS, read, hook_specific::answer)
     }),
     wiring: Some(Wiring {
-        form: HooksFormat::Nested,
         signs: &[SettingsPlace::Workspace(".claude"), own("")],
         commands: &["claude"],
         settings: &[
@@ -56,30 +44,18 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             },
             SettingsSource { place: own("settings.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
         ],
-        events: &[
-            "PreToolUse",
-            "PostToolUse",
-            "PostToolUseFailure",
-            "SessionStart",
-            "UserPromptSubmit",
-            "SubagentStart",
-            "Stop",
-            "SessionEnd",
-        ],
+        events: hook_specific::EVENTS,
         every: Some("*"),
-        timeout: Timeout::SECONDS,
         switches: &[("/disableAllHooks", true)],
-        trust: None,
         shell_prefix: Some(ShellPrefix {
             variable: shell_prefix::VARIABLE,
             file: SettingsPlace::Workspace(".claude/settings.local.json"),
         }),
-        sandboxes: false,
-        keeps_shell: false,
-        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".mcp.json")),
-        note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
+        ..Wiring::new(
+            HooksFormat::Nested,
+            Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
+        )
     }),
     controls: &[
         SettingsPlace::Workspace(".claude/settings.json"),
@@ -94,6 +70,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ],
     processes: &["claude", "claude-code"],
     variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+    ..AgentProgram::BARE
 };
 
 /// A path in the folder that Claude Code keeps for itself.
@@ -101,25 +78,14 @@ const fn own(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", path }
 }
 
-const MOMENTS: &[(&str, EventKind)] = &[
-    ("PreToolUse", EventKind::BeforeTool),
-    ("PostToolUse", EventKind::AfterTool),
-    ("PostToolUseFailure", EventKind::AfterTool),
-    ("SessionStart", EventKind::SessionStart),
-    ("UserPromptSubmit", EventKind::BeforeAgent),
-    ("SubagentStart", EventKind::SubagentStart),
-    ("Stop", EventKind::AfterAgent),
-    ("SessionEnd", EventKind::SessionEnd),
-];
-
 /// Tools that it starts without asking anybody.
 const UNASKED: [&str; 2] = ["Agent", "Task"];
 
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
-    // Whoever lets everything run without being asked is not there to be asked.
+    // With this mode, a person lets everything run without being asked, so nobody is asked.
     let asks_nobody = payload.get("permission_mode").and_then(Value::as_str) == Some("bypassPermissions");
     let server = payload.pointer("/mcp_server/name").and_then(Value::as_str).map(str::to_owned);
-    let mut event = ProgramEvent { asks_nobody, ..payload::read(&SNAKE, MOMENTS, payload, named, ending) };
+    let mut event = ProgramEvent { asks_nobody, ..hook_specific::read(payload, named) };
     if let Some(call) = &mut event.call {
         call.server = server.and_then(|server| ServerTool::of_server(&server, &call.tool));
     }
@@ -129,10 +95,6 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
 /// What is longer goes into a file, and the model is told the file's name.
 fn limit(moment: EventKind) -> Option<Limit> {
     (!matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Utf16(10_000))
-}
-
-fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
-    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { CallEnding::Done }
 }
 
 fn canary(root: &str, file: &str) -> Value {

@@ -2,20 +2,15 @@
 
 use super::Act::{CallsServer, Inert, Patches, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text};
-use super::{AgentProgram, PatchDialect, Tool};
+use super::{AgentProgram, Tool};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["cline"],
     title: "Cline",
-    dialect: PatchDialect::Any,
     tools: TOOLS,
-    mcp_prefixes: &[],
-    permissions: None,
-    speech: None,
-    wiring: None,
-    controls: &[],
     processes: &["cline"],
     variables: &["CLINE_ACTIVE"],
+    ..AgentProgram::BARE
 };
 
 static TOOLS: &[Tool] = &[

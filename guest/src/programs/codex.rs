@@ -27,18 +27,14 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         form: permissions::PermissionsFormat::Toml(permissions::approvals),
     }),
     speech: Some(HookProtocol {
-        moments: MOMENTS,
-        project_variables: &[],
-        read: |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
-        answer: hook_specific::answer,
         limit,
-        asks: |_| false,
-        rewrites: |_| true,
-        silence: "",
-        person: Some("systemMessage"),
+        ..HookProtocol::new(
+            MOMENTS,
+            |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
+            hook_specific::answer,
+        )
     }),
     wiring: Some(Wiring {
-        form: HooksFormat::Nested,
         signs: &[SettingsPlace::Workspace(".codex"), own("")],
         commands: &["codex"],
         settings: &[
@@ -50,24 +46,21 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             },
         ],
         events: &["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"],
-        every: None,
         // It gives the end of a session three seconds, and warns at every start where more is asked for.
         timeout: Timeout { shorter: &[(EventKind::SessionEnd, 3)], ..Timeout::SECONDS },
-        switches: &[],
         trust: Some(TrustRule::Hooks {
             file: own("config.toml"),
             remedy: "open `/hooks` in Codex and trust the hooks of Tollgate",
         }),
-        shell_prefix: None,
         sandboxes: true,
-        keeps_shell: false,
-        checks_paths: false,
-        servers: None,
         note: Some(
             "it runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
              for its tools, run `codex mcp add tollgate -- tollgate mcp-serve`",
         ),
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
+        ..Wiring::new(
+            HooksFormat::Nested,
+            Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
+        )
     }),
     controls: &[SettingsPlace::Workspace(".codex"), SettingsPlace::Home(".codex")],
     processes: &["codex"],

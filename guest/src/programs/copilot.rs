@@ -10,33 +10,26 @@ use serde_json::{Map, Value, json};
 use super::Act::{Edits, Executes, Inert, MakesFolders, Opaque, Patches, PowerShell, Reads, Shell, Types, Writes};
 use super::ArgumentMeaning::{Command, Flag, Function, List, Number, Patch, Path, Paths, Text, Typed};
 use super::payload::{self, Spelling};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, TrustRule};
 use super::{
-    AgentProgram, ArgumentMeaning, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool,
-    Wiring, hook_specific,
+    AgentProgram, ArgumentMeaning, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, Tool, Wiring,
+    hook_specific,
 };
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["copilot", "copilot-cli", "github-copilot", "vscode"],
     title: "Copilot",
-    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["SERVER-TOOL", "mcp_SERVER_TOOL"],
-    permissions: None,
     speech: Some(HookProtocol {
-        moments: MOMENTS,
-        project_variables: &[],
-        read,
-        answer,
         limit: |moment| (moment == EventKind::AfterTool).then_some(Limit::Bytes(10_000)),
         asks: |_| true,
         // VS Code takes other arguments only with an explicit *allow*, which skips its own question.
         rewrites: |event| !is_claude_codes(event.name),
-        silence: "",
         person: None,
+        ..HookProtocol::new(MOMENTS, read, answer)
     }),
     wiring: Some(Wiring {
-        form: HooksFormat::Shells,
         signs: &[SettingsPlace::Workspace(".github/hooks"), SettingsPlace::Workspace(".github/copilot-instructions.md"), own("")],
         commands: &["copilot"],
         settings: &[
@@ -53,20 +46,17 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             SettingsSource { place: own("hooks"), holds: Holds::HookFiles, reach: SettingsReach::Everywhere },
         ],
         events: &["preToolUse", "postToolUse", "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd"],
-        every: None,
-        timeout: Timeout::SECONDS,
-        switches: &[],
         trust: Some(TrustRule::FolderList {
             file: own("config.json"),
             remedy: "trust it when Copilot asks at its start, or add it to `trustedFolders` in ~/.copilot/config.json",
         }),
-        shell_prefix: None,
-        sandboxes: false,
         keeps_shell: true,
         checks_paths: true,
-        servers: None,
         note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
-        canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny"), shell: Some(SHELL_CANARY) },
+        ..Wiring::new(
+            HooksFormat::Shells,
+            Canary::Command { payload: canary, denial: ("/permissionDecision", "deny"), shell: Some(SHELL_CANARY) },
+        )
     }),
     controls: &[
         SettingsPlace::Workspace(".github/hooks"),
@@ -75,6 +65,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ],
     processes: &["copilot"],
     variables: &["COPILOT_CLI"],
+    ..AgentProgram::BARE
 };
 
 /// A path in the folder that Copilot keeps for itself.

@@ -12,29 +12,23 @@ use super::ArgumentMeaning::{
     Command, Flag, Folder, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text, WrittenPath,
 };
 use super::payload::{self, SNAKE, Spelling};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout};
-use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource};
+use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, Tool, Wiring};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["cursor"],
     title: "Cursor",
-    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["MCP:TOOL"],
-    permissions: None,
     speech: Some(HookProtocol {
-        moments: MOMENTS,
         project_variables: &["CURSOR_PROJECT_DIR"],
-        read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
-        answer,
         limit,
-        asks: |_| false,
         rewrites: |event| event.call.as_ref().is_some_and(|call| call.tool == "Task"),
         silence: "{}",
         person: None,
+        ..HookProtocol::new(MOMENTS, |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending), answer)
     }),
     wiring: Some(Wiring {
-        form: HooksFormat::Flat,
         signs: &[SettingsPlace::Workspace(".cursor"), SettingsPlace::Home(".cursor")],
         commands: &["cursor", "cursor-agent"],
         settings: &[
@@ -51,17 +45,8 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         ],
         // One name that a version of Cursor does not know makes it refuse the whole file, so only what is needed.
         events: &["preToolUse", "postToolUse", "sessionStart", "sessionEnd"],
-        every: None,
-        timeout: Timeout::SECONDS,
-        switches: &[],
-        trust: None,
-        shell_prefix: None,
-        sandboxes: false,
-        keeps_shell: false,
-        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".cursor/mcp.json")),
-        note: None,
-        canary: Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None },
+        ..Wiring::new(HooksFormat::Flat, Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None })
     }),
     controls: &[
         SettingsPlace::Workspace(".cursor/hooks.json"),
@@ -73,6 +58,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ],
     processes: &["cursor-agent"],
     variables: &["CURSOR_AGENT"],
+    ..AgentProgram::BARE
 };
 
 const SPELLING: Spelling = Spelling {

@@ -11,33 +11,19 @@ use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Path, ReadPath
 use super::payload::{self, SNAKE, Spelling};
 use super::permissions::{self, Permissions, ServerTool};
 use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
-use super::{
-    AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring, hook_specific,
-};
+use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["gemini", "gemini-cli"],
     title: "Gemini CLI",
-    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp_SERVER_TOOL"],
     permissions: Some(Permissions {
         file: ".gemini/settings.json",
         form: permissions::PermissionsFormat::Json(permissions::server_trust),
     }),
-    speech: Some(HookProtocol {
-        moments: MOMENTS,
-        project_variables: &["GEMINI_PROJECT_DIR"],
-        read,
-        answer,
-        limit,
-        asks: |_| false,
-        rewrites: |_| true,
-        silence: "",
-        person: Some("systemMessage"),
-    }),
+    speech: Some(HookProtocol { project_variables: &["GEMINI_PROJECT_DIR"], limit, ..HookProtocol::new(MOMENTS, read, answer) }),
     wiring: Some(Wiring {
-        form: HooksFormat::Nested,
         signs: &[SettingsPlace::Workspace(".gemini"), SettingsPlace::Home(".gemini")],
         commands: &["gemini"],
         settings: &[
@@ -63,13 +49,11 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             default: true,
             remedy: "trust the folder when Gemini CLI asks at its start",
         }),
-        shell_prefix: None,
-        sandboxes: false,
-        keeps_shell: false,
-        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".gemini/settings.json")),
-        note: None,
-        canary: Canary::Command { payload: canary, denial: ("/decision", "deny"), shell: Some(SHELL_CANARY) },
+        ..Wiring::new(
+            HooksFormat::Nested,
+            Canary::Command { payload: canary, denial: ("/decision", "deny"), shell: Some(SHELL_CANARY) },
+        )
     }),
     controls: &[
         SettingsPlace::Workspace(".gemini/settings.json"),
@@ -82,6 +66,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ],
     processes: &["gemini", "gemini-cli"],
     variables: &["GEMINI_CLI"],
+    ..AgentProgram::BARE
 };
 
 const SPELLING: Spelling = Spelling { response: &["prompt_response"], data: &["llm_request", "llm_response"], ..SNAKE };

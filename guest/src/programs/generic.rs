@@ -8,30 +8,20 @@ use serde_json::{Map, Value, json};
 
 use super::payload::{self, Spelling};
 use super::permissions::ServerTool;
-use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent};
+use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["generic"],
     title: "a program that speaks JSON lines",
-    dialect: PatchDialect::Any,
-    tools: &[],
     mcp_prefixes: &["SERVER__TOOL", "SERVER_TOOL", "SERVER.TOOL", "SERVER/TOOL", "SERVER:TOOL", "MCP:SERVER:TOOL"],
-    permissions: None,
     speech: Some(HookProtocol {
-        moments: MOMENTS,
-        project_variables: &[],
-        read,
-        answer,
         limit: |_| Some(Limit::Utf16(16_000)),
         asks: |event| !event.asks_nobody,
-        rewrites: |_| true,
         silence: r#"{"verdict":"allow","reason":""}"#,
         person: Some("notice"),
+        ..HookProtocol::new(MOMENTS, read, answer)
     }),
-    wiring: None,
-    controls: &[],
-    processes: &[],
-    variables: &[],
+    ..AgentProgram::BARE
 };
 
 const SPELLING: Spelling = Spelling {

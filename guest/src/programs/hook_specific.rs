@@ -1,8 +1,42 @@
-//! Answers in the format of Claude Code, which Codex and VS Code read too.
+//! The hook format of Claude Code: its events, which Qwen Code has too, and its answers, which Codex and VS Code read as well.
 
 use serde_json::{Map, Value, json};
 
-use super::{EventKind, HookAnswer, ProgramEvent};
+use super::payload::{self, SNAKE};
+use super::{CallEnding, EventKind, HookAnswer, ProgramEvent};
+
+/// The events of Claude Code that forks and copies have too.
+pub(super) const MOMENTS: &[(&str, EventKind)] = &[
+    ("PreToolUse", EventKind::BeforeTool),
+    ("PostToolUse", EventKind::AfterTool),
+    ("PostToolUseFailure", EventKind::AfterTool),
+    ("SessionStart", EventKind::SessionStart),
+    ("UserPromptSubmit", EventKind::BeforeAgent),
+    ("SubagentStart", EventKind::SubagentStart),
+    ("Stop", EventKind::AfterAgent),
+    ("SessionEnd", EventKind::SessionEnd),
+];
+
+/// The names of [`MOMENTS`], as `init` writes them.
+pub(super) const EVENTS: &[&str] = &[
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "SessionStart",
+    "UserPromptSubmit",
+    "SubagentStart",
+    "Stop",
+    "SessionEnd",
+];
+
+/// Reads a payload of one of these events.
+pub(super) fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
+    payload::read(&SNAKE, MOMENTS, payload, named, ending)
+}
+
+fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
+    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { CallEnding::Done }
+}
 
 /// The answer, with the fields that all three know and no other.
 pub(super) fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {

@@ -89,12 +89,12 @@ pub struct AgentProgram {
     pub tools: &'static [Tool],
     /// How the tools of MCP servers are spelled, with `SERVER` and `TOOL` for their names.
     pub mcp_prefixes: &'static [&'static str],
-    /// Where it keeps which of those tools a person lets it call without asking; none where it keeps no such thing, or not in a form
+    /// Where it keeps which of those tools a person lets it call without asking; `None` if it keeps no such thing, or not in a form
     /// that is known.
     pub permissions: Option<Permissions>,
     /// Its hook payloads and answers; none for programs without hooks.
     pub speech: Option<HookProtocol>,
-    /// How it is wired to the gate; none where that cannot be done by writing files.
+    /// How it is wired to the gate; `None` if that cannot be done by writing files.
     pub wiring: Option<Wiring>,
     /// Files and folders that govern it, and so whether it asks the gate: no agent may change them. Those of a workspace are in
     /// lower case, as they are compared.
@@ -106,6 +106,21 @@ pub struct AgentProgram {
 }
 
 impl AgentProgram {
+    /// A program without tools, hooks and files of its own.
+    const BARE: Self = Self {
+        names: &[],
+        title: "",
+        dialect: PatchDialect::Any,
+        tools: &[],
+        mcp_prefixes: &[],
+        permissions: None,
+        speech: None,
+        wiring: None,
+        controls: &[],
+        processes: &[],
+        variables: &[],
+    };
+
     /// As `tollgate hook` calls it.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()

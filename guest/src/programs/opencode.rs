@@ -23,20 +23,13 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     dialect: PatchDialect::OpenCode,
     tools: TOOLS,
     mcp_prefixes: &["SERVER_TOOL"],
-    permissions: None,
     speech: Some(HookProtocol {
-        moments: MOMENTS,
-        project_variables: &[],
-        read,
-        answer,
         limit: |moment| matches!(moment, EventKind::AfterTool | EventKind::Prompt).then_some(Limit::Utf16(16_000)),
-        asks: |_| false,
-        rewrites: |_| true,
         silence: "{}",
         person: Some("notice"),
+        ..HookProtocol::new(MOMENTS, read, answer)
     }),
     wiring: Some(Wiring {
-        form: HooksFormat::Plugin(PLUGIN),
         signs: &[
             SettingsPlace::Workspace(".opencode"),
             SettingsPlace::Workspace("opencode.json"),
@@ -94,17 +87,9 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             },
         ],
         events: &["tool.execute.before"],
-        every: None,
         timeout: Timeout { seconds: 0, ..Timeout::SECONDS },
-        switches: &[],
-        trust: None,
-        shell_prefix: None,
-        sandboxes: false,
-        keeps_shell: false,
-        checks_paths: false,
-        servers: None,
         note: Some("it finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
-        canary: Canary::Script(SCRIPT),
+        ..Wiring::new(HooksFormat::Plugin(PLUGIN), Canary::Script(SCRIPT))
     }),
     controls: &[
         SettingsPlace::Workspace(".opencode"),
@@ -114,6 +99,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ],
     processes: &["opencode", "opencode-ai", "kilo"],
     variables: &["OPENCODE", "OPENCODE_PID"],
+    ..AgentProgram::BARE
 };
 
 /// A path in the folder for settings of every program.

@@ -265,7 +265,7 @@ impl Argument {
 }
 
 impl ArgumentKind {
-    /// What is expected instead of a value; none where the value is fine.
+    /// What is expected instead of a value; `None` if the value is fine.
     fn rejects(self, value: &Value) -> Option<String> {
         match self {
             Self::Text if value.as_str().is_some_and(|text| !text.is_empty()) => None,

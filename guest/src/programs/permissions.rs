@@ -15,7 +15,7 @@ pub struct ServerTool {
     pub server: String,
     /// Its tool.
     pub tool: String,
-    /// How the program reaches the server, where it says so: the command and its arguments, or the address alone.
+    /// How the program reaches the server, if it says so: the command and its arguments, or the address alone.
     pub start: Option<Vec<String>>,
 }
 
@@ -31,7 +31,7 @@ impl ServerTool {
         Self::new(server, name.strip_prefix(&format!("mcp__{}__", spell(server)))?)
     }
 
-    /// A tool of a server; none where either has no name.
+    /// A tool of a server; `None` if either has no name.
     pub fn new(server: &str, tool: &str) -> Option<Self> {
         let fits = |name: &str| !name.is_empty() && name.len() <= MAX_NAME;
         (fits(server) && fits(tool)).then(|| Self { server: server.to_owned(), tool: tool.to_owned(), start: None })
@@ -47,7 +47,7 @@ fn spell(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
-/// Whether a person lets an MCP tool run, according to their own settings. What the server says of itself is a
+/// Whether a person lets an MCP tool run, according to their own settings. What the server says about itself is a
 /// [`Claim`](crate::servers::Claim).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Permission {
@@ -177,7 +177,7 @@ pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
     }
 }
 
-/// The parts of a dotted name in TOML; none where it is not one.
+/// The parts of a dotted name in TOML; `None` if it is not one.
 fn keys(name: &str) -> Option<Vec<String>> {
     let (mut keys, mut rest) = (Vec::new(), name.trim());
     loop {
@@ -257,7 +257,7 @@ mod tests {
             (json!(["mcp__*", "*", "mcp__git*", "mcp__github*"]), json!([]), json!([]), Permission::Unsaid),
             (json!(["mcp__github__create_issue(title:*)"]), json!([]), json!([]), Permission::Unsaid),
             (json!("mcp__github"), json!([]), json!([]), Permission::Unsaid),
-            // Whoever wants to be asked is asked.
+            // A rule that asks wins over one that allows.
             (json!(["mcp__github__create_issue"]), json!(["mcp__github"]), json!([]), Permission::Against),
             (json!(["mcp__github__create_issue"]), json!(["mcp__*"]), json!([]), Permission::Against),
             (json!(["mcp__github"]), json!([]), json!(["mcp__github__create_issue(x)"]), Permission::Against),

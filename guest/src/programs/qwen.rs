@@ -1,36 +1,27 @@
 //! Qwen Code 0.24, a fork of Gemini CLI with hooks of Claude Code's kind, by the code of its package.
 //!
-//! To *ask* blocks the call like a denial, but says that someone was to be asked, so *ask* becomes a denial. It takes no other
-//! arguments from a hook. What is told before a tool runs and at the start of a session is not shown to the model.
+//! *Ask* blocks the call like a denial, but with a message that someone has to be asked, so it becomes a denial. It takes no other
+//! arguments from a hook. Context before a tool runs and at the start of a session is not shown to the model.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::Act::{Executes, Inert, Opaque, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Path, ReadPath, Text};
-use super::payload::{self, SNAKE};
 use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout, TrustRule};
-use super::{AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, Tool, Wiring, hook_specific};
+use super::{AgentProgram, EventKind, HookProtocol, Limit, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["qwen", "qwen-code"],
     title: "Qwen Code",
-    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp__SERVER__TOOL"],
-    permissions: None,
     speech: Some(HookProtocol {
-        moments: MOMENTS,
         project_variables: &["QWEN_PROJECT_DIR"],
-        read: |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
-        answer: hook_specific::answer,
         limit,
-        asks: |_| false,
         rewrites: |_| false,
-        silence: "",
-        person: Some("systemMessage"),
+        ..HookProtocol::new(hook_specific::MOMENTS, hook_specific::read, hook_specific::answer)
     }),
     wiring: Some(Wiring {
-        form: HooksFormat::Nested,
         signs: &[SettingsPlace::Workspace(".qwen"), own("")],
         commands: &["qwen"],
         settings: &[
@@ -41,16 +32,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             },
             SettingsSource { place: own("settings.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
         ],
-        events: &[
-            "PreToolUse",
-            "PostToolUse",
-            "PostToolUseFailure",
-            "SessionStart",
-            "UserPromptSubmit",
-            "SubagentStart",
-            "Stop",
-            "SessionEnd",
-        ],
+        events: hook_specific::EVENTS,
         every: Some(".*"),
         timeout: Timeout::MILLISECONDS,
         switches: &[("/disableAllHooks", true)],
@@ -61,13 +43,8 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             default: false,
             remedy: "trust the folder when Qwen Code asks at its start",
         }),
-        shell_prefix: None,
-        sandboxes: false,
-        keeps_shell: false,
-        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".qwen/settings.json")),
-        note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: None },
+        ..Wiring::new(HooksFormat::Nested, Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: None })
     }),
     controls: &[
         SettingsPlace::Workspace(".qwen/settings.json"),
@@ -78,18 +55,8 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ],
     processes: &["qwen", "qwen-code"],
     variables: &["QWEN_CODE"],
+    ..AgentProgram::BARE
 };
-
-const MOMENTS: &[(&str, EventKind)] = &[
-    ("PreToolUse", EventKind::BeforeTool),
-    ("PostToolUse", EventKind::AfterTool),
-    ("PostToolUseFailure", EventKind::AfterTool),
-    ("SessionStart", EventKind::SessionStart),
-    ("UserPromptSubmit", EventKind::BeforeAgent),
-    ("SubagentStart", EventKind::SubagentStart),
-    ("Stop", EventKind::AfterAgent),
-    ("SessionEnd", EventKind::SessionEnd),
-];
 
 /// A path in the folder that Qwen Code keeps for itself.
 const fn own(path: &'static str) -> SettingsPlace {
@@ -99,10 +66,6 @@ const fn own(path: &'static str) -> SettingsPlace {
 fn limit(moment: EventKind) -> Option<Limit> {
     let takes = matches!(moment, EventKind::AfterTool | EventKind::BeforeAgent | EventKind::SubagentStart);
     takes.then_some(Limit::Utf16(10_000))
-}
-
-fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
-    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { CallEnding::Done }
 }
 
 fn canary(root: &str, file: &str) -> Value {

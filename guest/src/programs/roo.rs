@@ -13,31 +13,24 @@ use super::ArgumentMeaning::{
     WrittenPath,
 };
 use super::payload::{self, Spelling};
-use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool};
+use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, Tool};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
     names: &["roo", "roo-code"],
     title: "Roo Code",
-    dialect: PatchDialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp--SERVER--TOOL"],
-    permissions: None,
     speech: Some(HookProtocol {
-        moments: MOMENTS,
-        project_variables: &[],
-        read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
-        answer,
         limit: |_| Some(Limit::Utf16(16_000)),
         // Its own approval dialogue takes any call.
         asks: |_| true,
-        rewrites: |_| true,
         silence: "{}",
         person: None,
+        ..HookProtocol::new(MOMENTS, |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending), answer)
     }),
-    wiring: None,
-    controls: &[],
     processes: &["roo"],
     variables: &["ROO_ACTIVE"],
+    ..AgentProgram::BARE
 };
 
 const SPELLING: Spelling = Spelling {

@@ -31,7 +31,7 @@ pub struct ShellCall {
     pub folder_file: Option<String>,
 }
 
-/// The model's command in what the prefix is given; none where it is a hook's or a server's. `agent` is the value of [`AGENT`].
+/// The model's command in what the prefix is given; `None` if it is a hook's or a server's. `agent` is the value of [`AGENT`].
 ///
 /// What is not recognised counts as a command of the model's, as a whole, unless the program says that it is its own.
 pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
@@ -58,7 +58,7 @@ pub fn given(quoted: &str, folder_file: &str) -> String {
     )
 }
 
-/// One word of a shell without its quotes; none where it is more than that.
+/// One word of a shell without its quotes; `None` if it is more than that.
 fn unquote(word: &str) -> Option<String> {
     let mut found = String::new();
     let mut rest = word;
@@ -124,7 +124,7 @@ mod tests {
         for hook in ["tollgate hook claude-code", "node server.js stdio"] {
             assert_eq!(shell_call(hook, Some("claude-code_2-1-325_harness")), None);
             assert_eq!(shell_call(hook, None), None);
-            // Whoever runs it is not the program itself.
+            // It is not run by the program itself.
             let found = shell_call(hook, Some("claude-code_3_agent")).unwrap();
             assert_eq!((&*found.command, found.folder_file), (hook, None));
         }

@@ -11,15 +11,15 @@ use super::permissions::ServerTool;
 /// A program's hook payloads and answers.
 #[derive(Debug)]
 pub struct HookProtocol {
-    /// The moments that it tells of, under its own names. The first name of a moment is the one that `init` writes.
+    /// The moments that it reports, under its own names. The first name of a moment is the one that `init` writes.
     pub moments: &'static [(&'static str, EventKind)],
     /// Variables in which it gives the project's folder to its hooks. They do not follow a `cd` of the agent.
     pub project_variables: &'static [&'static str],
     /// Reads a payload. `named` is the event's name where the command line gives one.
     pub read: fn(payload: Value, named: Option<&str>) -> ProgramEvent,
-    /// What it is told; none where it wants to read nothing.
+    /// What it is told; `None` if it wants to read nothing.
     pub answer: fn(&ProgramEvent, HookAnswer) -> Option<Value>,
-    /// How much the model can be told at a moment; none where it cannot be told anything.
+    /// How much the model can be told at a moment; `None` if it cannot be told anything.
     pub limit: fn(EventKind) -> Option<Limit>,
     /// Whether the program asks a person when the answer is *ask*.
     pub asks: fn(&ProgramEvent) -> bool,
@@ -27,13 +27,32 @@ pub struct HookProtocol {
     pub rewrites: fn(&ProgramEvent) -> bool,
     /// What it reads where there is nothing to say.
     pub silence: &'static str,
-    /// The field of an answer that is shown to the person and not to the model, at the beginning of a session; none where there is no
+    /// The field of an answer that is shown to the person and not to the model, at the beginning of a session; `None` if there is no
     /// such field.
     pub person: Option<&'static str>,
 }
 
 impl HookProtocol {
-    /// What the program calls a moment; empty where it does not tell of it.
+    /// What most programs have in common: *ask* asks nobody, arguments can be rewritten, and the model cannot be told anything.
+    pub(super) const fn new(
+        moments: &'static [(&'static str, EventKind)],
+        read: fn(Value, Option<&str>) -> ProgramEvent,
+        answer: fn(&ProgramEvent, HookAnswer) -> Option<Value>,
+    ) -> Self {
+        Self {
+            moments,
+            project_variables: &[],
+            read,
+            answer,
+            limit: |_| None,
+            asks: |_| false,
+            rewrites: |_| true,
+            silence: "",
+            person: Some("systemMessage"),
+        }
+    }
+
+    /// The program's name for a moment; empty if it does not report it.
     pub fn name_of(&self, moment: EventKind) -> &'static str {
         self.moments.iter().find(|(_, known)| *known == moment).map_or("", |(name, _)| name)
     }
@@ -75,7 +94,7 @@ pub enum EventKind {
     AfterAgent,
     /// A session ends.
     SessionEnd,
-    /// The program ends, and with it every session that it told of.
+    /// The program ends, and with it every session that it reported.
     ProgramEnd,
     /// Nothing that concerns the gate.
     Other,
@@ -86,7 +105,7 @@ pub enum EventKind {
 pub struct ProgramEvent {
     /// The program's own name for it, as the program spells it.
     pub name: &'static str,
-    /// When it is said; none where the event is not known.
+    /// When it is said; `None` if the event is not known.
     pub moment: Option<EventKind>,
     /// The session's id.
     pub session: String,
@@ -114,11 +133,11 @@ pub struct ProgramEvent {
     pub data: Value,
     /// What else of the payload the answer is made from.
     pub rest: Value,
-    /// Whoever tells it stays until the program ends, so that what was told of a session is still known.
+    /// The process that reports it runs until the program ends, so what is known about a session is kept in memory.
     pub lasting: bool,
     /// Nobody reads the answer.
     pub unheard: bool,
-    /// It is told of every call that does not end well, also of those whose end is known: it counts while the call is under way.
+    /// The program reports it for every call that does not end well, even if the end is known: it only counts while the call is in progress.
     pub repeats: bool,
     /// Why it cannot be understood.
     pub fault: Option<String>,
@@ -136,7 +155,7 @@ impl ProgramEvent {
 pub struct ReportedCall {
     /// The program's id for it, or one made from the call itself.
     pub id: String,
-    /// Another id under which the program may have told of it before it ran.
+    /// Another id under which the program may have reported it before it ran.
     pub other_id: Option<String>,
     /// As the program calls the tool.
     pub tool: String,
@@ -166,7 +185,7 @@ pub enum CallEnding {
 pub enum HookAnswer {
     /// The call may run.
     Allow {
-        /// Other arguments, where there are some.
+        /// Other arguments, if there are any.
         args: Option<Value>,
         /// What the model is told beside it; may be empty.
         told: String,

@@ -199,7 +199,7 @@ fn payloads_carry_what_hooks_are_given() {
     }
 }
 
-/// Whoever proves that a hook works must get the call denied that it sends.
+/// The call that proves that a hook works must be denied.
 #[test]
 fn canaries_are_calls_of_tools_that_change_something() {
     for program in PROGRAMS {

@@ -116,7 +116,7 @@ fn snake(event: &str) -> String {
     name
 }
 
-/// The text of a quoted TOML key or value; none where it is written in another way.
+/// The text of a quoted TOML key or value; `None` if it is written in another way.
 fn unquote(text: &str) -> Option<String> {
     if let Some(literal) = text.strip_prefix('\'') {
         return literal.strip_suffix('\'').map(str::to_owned);

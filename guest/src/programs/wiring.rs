@@ -1,6 +1,6 @@
 //! How a program is wired to the gate: where its settings are, what goes into them, and what proves that it works.
 //!
-//! `tollgate init` writes what is here and `tollgate doctor` examines it. Paths are data: whoever reads and writes the
+//! `tollgate init` writes what is here and `tollgate doctor` examines it. Paths are data: the code that reads and writes the
 //! files decides where the workspace and the home folder are.
 
 use serde_json::{Value, json};
@@ -20,15 +20,15 @@ pub struct Wiring {
     pub settings: &'static [SettingsSource],
     /// Its events that are written down; the first is the one before a tool.
     pub events: &'static [&'static str],
-    /// The matcher that means every tool; none where tools need no matcher.
+    /// The matcher that means every tool; `None` if tools need no matcher.
     pub every: Option<&'static str>,
     /// How long it waits for a hook.
     pub timeout: Timeout,
-    /// Settings that switch its hooks off: where they stand in the settings file, and the value that does.
+    /// Settings that switch its hooks off: where they are in the settings file, and the value that does.
     pub switches: &'static [(&'static str, bool)],
     /// What else it asks for before it runs a hook.
     pub trust: Option<TrustRule>,
-    /// How it is told of a program to which it gives every shell command, as one word. `init` names the native `tollgate`, which then
+    /// How to name a program to which it gives every shell command, as one word. `init` names the native `tollgate`, which then
     /// runs the commands confined.
     pub shell_prefix: Option<ShellPrefix>,
     /// Whether it runs commands in a sandbox of its own, in which the gate's state is closed: then nobody can tell that a command ran
@@ -44,6 +44,30 @@ pub struct Wiring {
     pub note: Option<&'static str>,
     /// A call that must be denied, to prove that it is.
     pub canary: Canary,
+}
+
+impl Wiring {
+    /// A program whose settings files, events and commands are still to be named.
+    pub(super) const fn new(form: HooksFormat, canary: Canary) -> Self {
+        Self {
+            form,
+            signs: &[],
+            commands: &[],
+            settings: &[],
+            events: &[],
+            every: None,
+            timeout: Timeout::SECONDS,
+            switches: &[],
+            trust: None,
+            shell_prefix: None,
+            sandboxes: false,
+            keeps_shell: false,
+            checks_paths: false,
+            servers: None,
+            note: None,
+            canary,
+        }
+    }
 }
 
 /// Where a program looks for the one to which it gives every shell command.
@@ -213,7 +237,7 @@ pub enum Canary {
         payload: fn(root: &str, file: &str) -> Value,
         /// Where a denial is in the answer, and how it reads.
         denial: (&'static str, &'static str),
-        /// A shell command that must run confined; none where the program takes no other command than the model's.
+        /// A shell command that must run confined; `None` if the program takes no other command than the model's.
         shell: Option<ShellCanary>,
     },
     /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed`, `failing` or, where the
@@ -228,7 +252,7 @@ pub enum Canary {
 pub struct ShellCanary {
     /// The words for: I am about to run this command. Given the workspace's root and the command.
     pub payload: fn(root: &str, command: &str) -> Value,
-    /// Where the answer has the command that is run instead; none where the program gives every command to another program
+    /// Where the answer has the command that is run instead; `None` if the program gives every command to another program
     /// ([`ShellPrefix`]).
     pub rewritten: Option<&'static str>,
 }

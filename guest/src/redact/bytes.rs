@@ -1,4 +1,4 @@
-//! Byte predicates.
+//! Helpers for scanning bytes.
 
 /// Everything from `at` on.
 pub(super) fn from(bytes: &[u8], at: usize) -> &[u8] {

@@ -62,7 +62,7 @@ fn after_scheme(rest: &[u8], length: usize) -> Option<Range<usize>> {
     let token = behind.get(..token)?;
     let closes = |byte: &u8| *byte <= b' ' || is_quote(*byte) || matches!(byte, b',' | b';' | b')' | b'}' | b'\\');
     let base64 = padded > token.len() && behind.get(padded).is_none_or(closes);
-    let secret = base64 || is_mixed(token) || shape::within(token);
+    let secret = base64 || is_mixed(token) || shape::contains_secret(token);
     // A sign that is no padding belongs to a label, so what it stands before goes too.
     let end = padded + if base64 { 0 } else { value::bare_end(from(behind, padded)) };
     (padded >= SHORTEST_TOKEN && secret).then_some(start..start + end)
@@ -110,7 +110,7 @@ fn after_label(rest: &[u8], word: &[u8], in_prose: bool) -> Option<Range<usize>>
     };
     let prose = colon && gap > 0 && quote.is_none() && value::is_word(found) && (in_prose || goes_on());
     let same = found.eq_ignore_ascii_case(from(word, count(word, |byte| byte == b'-')));
-    (!prose && !same && !value::is_spared(found, quote.is_some())).then_some(at..end)
+    (!prose && !same && !value::is_exempt(found, quote.is_some())).then_some(at..end)
 }
 
 /// The password in `://user:password@host`, where `rest` begins with `://`.
@@ -122,5 +122,5 @@ pub(super) fn url_password(rest: &[u8]) -> Option<Range<usize>> {
     let user = authority.iter().position(|byte| *byte == b':')?;
     let password = authority.get(user + 1..host)?;
     let known = password.starts_with(super::MARK.as_bytes());
-    (!known && !value::is_spared(password, true)).then_some(user + 4..host + 3)
+    (!known && !value::is_exempt(password, true)).then_some(user + 4..host + 3)
 }

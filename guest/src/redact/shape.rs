@@ -75,7 +75,7 @@ pub(super) fn length(rest: &[u8], starts_word: bool) -> Option<usize> {
 }
 
 /// Whether a secret stands anywhere in a value.
-pub(super) fn within(value: &[u8]) -> bool {
+pub(super) fn contains_secret(value: &[u8]) -> bool {
     (0..value.len()).any(|at| {
         let behind = value.get(..at).unwrap_or_default();
         length(from(value, at), super::starts_word(behind)).is_some()

@@ -75,19 +75,19 @@ fn is_hidden(rest: &[u8]) -> bool {
 }
 
 /// Whether a value may stay: nothing, a word that is in for a secret, a path or a piece of a program.
-pub(super) fn is_spared(value: &[u8], quoted: bool) -> bool {
-    if value.len() > LONGEST_SPARED || shape::within(value) {
+pub(super) fn is_exempt(value: &[u8], quoted: bool) -> bool {
+    if value.len() > LONGEST_SPARED || shape::contains_secret(value) {
         return false;
     }
     let value = trimmed(value);
-    value.is_empty() || !quoted && (value.len() < SHORTEST_HIDDEN || is_program(value)) || is_stand_in(value) || is_path(value)
+    value.is_empty() || !quoted && (value.len() < SHORTEST_HIDDEN || is_program(value)) || is_placeholder(value) || is_path(value)
 }
 
 /// Whether a value without quotes is a plain word, as it is in prose.
 pub(super) fn is_word(value: &[u8]) -> bool {
     let word = trimmed(value);
     let plain = word.len() <= LONGEST_SPARED && word.iter().all(u8::is_ascii_alphabetic);
-    plain && !is_mixed(word) && !shape::within(value)
+    plain && !is_mixed(word) && !shape::contains_secret(value)
 }
 
 /// Without what ends a sentence.
@@ -97,7 +97,7 @@ fn trimmed(value: &[u8]) -> &[u8] {
 }
 
 /// `required`, `********`, `$NAME`, `${NAME}`, `<your-token>`, `{{ name }}` without its blanks, `%NAME%`.
-fn is_stand_in(value: &[u8]) -> bool {
+fn is_placeholder(value: &[u8]) -> bool {
     let named = STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
     let masked =
         value.len() > 2 && value.first().is_some_and(|first| b"*xX.-_".contains(first) && value.iter().all(|byte| byte == first));

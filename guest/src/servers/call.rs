@@ -12,8 +12,11 @@ use super::request::{refusal, reply};
 use super::spec::Transport;
 use crate::json::{self, object};
 
-/// Of what a tool answers, hooks are told this much.
+/// How much of a tool's answer hooks get.
 const MAX_TOLD: usize = 100_000;
+
+/// The code of a ruling that an intent is missing.
+const NO_ACTIVE_INTENT: &str = "no_active_intent";
 
 /// Who asks, and so how they are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +74,7 @@ impl Ending {
 pub(super) struct ServerCall {
     pub(super) number: u64,
     style: Style,
-    /// Empty as long as nothing but a name says which tool is meant.
+    /// Empty until the tool's name has been resolved.
     server: String,
     tool: String,
     arguments: Value,
@@ -139,14 +142,14 @@ impl ServerCall {
         if let CallStage::Sent { connection, .. } = self.stage { Some(connection) } else { None }
     }
 
-    /// Goes on as far as it can while nothing is reported.
+    /// Advances as far as possible without an input.
     pub(super) fn advance(&mut self, demands: bool, hub: &mut Hub, step: &mut Step<'_>) {
         if demands {
             self.give_up = self.patience_ms.map(|patience| step.now.saturating_add(patience));
         }
         if self.give_up.is_some_and(|until| until <= step.now) && !self.is_over() {
             self.withdraw(step);
-            return self.give(Ending::of("late", ""), step);
+            return self.answer_caller(Ending::of("late", ""), step);
         }
         match self.stage {
             CallStage::Server => self.find_server(demands, hub, step),
@@ -183,7 +186,7 @@ impl ServerCall {
             let known =
                 if known.is_empty() { "none is declared".to_owned() } else { format!("declared are {}", known.join(", ")) };
             let why = format!("there is no MCP server `{}`; {known}", self.server);
-            return self.give(Ending::of("unavailable", &why), step);
+            return self.answer_caller(Ending::of("unavailable", &why), step);
         };
         if !link.is_settled() {
             return;
@@ -192,7 +195,7 @@ impl ServerCall {
             let why = format!("the MCP server `{}` is not available: {why}", self.server);
             // Lookups distinguish a source that is absent from one that is broken.
             let is_broken = self.style == Style::Lookup && !link.is_absent();
-            return self.give(Ending::of(if is_broken { "failed" } else { "unavailable" }, &why), step);
+            return self.answer_caller(Ending::of(if is_broken { "failed" } else { "unavailable" }, &why), step);
         }
         if self.style == Style::Lookup {
             return self.send(hub, step);
@@ -200,11 +203,11 @@ impl ServerCall {
         let Some(tool) = link.tools.iter().find(|tool| tool.tool == self.tool) else {
             let known: Vec<&str> = link.tools.iter().map(|tool| tool.tool.as_str()).collect();
             let why = format!("the MCP server `{}` has no tool `{}`; it has {}", self.server, self.tool, known.join(", "));
-            return self.give(Ending::of("unavailable", &why), step);
+            return self.answer_caller(Ending::of("unavailable", &why), step);
         };
         if let Some(misfit) = tool.input.misfit(&self.arguments) {
             let why = format!("the arguments do not fit `{}` of the MCP server `{}`: {misfit}", self.tool, self.server);
-            return self.give(Ending::of("failed", &why), step);
+            return self.answer_caller(Ending::of("failed", &why), step);
         }
         let command = hub.next();
         step.commands.push(exchange(command, self.event("before_tool", &[], hub)));
@@ -214,7 +217,7 @@ impl ServerCall {
     /// Takes in what its command brought.
     pub(super) fn take(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         match std::mem::replace(&mut self.stage, CallStage::Over) {
-            CallStage::Before { .. } => self.ruled(input, hub, step),
+            CallStage::Before { .. } => self.take_ruling(input, hub, step),
             CallStage::Person { .. } => match input.get("accepted") {
                 Some(Value::Bool(true)) => self.send(hub, step),
                 decided => {
@@ -224,17 +227,17 @@ impl ServerCall {
                     self.settle(Ending::of("refused", why), hub, step);
                 }
             },
-            CallStage::Sent { .. } => self.answered(input, hub, step),
+            CallStage::Sent { .. } => self.take_result(input, hub, step),
             CallStage::After { ending, .. } => {
-                self.hear(&answer_of(input));
-                self.give(ending, step);
+                self.add_notices(&answer_of(input));
+                self.answer_caller(ending, step);
             }
             other @ (CallStage::Server | CallStage::Over) => self.stage = other,
         }
     }
 
     /// The gate's ruling. An unreadable ruling does not permit the call.
-    fn ruled(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
+    fn take_ruling(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         let mut answer = answer_of(input);
         let reason =
             json::text(&answer, "reason").or(json::text(input, "refused")).unwrap_or("the gate did not answer").to_owned();
@@ -243,11 +246,11 @@ impl ServerCall {
                 if let Some(arguments @ Value::Object(_)) = answer.get_mut("args").map(Value::take) {
                     self.arguments = arguments;
                 }
-                self.hear(&answer);
+                self.add_notices(&answer);
                 self.send(hub, step);
             }
             Some("ask") if self.is_attended => {
-                self.hear(&answer);
+                self.add_notices(&answer);
                 let command = hub.next();
                 let message = format!("May `{}` of the MCP server `{}` run? {reason}", self.tool, self.server);
                 let fields = [
@@ -259,11 +262,24 @@ impl ServerCall {
                 step.commands.push(object(&mut { fields }));
                 self.stage = CallStage::Person { command };
             }
-            _ => self.give(Ending::of("refused", &reason), step),
+            _ => {
+                let reason = self.for_person(&answer, &reason).unwrap_or(reason);
+                self.answer_caller(Ending::of("refused", &reason), step);
+            }
         }
     }
 
-    fn hear(&mut self, answer: &Value) {
+    /// The reason of a refusal for `tollgate mcp call`, whose session has no tool that selects an intent; none if it stays as it is.
+    fn for_person(&self, answer: &Value, reason: &str) -> Option<String> {
+        if self.style != Style::Own || json::text(answer, "code") != Some(NO_ACTIVE_INTENT) {
+            return None;
+        }
+        let (_, open) = reason.split_once("one of: ").unwrap_or_default();
+        let selected = format!("`tollgate intents select ID --session {}`", self.session);
+        Some(format!("no intent is active in the session `{}`; select one with {selected}: {open}", self.session))
+    }
+
+    fn add_notices(&mut self, answer: &Value) {
         let context = ["context", "notice"].into_iter().filter_map(|key| json::text(answer, key));
         self.told.extend(context.map(str::to_owned));
     }
@@ -285,7 +301,7 @@ impl ServerCall {
         self.stage = CallStage::Sent { command, connection, until: step.now.saturating_add(may.into()) };
     }
 
-    fn answered(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
+    fn take_result(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         let read = match json::text(input, "result") {
             Some(result) => ToolResult::read(result),
             None => Err(ServerFault::Protocol {
@@ -313,7 +329,7 @@ impl ServerCall {
     }
 
     /// The connection is gone.
-    pub(super) fn lose(&mut self, why: &str, hub: &mut Hub, step: &mut Step<'_>) {
+    pub(super) fn on_connection_lost(&mut self, why: &str, hub: &mut Hub, step: &mut Step<'_>) {
         self.fail(&ServerFault::Closed(why.to_owned()), hub, step);
     }
 
@@ -342,7 +358,7 @@ impl ServerCall {
     /// Lets the gate record the outcome of the call.
     fn settle(&mut self, ending: Ending, hub: &mut Hub, step: &mut Step<'_>) {
         if self.style == Style::Lookup {
-            return self.give(ending, step);
+            return self.answer_caller(ending, step);
         }
         let text: String = ending.answer.text().chars().take(MAX_TOLD).collect();
         let key = match ending.outcome {
@@ -356,7 +372,7 @@ impl ServerCall {
     }
 
     /// Answers the caller.
-    fn give(&mut self, Ending { outcome, mut answer }: Ending, step: &mut Step<'_>) {
+    fn answer_caller(&mut self, Ending { outcome, mut answer }: Ending, step: &mut Step<'_>) {
         let told = std::mem::take(&mut self.told);
         let result = match self.style {
             Style::Lookup => {
@@ -388,7 +404,7 @@ impl ServerCall {
         self.stage = CallStage::Over;
     }
 
-    /// What the gate is told, in the words of the program `generic`.
+    /// The event for the gate, in the format of the program `generic`.
     fn event(&self, name: &str, more: &[(&str, Value)], hub: &Hub) -> Value {
         let cwd = hub.link(&self.server).and_then(|link| match &link.spec.transport {
             Transport::Stdio { cwd, .. } => cwd.clone(),
@@ -414,7 +430,7 @@ fn exchange(command: u64, payload: Value) -> Value {
     object(&mut [("type", "exchange".into()), ("command", command.into()), ("payload", payload)])
 }
 
-/// What the gate answered, in the words of the program `generic`; null where it cannot be read.
+/// What the gate answered, in the words of the program `generic`; null if it cannot be read.
 fn answer_of(input: &Value) -> Value {
     json::text(input, "text").and_then(|text| json::value(text).ok()).unwrap_or_default()
 }

@@ -24,7 +24,7 @@ const DESTRUCTIVE: &str = "destructiveHint";
 pub struct Claim {
     /// `readOnlyHint`: whether the tool leaves everything as it is.
     pub read_only: Option<bool>,
-    /// `destructiveHint`: whether it may destroy something. The protocol takes it for true where nothing is said; here only what
+    /// `destructiveHint`: whether it may destroy something. The protocol takes it for true if nothing is said; here only what
     /// the server says itself counts.
     pub destructive: Option<bool>,
 }

@@ -38,8 +38,8 @@
 
 use serde_json::Value;
 
-use super::brought::ExtensionServers;
 use super::call::ServerCall;
+use super::extension_servers::ExtensionServers;
 use super::link::{LinkState, ServerLink};
 use super::registry::ServerRegistry;
 use super::request::{Request, refusal};
@@ -144,12 +144,12 @@ impl Hub {
                 };
             }
             "connected" => {
-                let asked = self.at(number("connection")).and_then(|link| link.connected(input, now, ports));
+                let asked = self.at(number("connection")).and_then(|link| link.on_connected(input, now, ports));
                 step.commands.extend(asked);
             }
             "listed" => {
                 if let Some(link) = self.at(number("connection")) {
-                    link.listed(input, now, ports);
+                    link.on_listed(input, now, ports);
                 }
             }
             "changed" => {
@@ -217,14 +217,17 @@ impl Hub {
         let why = hidden(why, &secrets);
         self.secrets = secrets;
         let Some(link) = self.at(connection) else { return };
-        link.closed(kind, &why, step.now, step.ports);
+        link.on_closed(kind, &why, step.now, step.ports);
         let why = link.why_unavailable().unwrap_or_default().to_owned();
-        self.lose(connection, &why, step);
+        self.fail_calls(connection, &why, step);
     }
 
     /// Ends all calls that wait for an answer over a connection.
-    fn lose(&mut self, connection: Option<u64>, why: &str, step: &mut Step<'_>) {
-        self.with_calls(|call| connection.is_some() && call.uses() == connection, |call, hub| call.lose(why, hub, step));
+    fn fail_calls(&mut self, connection: Option<u64>, why: &str, step: &mut Step<'_>) {
+        self.with_calls(
+            |call| connection.is_some() && call.uses() == connection,
+            |call, hub| call.on_connection_lost(why, hub, step),
+        );
     }
 
     /// Goes on with some of the calls under way.
@@ -287,7 +290,7 @@ impl Hub {
             && let ServerSource::Extension(extension) = &link.spec.source
             && let Err(why) = step.extensions.verify(extension)
         {
-            return link.closed("unapproved", &why, step.now, step.ports);
+            return link.on_closed("unapproved", &why, step.now, step.ports);
         }
         let resolved = std::cell::RefCell::new(Vec::new());
         let value = |source: &ServerSource, key: &str| {
@@ -298,7 +301,7 @@ impl Hub {
         let ordered = self.links.get_mut(at).and_then(|link| link.connect(connection, step.now, &value));
         step.commands.extend(ordered);
         for value in resolved.into_inner() {
-            // A short one stands in too many words to be hidden there.
+            // A short secret is part of too many words to be replaced everywhere.
             if value.len() >= secret::MIN_HIDDEN && !self.secrets.contains(&value) {
                 self.secrets.push(value);
             }
@@ -335,12 +338,12 @@ impl Hub {
         for link in before {
             if let connection @ Some(_) = link.connection() {
                 disconnect(&link, step);
-                self.lose(connection, "it is not declared any more", step);
+                self.fail_calls(connection, "it is not declared any more", step);
             }
         }
     }
 
-    /// Names the tools anew where they are others than before: there may be a thousand.
+    /// Names the tools again where they are others than before: there may be a thousand.
     fn name_tools(&mut self) {
         let has_others = self.links.iter_mut().fold(false, |any, link| any | std::mem::take(&mut link.has_other_tools));
         if !std::mem::take(&mut self.has_other_links) && !has_others {
@@ -372,7 +375,7 @@ impl Hub {
         }
     }
 
-    /// Takes every request as far as it goes.
+    /// Advances every request as far as possible.
     fn advance(&mut self, step: &mut Step<'_>) {
         for mut request in std::mem::take(&mut self.requests) {
             request.advance(self, step);
@@ -394,7 +397,7 @@ impl Hub {
         }
     }
 
-    /// How every server stands.
+    /// The state of every server.
     pub(super) fn status(&self, now: u64) -> Value {
         object(&mut [
             ("servers", self.links.iter().map(|link| link.status(now)).collect()),

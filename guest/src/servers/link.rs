@@ -25,7 +25,7 @@ const MAX_TOOLS: usize = 1_000;
 /// Of what the host or the server says about a fault, this much is kept.
 const MAX_WHY: usize = 500;
 
-/// How a connection stands.
+/// The state of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkState {
     /// It has not been asked for yet.
@@ -84,7 +84,7 @@ impl ServerLink {
         }
     }
 
-    /// The connection's number, where there is one.
+    /// The connection's number, if there is one.
     pub(super) fn connection(&self) -> Option<u64> {
         match self.state {
             LinkState::Connecting { connection, .. }
@@ -181,13 +181,13 @@ impl ServerLink {
     }
 
     /// The server has introduced itself; its tools are asked for next.
-    pub(super) fn connected(&mut self, input: &Value, now: u64, ports: &Ports) -> Option<Value> {
+    pub(super) fn on_connected(&mut self, input: &Value, now: u64, ports: &Ports) -> Option<Value> {
         let LinkState::Connecting { connection, until } = self.state else { return None };
         let info = input.pointer("/info/serverInfo").unwrap_or(&Value::Null);
         let word = |key: &str| json::text(info, key).unwrap_or_default().chars().filter(|c| !c.is_control()).take(100).collect();
         self.identity = Some((word("name"), word("version")));
         if input.pointer("/info/capabilities/tools").is_none() {
-            self.listed(&Value::Null, now, ports);
+            self.on_listed(&Value::Null, now, ports);
             return None;
         }
         self.state = LinkState::Listing { connection, until };
@@ -195,7 +195,7 @@ impl ServerLink {
     }
 
     /// What the server says of its tools: each as a text of its own, so that one that cannot be read does not hide the others.
-    pub(super) fn listed(&mut self, input: &Value, now: u64, ports: &Ports) {
+    pub(super) fn on_listed(&mut self, input: &Value, now: u64, ports: &Ports) {
         let Some(connection) = self.connection() else { return };
         (self.tools, self.warnings, self.has_other_tools) = (Vec::new(), Vec::new(), true);
         self.warnings.extend(json::text(input, "failed").map(|why| format!("its tools cannot be listed: {why}")));
@@ -224,14 +224,20 @@ impl ServerLink {
     }
 
     /// The connection has ended, or could not be made.
-    pub(super) fn closed(&mut self, kind: &str, why: &str, now: u64, ports: &Ports) {
+    pub(super) fn on_closed(&mut self, kind: &str, why: &str, now: u64, ports: &Ports) {
         let since = match self.state {
             LinkState::Ready { since, .. } => Some(since),
             _ => None,
         };
         let detail: String = why.trim().chars().filter(|c| !c.is_control()).take(MAX_WHY).collect();
+        let missing = match &self.spec.transport {
+            Transport::Stdio { command, .. } => {
+                format!("its program `{command}` cannot be found; install it, or correct `command`")
+            }
+            Transport::Http(_) | Transport::Sse(_) => "it is not there".to_owned(),
+        };
         let what = match (kind, since) {
-            ("missing", _) => "its program is not there",
+            ("missing", _) => missing.as_str(),
             ("denied", _) => "it does not accept the credentials",
             ("redirect", _) => "it redirects to another host, which is refused",
             ("flood", _) => "it sent more than it may and was cut off",
@@ -257,7 +263,7 @@ impl ServerLink {
         self.state = LinkState::Waiting { until: now.saturating_add(wait), why };
     }
 
-    /// Why it cannot be used now; none where it can.
+    /// Why it cannot be used now; `None` if it can.
     pub(super) fn why_unavailable(&self) -> Option<&str> {
         match &self.state {
             LinkState::Ready { .. } => None,
@@ -266,7 +272,7 @@ impl ServerLink {
         }
     }
 
-    /// How it stands, for people and programs.
+    /// Its state, for people and programs.
     pub(super) fn status(&self, now: u64) -> Value {
         let (word, retry) = match &self.state {
             LinkState::Idle => ("idle", None),

@@ -12,9 +12,9 @@
 //! [`ServerSpec`] says how a server is reached, and [`ServerRegistry`] holds all that are declared.
 
 mod address;
-mod brought;
 mod call;
 mod claim;
+mod extension_servers;
 pub mod hub;
 mod link;
 pub mod outcome;
@@ -36,8 +36,8 @@ use crate::programs;
 pub use crate::programs::permissions::Permission;
 use crate::programs::permissions::{PermissionsFormat, ServerTool};
 pub use address::Address;
-pub use brought::ExtensionServers;
 pub use claim::{Claim, keep};
+pub use extension_servers::ExtensionServers;
 pub use permit::start;
 pub use registry::{ServerRegistry, workspace_entry};
 pub use secret::{SettingLookup, resolve};

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::brought::ExtensionServers;
+use super::extension_servers::ExtensionServers;
 use super::spec::{ServerSource, ServerSpec};
 use crate::config;
 use crate::home;

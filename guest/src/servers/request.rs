@@ -3,7 +3,7 @@
 //! | `method` | `params` | answer |
 //! | --- | --- | --- |
 //! | `declared` | | `{servers, warnings}` at once, without connecting |
-//! | `status` | `{server?}` | the same, once it is known of every server, or of that one, how it stands |
+//! | `status` | `{server?}` | the same, once the state of every server, or of that one, is known |
 //! | `tools` | `{server?}` | the same with `tools`, in our own form |
 //! | `tools/list` | | `{tools}` as the protocol has it, Tollgate's own among them |
 //! | `tools/call` | `{name, arguments, session, call, attended}` | a result as the protocol has it |
@@ -70,7 +70,7 @@ impl Request {
         }
     }
 
-    /// Goes on as far as it can.
+    /// Advances as far as possible.
     pub(super) fn advance(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
         let demands = !std::mem::replace(&mut self.has_demanded, true);
         if let RequestKind::Call(call) = &mut self.kind {

@@ -71,7 +71,7 @@ impl Types {
     }
 }
 
-/// Which word a list of alternatives stands under.
+/// The keyword of a list of alternatives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Union {
     /// `anyOf`
@@ -108,7 +108,7 @@ pub struct Schema {
     pub items: Option<Box<Schema>>,
     /// The alternatives of which one must fit.
     pub unions: Vec<(Union, Vec<Schema>)>,
-    /// Where in the whole schema the rest stands, such as `#/$defs/point`.
+    /// Where the rest is in the whole schema, such as `#/$defs/point`.
     pub reference: Option<String>,
     /// Schemas that are referred to, under the keyword that holds them.
     pub definitions: Vec<(&'static str, NamedSchemas)>,

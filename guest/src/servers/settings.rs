@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::brought::ExtensionServers;
+use super::extension_servers::ExtensionServers;
 use super::spec::ServerSource;
 use crate::home;
 use crate::json::document;

@@ -125,7 +125,10 @@ impl ServerSpec {
         let mut allowed_hosts = texts(entry, "allowedHosts")?;
         for host in &mut allowed_hosts {
             *host = Address::host(host).ok_or_else(|| {
-                format!("`allowedHosts` names `{}`, which is not a host; write `example.com` or `example.com:8443`", shown(host))
+                format!(
+                    "`allowedHosts` names `{}`, which is not a host; write `example.com` or `example.com:8443`",
+                    printable(host)
+                )
             })?;
         }
         let transport = transport(entry)?;
@@ -234,7 +237,7 @@ fn transport(entry: &Value) -> Result<Transport, String> {
             };
             Ok(if kind == "sse" { Transport::Sse(endpoint) } else { Transport::Http(endpoint) })
         }
-        other => Err(format!("`type` cannot be `{}`; use `stdio`, `http` or `sse`", shown(other))),
+        other => Err(format!("`type` cannot be `{}`; use `stdio`, `http` or `sse`", printable(other))),
     }
 }
 
@@ -244,14 +247,14 @@ fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
         return Err(format!(
             "a server cannot be named `{}`; use at most {MAX_NAME} letters, digits, `_`, `-` and `.`",
-            shown(name)
+            printable(name)
         ));
     }
     Ok(())
 }
 
 /// What stands in a file may be anything; what is shown of it is short and has no control characters.
-fn shown(text: &str) -> String {
+fn printable(text: &str) -> String {
     text.chars().take(MAX_NAME).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
@@ -288,7 +291,7 @@ fn pairs(entry: &Value, key: &str, is_name: impl Fn(&str) -> bool) -> Result<Vec
     let mut pairs = Vec::new();
     for (name, value) in written {
         if !is_name(name) {
-            return Err(format!("`{key}` has a name that cannot be used: `{}`", shown(name)));
+            return Err(format!("`{key}` has a name that cannot be used: `{}`", printable(name)));
         }
         let is_plain = |value: &&str| value.len() <= MAX_TEXT && !value.contains(['\0', '\r', '\n']);
         let value = value.as_str().filter(is_plain).ok_or_else(|| format!("`{key}.{name}` must be a string of one line"))?;

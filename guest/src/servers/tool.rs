@@ -27,9 +27,9 @@ pub struct McpTool {
     pub description: String,
     /// What it takes.
     pub input: Schema,
-    /// What its structured content is, where it says so.
+    /// What its structured content is, if it says so.
     pub output: Option<Schema>,
-    /// Everything else that the server says of it, as it stands: title, annotations, icons, metadata.
+    /// Everything else that the server says about it, unchanged: title, annotations, icons, metadata.
     rest: Map<String, Value>,
 }
 
@@ -61,7 +61,7 @@ impl McpTool {
         Ok(Self { server: server.to_owned(), tool: name, description, input, output, rest })
     }
 
-    /// The tool as `tools/list` tells of it, under another name.
+    /// The tool as an entry of `tools/list`, under another name.
     pub fn to_mcp(&self, name: &str) -> Value {
         let mut told = Map::from_iter([("name".to_owned(), Value::from(name))]);
         if !self.description.is_empty() {

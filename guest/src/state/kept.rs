@@ -217,7 +217,7 @@ fn checksum(header: &[u8], index: &[u8], front: &[u8]) -> u64 {
 }
 
 /// A checksum. It detects accidents, not attacks: whoever can write here can also write a checksum.
-fn hash(bytes: &[u8]) -> u64 {
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(FACTOR).rotate_left(29);
     let mut words = bytes.chunks_exact(8);

@@ -6,13 +6,13 @@ const MAX_CHARS: usize = 300;
 /// How many lines are looked at.
 const MAX_LINES: usize = 400;
 
-/// The line that says why; none where nothing was printed. Runtimes print a stack, a bit of source and their version around it.
+/// The line that says why; `None` if nothing was printed. Runtimes print a stack, a bit of source and their version around it.
 pub fn reason(printed: &str) -> Option<String> {
     let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES).collect();
     let panicked = lines.iter().position(|line| line.starts_with("thread '") && line.contains("panicked at"));
     let after_panic = panicked.and_then(|at| lines.get(at + 1));
     let named = lines.iter().find(|line| names_an_error(line));
-    let plain = lines.iter().rev().find(|line| !is_around(line));
+    let plain = lines.iter().rev().find(|line| !is_noise(line));
     let found = after_panic.or(named).or(plain).or(lines.last())?;
     Some(found.chars().take(MAX_CHARS).collect())
 }
@@ -25,8 +25,8 @@ fn names_an_error(line: &str) -> bool {
     is_name && !line.starts_with("at ")
 }
 
-/// What stands around a reason and is none.
-fn is_around(line: &str) -> bool {
+/// Text around a reason that is not part of it.
+fn is_noise(line: &str) -> bool {
     let is_mark = |line: &str| line.chars().all(|character| "^~{}[]();, ".contains(character));
     line.starts_with("at ")
         || line.starts_with("Node.js v")

@@ -100,7 +100,7 @@ fn proof(id: &str, trial_folder: &str, outcome: &TrialOutcome) -> ConfinementChe
     }
 }
 
-/// The trial of `tollgate confine` itself; none where there is nothing to try.
+/// The trial of `tollgate confine` itself; `None` if there is nothing to try.
 pub fn kernel_trial(confiner: &ConfinerReport, trial_folder: &str) -> Option<Trial> {
     let program = confiner.program.as_deref()?;
     let command = command(KERNEL);
@@ -147,7 +147,7 @@ impl ProgramTrials<'_> {
         format!("{}/run", self.id())
     }
 
-    /// The shell command of its canary; none where the program takes no other command.
+    /// The shell command of its canary; `None` if the program takes no other command.
     fn shell(&self) -> Option<Shell> {
         match self.wiring.canary {
             Canary::Command { shell, .. } => shell.map(Shell::Payload),
@@ -155,7 +155,7 @@ impl ProgramTrials<'_> {
         }
     }
 
-    /// The program that gets its commands, as its settings name it; none where they name none, or another one.
+    /// The program that gets its commands, as its settings name it; `None` if they name none, or another one.
     fn prefix(&self) -> Option<String> {
         let pointer = format!("/env/{}", self.wiring.shell_prefix.as_ref()?.variable);
         let mut named = Vec::new();
@@ -168,7 +168,7 @@ impl ProgramTrials<'_> {
         named.pop().filter(|last| is_confiner_name(last) && named.iter().all(|path| path == last))
     }
 
-    /// What to run next, given how its hook is run for a payload (`hook`) and what came of earlier trials.
+    /// What to run next, given how its hook is run for a payload (`hook`) and the results of earlier trials.
     pub fn next(&self, hook: &Trial, outcomes: &[TrialOutcome]) -> Option<Trial> {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         match (of(&self.asking_id()), of(&self.running_id())) {

@@ -20,7 +20,7 @@ const MAX_NAMED_TOOLS: usize = 5;
 pub enum WiringState {
     /// It asks the gate before every tool.
     Live,
-    /// It asks, but not before every tool that changes something, or does not tell what came of it.
+    /// It asks, but not before every tool that changes something, or does not report results.
     Partly,
     /// A hook is written down, and nothing shows whether it works.
     Unproven,
@@ -48,9 +48,9 @@ pub struct Examination {
     program: &'static AgentProgram,
     wiring: &'static Wiring,
     found: HookFindings,
-    /// The hooks before a tool that nothing is in the way of, one for each command.
+    /// The hooks before a tool that can run, one for each command.
     open: Vec<WiredHook>,
-    /// What is in the way of the others.
+    /// What keeps the others from running.
     obstacles: Vec<String>,
 }
 
@@ -82,7 +82,7 @@ pub struct Finding {
     pub tools: String,
     /// What a person should know or do.
     pub remarks: Vec<String>,
-    /// Whether its commands are held to their scope; none where the gate is not even asked.
+    /// Whether its commands are held to their scope; `None` if the gate is not even asked.
     pub confinement: Option<ConfinementCheck>,
 }
 
@@ -197,7 +197,7 @@ impl Examination {
         Finding {
             program,
             state,
-            settings: Some(layout.shown(&shown.file)),
+            settings: Some(layout.display(&shown.file)),
             command: Some(shown.command.clone()),
             tools,
             remarks,
@@ -212,7 +212,8 @@ fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
         return (String::new(), false);
     }
     let changing: Vec<&str> = program.changing_tools().collect();
-    let lists: Option<Vec<Vec<&str>>> = hooks.iter().map(|hook| matcher::misses(hook.matcher.as_deref(), &changing)).collect();
+    let lists: Option<Vec<Vec<&str>>> =
+        hooks.iter().map(|hook| matcher::uncovered_tools(hook.matcher.as_deref(), &changing)).collect();
     let Some(lists) = lists else {
         let matcher = hooks.first().and_then(|hook| hook.matcher.as_deref()).unwrap_or_default();
         return (format!("as `{matcher}` says"), false);

@@ -95,7 +95,7 @@ impl HookFindings {
                 return;
             }
             (_, SeenContent::Fault(why)) => {
-                self.unreadable.push(format!("{} cannot be read: {why}", layout.shown(path)));
+                self.unreadable.push(format!("{} cannot be read: {why}", layout.display(path)));
                 return;
             }
             (_, SeenContent::Text(text)) => text,
@@ -104,7 +104,7 @@ impl HookFindings {
             Ok(document) => document.value(),
             Err(why) => {
                 if text.contains("tollgate") {
-                    self.unreadable.push(format!("{} cannot be read: {why}", layout.shown(path)));
+                    self.unreadable.push(format!("{} cannot be read: {why}", layout.display(path)));
                 }
                 return;
             }
@@ -119,7 +119,7 @@ impl HookFindings {
         for (pointer, value) in wiring.switches.iter().filter(|_| source.counts) {
             if settings.pointer(pointer) == Some(&Value::Bool(*value)) {
                 let name = pointer.trim_start_matches('/').replace('/', ".");
-                self.switched_off.push(format!("{} switches hooks off: `{name}` is {value}", layout.shown(path)));
+                self.switched_off.push(format!("{} switches hooks off: `{name}` is {value}", layout.display(path)));
             }
         }
         for event in wiring.events.iter().copied() {
@@ -166,10 +166,10 @@ fn command_of<'a>(wiring: &Wiring, handler: &'a Value, windows: bool) -> Option<
 }
 
 impl WiredHook {
-    /// Why the program would not run it, and what a person can do; none where nothing that can be seen is in its way.
+    /// Why the program would not run it, and what a person can do; `None` if nothing that can be seen is in its way.
     pub fn obstacle(&self, program: &AgentProgram, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
         if !self.source.counts {
-            let file = layout.shown(&self.file);
+            let file = layout.display(&self.file);
             return Some(format!(
                 "it reads {file} only when it is started in `{}`, not in `{}`; `tollgate init --host {} --scope user` wires it \
                  for every folder",
@@ -231,7 +231,7 @@ impl WiredHook {
                     TrustState::Refused => Some(format!(
                         "it does not read the settings of `{}`, because it is told not to trust the folder ({}): {remedy}",
                         layout.start,
-                        layout.shown(&path)
+                        layout.display(&path)
                     )),
                 }
             }

@@ -16,7 +16,7 @@ pub struct Layout {
     pub start: String,
     /// The user's home folder, if there is one.
     pub home: Option<String>,
-    /// Whether someone named the home folder: then it stands for everything that is the user's, whatever variables say.
+    /// Whether the home folder was named explicitly: then everything of the user is below it, whatever variables say.
     pub home_is_named: bool,
     /// The variables that [`super::look::variables`] asks for, as far as they are set.
     pub variables: BTreeMap<String, String>,
@@ -26,7 +26,7 @@ pub struct Layout {
 
 impl Layout {
     /// The same with `/` between names everywhere, and a start that is within the workspace.
-    pub fn settled(mut self) -> Self {
+    pub fn normalized(mut self) -> Self {
         if self.windows {
             let texts = [&mut self.workspace, &mut self.start].into_iter().chain(&mut self.home);
             texts.chain(self.variables.values_mut()).for_each(|text| *text = text.replace('\\', "/"));
@@ -46,7 +46,7 @@ impl Layout {
         self.start != self.workspace
     }
 
-    /// The path of a place; none where there is no home folder.
+    /// The path of a place; `None` if there is no home folder.
     pub fn path(&self, place: SettingsPlace) -> Option<String> {
         let home = self.home.as_deref();
         match place {
@@ -60,7 +60,7 @@ impl Layout {
     }
 
     /// A path as people read it: within the workspace from there, within the home folder from `~`.
-    pub fn shown(&self, path: &str) -> String {
+    pub fn display(&self, path: &str) -> String {
         if let Some(within) = within(path, &self.workspace) {
             return within.to_owned();
         }
@@ -109,7 +109,7 @@ mod tests {
 
     fn layout() -> Layout {
         let (workspace, start) = ("/home/u/w".to_owned(), "/elsewhere".to_owned());
-        Layout { workspace, start, home: Some("/home/u".to_owned()), ..Layout::default() }.settled()
+        Layout { workspace, start, home: Some("/home/u".to_owned()), ..Layout::default() }.normalized()
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(layout.path(own).unwrap(), "/home/u/.codex/hooks.json");
         layout.variables.insert("CODEX_HOME".to_owned(), "/x".to_owned());
         assert_eq!(layout.path(own).unwrap(), "/x/hooks.json");
-        let named = Layout { home_is_named: true, ..layout.clone() }.settled();
+        let named = Layout { home_is_named: true, ..layout.clone() }.normalized();
         assert_eq!(named.path(own).unwrap(), "/home/u/.codex/hooks.json");
         let homeless = Layout { home: None, ..layout };
         assert_eq!((homeless.path(SettingsPlace::Home("a")), homeless.path(own).unwrap()), (None, "/x/hooks.json".to_owned()));
@@ -131,7 +131,7 @@ mod tests {
     fn paths_are_shown_from_where_people_count() {
         let layout = layout();
         for (path, shown) in [("/home/u/w/a", "a"), ("/home/u/b", "~/b"), ("/home/user", "/home/user"), ("/x", "/x")] {
-            assert_eq!(layout.shown(path), shown);
+            assert_eq!(layout.display(path), shown);
         }
     }
 
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn windows() {
         let layout = Layout { workspace: "C:\\w".to_owned(), start: "C:\\w\\a".to_owned(), windows: true, ..Layout::default() };
-        let layout = layout.settled();
+        let layout = layout.normalized();
         assert_eq!((layout.path(SettingsPlace::Workspace(".a/b")).unwrap().as_str(), layout.starts_below()), ("C:/w/.a/b", true));
     }
 }

@@ -1,7 +1,7 @@
 //! Which tools a hook matcher covers.
 
-/// The tools that a matcher leaves out; none where it cannot be told.
-pub fn misses<'a>(matcher: Option<&str>, tools: &[&'a str]) -> Option<Vec<&'a str>> {
+/// The tools that a matcher leaves out; `None` if it cannot be told.
+pub fn uncovered_tools<'a>(matcher: Option<&str>, tools: &[&'a str]) -> Option<Vec<&'a str>> {
     let matcher = matcher.unwrap_or_default().trim();
     if matches!(matcher, "" | "*" | ".*" | "^.*$") {
         return Some(Vec::new());
@@ -43,7 +43,7 @@ mod tests {
             (Some("mcp__.*"), Some(vec!["Write", "Edit", "Bash"])),
             (Some("(?i)write"), None),
         ] {
-            assert_eq!(misses(matcher, &tools), expected, "{matcher:?}");
+            assert_eq!(uncovered_tools(matcher, &tools), expected, "{matcher:?}");
         }
     }
 }

@@ -29,7 +29,7 @@ pub enum SettingsScope {
 pub struct FileEdit {
     /// The program it is for; none for the intents.
     pub program: Option<&'static str>,
-    /// Where it stands.
+    /// Where it is.
     pub path: String,
     /// What it says; nothing where there is none.
     pub before: Option<String>,
@@ -46,7 +46,7 @@ pub struct PlanRequest {
     pub confiner: Option<String>,
     /// The agent programs; those in use where none is named.
     pub programs: Vec<&'static AgentProgram>,
-    /// Whose settings; the better choice for each program where nobody says.
+    /// Whose settings are changed; by default the better choice for each program.
     pub scope: Option<SettingsScope>,
     /// What was done in this workspace before.
     pub receipt: Receipt,
@@ -63,7 +63,7 @@ pub struct WiringPlan {
     pub changes: Vec<FileEdit>,
     /// What a person should know, each line with its program's title before it.
     pub notes: Vec<String>,
-    /// Programs that could not be wired; none stands for the intents.
+    /// Programs that could not be wired; `None` means the intents.
     pub problems: Vec<(Option<&'static AgentProgram>, String)>,
     /// The receipt for all of it.
     pub receipt: Receipt,
@@ -104,7 +104,7 @@ pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
             plan.changes.push(FileEdit { program: None, path: intents, before: None, after: Some(STARTER.to_owned()) });
         }
         SeenContent::Text(_) => {}
-        SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` is invalid: {why}", layout.shown(&intents)))),
+        SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` is invalid: {why}", layout.display(&intents)))),
     }
     let named = !programs.is_empty();
     for (program, wiring) in super::wired_programs() {
@@ -144,7 +144,7 @@ impl WiringPlan {
     fn enter(&mut self, program: &'static AgentProgram, change: FileEdit, layout: &Layout, others: &[Receipt]) {
         let (before, after) = (change.before.as_deref(), change.after.as_deref().unwrap_or_default());
         let changes = before != Some(after);
-        // What serves every folder serves this workspace too, whoever wrote it.
+        // A setting for every folder applies to this workspace too, no matter who wrote it.
         let is_shared = !is_within(&change.path, &layout.workspace);
         if changes || (is_shared && self.receipt.file(&change.path).is_none()) {
             self.receipt.enter(Some(program.name()), &change.path, before, after, others);
@@ -183,7 +183,7 @@ fn wire(
     }
     notes.extend(wiring.note.map(str::to_owned));
     let mut settings = unchanged(program, &path, layout, seen)?;
-    let document = edited(&settings, layout, |document| add_hooks(document, program, wiring, command, layout.windows))?;
+    let document = apply_edit(&settings, layout, |document| add_hooks(document, program, wiring, command, layout.windows))?;
     let server = json!({"command": command, "args": ["mcp-serve"]});
     // Servers that are listed among the settings go where these go.
     let own = wiring.settings.first().map(|settings| settings.place);
@@ -194,7 +194,7 @@ fn wire(
         Some(servers) => {
             if let Some(servers) = layout.path(servers) {
                 let mut listed = unchanged(program, &servers, layout, seen)?;
-                let servers = edited(&listed, layout, |document| document.set(Some("mcpServers"), "tollgate", &server))?;
+                let servers = apply_edit(&listed, layout, |document| document.set(Some("mcpServers"), "tollgate", &server))?;
                 listed.after = Some(servers.text());
                 files.push(listed);
             }
@@ -209,10 +209,10 @@ fn wire(
             if holder.path == settings.path {
                 document.set(Some("env"), variable, &value).map_err(|why| left_alone_note(&holder.path, &why, layout))?;
             } else {
-                holder.after = Some(edited(&holder, layout, |document| document.set(Some("env"), variable, &value))?.text());
+                holder.after = Some(apply_edit(&holder, layout, |document| document.set(Some("env"), variable, &value))?.text());
                 files.push(holder);
             }
-            notes.push(format!("its commands run confined, because {} names `tollgate` in `{variable}`", layout.shown(&file)));
+            notes.push(format!("its commands run confined, because {} names `tollgate` in `{variable}`", layout.display(&file)));
         }
         None => {}
     }
@@ -235,19 +235,19 @@ fn choose(
     if scope.is_none()
         && let Some(hook) = found.before_tool(wiring).find(|hook| hook.source.counts)
     {
-        return Ok((hook.file.clone(), format!("already wired in {}", layout.shown(&hook.file))));
+        return Ok((hook.file.clone(), format!("already wired in {}", layout.display(&hook.file))));
     }
     let reads_here_only = first.reach == SettingsReach::StartFolder;
     let chosen =
         scope.unwrap_or(if reads_here_only && layout.starts_below() { SettingsScope::User } else { SettingsScope::Workspace });
     let path = target(wiring, chosen, layout).ok_or_else(nowhere)?;
-    let shown = layout.shown(&path);
+    let shown = layout.display(&path);
     let is_users = !matches!(first.place, SettingsPlace::Workspace(_)) || chosen == SettingsScope::User;
     // A plugin that is loaded already would be loaded twice.
     if let (HooksFormat::Plugin(_), Some(hook)) =
         (wiring.form, found.before_tool(wiring).find(|hook| hook.source.counts && hook.source.of_workspace != is_users))
     {
-        return Ok((hook.file.clone(), format!("already wired in {}", layout.shown(&hook.file))));
+        return Ok((hook.file.clone(), format!("already wired in {}", layout.display(&hook.file))));
     }
     let why = match (is_users, scope) {
         (true, None) if reads_here_only => format!(
@@ -279,7 +279,7 @@ fn unchanged(program: &'static AgentProgram, path: &str, layout: &Layout, seen: 
     Ok(FileEdit { program: Some(program.name()), path: seen.real(path).to_owned(), after: before.clone(), before })
 }
 
-fn edited(
+fn apply_edit(
     change: &FileEdit,
     layout: &Layout,
     edit: impl FnOnce(&Document) -> Result<(), DocumentFault>,
@@ -290,7 +290,7 @@ fn edited(
 }
 
 fn left_alone_note(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
-    format!("`{}` is left as it is: {why}; fix it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
+    format!("`{}` is left as it is: {why}; fix it, or add the hooks by hand as docs/hosts.md shows", layout.display(path))
 }
 
 /// Puts the hooks of every event in that are not there, and mends timeouts that the program does not accept.
@@ -312,7 +312,7 @@ fn add_hooks(
         let mut is_there = false;
         for (at, entry) in ours {
             is_there = true;
-            mend_timeouts(document, program, wiring, event, (at, entry));
+            fix_timeouts(document, program, wiring, event, (at, entry));
         }
         if !is_there {
             document.push("hooks", event, &program.hook_entry(&command, event))?;
@@ -322,7 +322,7 @@ fn add_hooks(
 }
 
 /// A timeout in the wrong unit, or longer than the program allows, is replaced.
-fn mend_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, event: &str, entry: (usize, &Value)) {
+fn fix_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, event: &str, entry: (usize, &Value)) {
     let (at, entry) = entry;
     let moment =
         program.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(EventKind::Other, |(_, moment)| moment);

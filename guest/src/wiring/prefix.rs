@@ -26,7 +26,7 @@ pub enum Prefix {
     Left(String),
 }
 
-/// What is to be done about the setting of a program whose hooks stand in `hooks`; none where there is nothing to do or to say.
+/// What is to be done about the setting of a program whose hooks stand in `hooks`; `None` if there is nothing to do or to say.
 /// `confiner` is the path of the native program, where it is there and the system can confine.
 pub fn prefix(wiring: &Wiring, confiner: Option<&str>, hooks: &str, layout: &Layout, seen: &Seen) -> Option<Prefix> {
     let (prefix, confiner) = (wiring.shell_prefix.as_ref()?, confiner?);
@@ -45,13 +45,16 @@ pub fn prefix(wiring: &Wiring, confiner: Option<&str>, hooks: &str, layout: &Lay
             None => {}
             Some(Value::String(named)) if named == confiner => return None,
             Some(named) => {
-                let shown = layout.shown(&path);
+                let shown = layout.display(&path);
                 return left(format!("`env.{variable}` in {shown} is {named} and is kept; `{confiner}` would confine them"));
             }
         }
     }
     if !is_within(hooks, &layout.workspace) {
-        return left("only hooks in the settings of a workspace go with it, `tollgate init --scope workspace`".to_owned());
+        return left(
+            "it can only be set together with hooks in the workspace's settings; use `tollgate init --scope workspace`"
+                .to_owned(),
+        );
     }
     Some(Prefix::Set { variable, file: layout.path(prefix.file)? })
 }

@@ -11,7 +11,7 @@ use crate::json;
 /// A file that was written, or that was found written for another workspace and serves this one too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenFile {
-    /// Where it stands.
+    /// Where it is.
     pub path: String,
     /// The program it is for; none for the intents.
     pub program: Option<String>,
@@ -34,7 +34,7 @@ pub struct Receipt {
 }
 
 impl Receipt {
-    /// Reads a receipt; none where it cannot be read.
+    /// Reads a receipt; `None` if it cannot be read.
     pub fn parse(text: &str) -> Option<Self> {
         json::parse(text.as_bytes()).ok()
     }

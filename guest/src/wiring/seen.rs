@@ -32,7 +32,7 @@ pub enum SeenContent<'a> {
 
 impl Seen {
     /// The same with `/` between the names of paths.
-    pub fn settled(mut self, windows: bool) -> Self {
+    pub fn normalized(mut self, windows: bool) -> Self {
         if windows {
             let slashed = |text: String| text.replace('\\', "/");
             self.files = self.files.into_iter().map(|(path, content)| (slashed(path), content)).collect();
@@ -42,7 +42,7 @@ impl Seen {
         self
     }
 
-    /// A file. One that nobody looked at counts as missing.
+    /// A file. One that was not looked at counts as missing.
     pub fn file(&self, path: &str) -> SeenContent<'_> {
         self.files.get(path).map_or(SeenContent::Missing, content)
     }
@@ -54,7 +54,7 @@ impl Seen {
         files.map(|(path, seen)| (path.as_str(), content(seen))).collect()
     }
 
-    /// Where a file really stands.
+    /// The real path of a file.
     pub fn real<'a>(&'a self, path: &'a str) -> &'a str {
         self.links.get(path).map_or(path, String::as_str)
     }

@@ -48,7 +48,7 @@ pub fn sources(wiring: &Wiring, layout: &Layout) -> Vec<ResolvedSource> {
 }
 
 impl Holds {
-    /// The endings of the files that count in a folder; none where it is a file.
+    /// The endings of the files that count in a folder; `None` if it is a file.
     pub fn endings(self) -> Option<&'static [&'static str]> {
         match self {
             Self::HookFiles => Some(&[".json"]),
@@ -87,7 +87,7 @@ mod tests {
     fn settings_of_a_start_folder_count_only_there() {
         let layout = |start: &str| {
             let (workspace, home) = ("/w".to_owned(), Some("/h".to_owned()));
-            Layout { workspace, home, start: start.to_owned(), ..Layout::default() }.settled()
+            Layout { workspace, home, start: start.to_owned(), ..Layout::default() }.normalized()
         };
         let listed = |name: &str, start: &str| {
             let found = sources(named(name).unwrap().wiring.as_ref().unwrap(), &layout(start));

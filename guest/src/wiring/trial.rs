@@ -1,6 +1,6 @@
 //! Trials: a call that must be denied, sent as the program would send it, and what the answer proves.
 //!
-//! It is made in a workspace of its own: the user's workspace is not touched, and no ledger tells of it.
+//! It is made in a workspace of its own: the user's workspace is not touched, and nothing is entered in its ledger.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,7 +33,7 @@ const MAX_CHARS: usize = 200;
 pub struct Trial {
     /// The program, which hook of it, and what is asked.
     pub id: String,
-    /// A command for the shell; none where `words` say what to run.
+    /// A command for the shell; `None` if `words` say what to run.
     pub shell: Option<String>,
     /// A program and its arguments.
     pub words: Vec<String>,
@@ -59,7 +59,7 @@ pub struct TrialOutcome {
     pub stdout: String,
     /// What it complained of.
     pub stderr: String,
-    /// Its exit code; none where a signal ended it.
+    /// Its exit code; `None` if a signal ended it.
     pub code: Option<i64>,
     /// Why it could not be run to its end.
     pub fault: Option<String>,

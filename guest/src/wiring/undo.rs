@@ -18,7 +18,7 @@ pub struct UndoStep {
     pub words: &'static str,
     /// The file.
     pub path: String,
-    /// The change; none where it stays as it is.
+    /// The change; `None` if it stays as it is.
     pub change: Option<FileEdit>,
 }
 
@@ -43,7 +43,7 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
         let users: Vec<&str> =
             others.iter().filter(|other| other.file(&file.path).is_some()).map(|other| other.workspace.as_str()).collect();
         let step = |words: &'static str, change: Option<FileEdit>| UndoStep { words, path: file.path.clone(), change };
-        let shown = layout.shown(&file.path);
+        let shown = layout.display(&file.path);
         let done = if !users.is_empty() {
             undo.notes.push(format!("{shown} stays, because {} uses it too", users.join(", ")));
             step("used by another workspace, stays", None)
@@ -71,7 +71,7 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
     undo
 }
 
-/// What a file becomes, in a few words and in full; none where it stays.
+/// What a file becomes, in a few words and in full; `None` if it stays.
 fn revert_file(file: &WrittenFile, now: &str) -> Option<(&'static str, Option<String>)> {
     let program = file.program.as_deref().and_then(named);
     if Digest::of(now.as_bytes()).to_string() == file.digest {
@@ -81,13 +81,13 @@ fn revert_file(file: &WrittenFile, now: &str) -> Option<(&'static str, Option<St
         return Some(("restore", Some(before)));
     }
     let after = remove_ours(program?, now)?;
-    if file.before.is_none() && is_hollow(&after) {
+    if file.before.is_none() && has_no_settings(&after) {
         return Some(("remove", None));
     }
     Some(("changed since; only Tollgate's entries are removed from", Some(after)))
 }
 
-/// A settings file without what is Tollgate's; none where nothing of it is, or where it cannot be read.
+/// A settings file without what is Tollgate's; `None` if nothing of it is, or if it cannot be read.
 fn remove_ours(program: &AgentProgram, text: &str) -> Option<String> {
     let document = Document::parse(text).ok()?;
     // An entry may have hooks of others beside ours.
@@ -118,7 +118,7 @@ fn remove_ours(program: &AgentProgram, text: &str) -> Option<String> {
 }
 
 /// Whether nothing is left in a settings file that anybody would miss.
-fn is_hollow(text: &str) -> bool {
+fn has_no_settings(text: &str) -> bool {
     let Ok(document) = Document::parse(text) else { return false };
     let has_comments = text.contains("//") || text.contains("/*");
     let value = document.value();

@@ -1,4 +1,4 @@
-//! From the events of the parser to the tree.
+//! Builds the YAML tree from parser events.
 
 use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
 

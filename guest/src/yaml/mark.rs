@@ -1,4 +1,4 @@
-//! Positions in a text.
+//! Line and column positions in a text.
 
 /// A line and a column, both counted from 1; columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,4 +1,4 @@
-//! A workspace with two intents, and sessions that work in it.
+//! A workspace with intents, and sessions that work in it.
 
 #![allow(dead_code)]
 
@@ -24,18 +24,29 @@ pub(crate) struct House {
 }
 
 impl House {
+    /// A workspace in which calls of unknown effect are allowed, with three sessions.
     pub(crate) fn new() -> Self {
+        let paths = ["src/auth/a.ts", "src/auth/b.ts", "src/pay/c.ts", "README.md"];
+        let mut files = paths.map(|path| (path, format!("{path}\n"))).to_vec();
+        files.push((".tollgate/config.json", r#"{"unknown": "allow"}"#.to_owned()));
+        Self::with(INTENTS, &files, &[("s", "LOGIN"), ("t", "LOGIN"), ("p", "PAY")])
+    }
+
+    /// A workspace with intents and files, and the sessions that have selected one of the intents.
+    pub(crate) fn with(intents: &str, files: &[(&str, impl AsRef<[u8]>)], sessions: &[(&str, &str)]) -> Self {
         let world = Memory::new();
-        world.write(".orchestration/active_intents.yaml", INTENTS);
-        world.write(".tollgate/config.json", r#"{"unknown": "allow"}"#);
-        for path in ["src/auth/a.ts", "src/auth/b.ts", "src/pay/c.ts", "README.md"] {
-            world.write(path, format!("{path}\n"));
-        }
-        let mut house = Self { gate: Gate::new(world.ports()), world, host: None };
-        for (session, intent) in [("s", "LOGIN"), ("t", "LOGIN"), ("p", "PAY")] {
+        world.write(".orchestration/active_intents.yaml", intents);
+        files.iter().for_each(|(path, content)| world.write(path, content));
+        let mut house = Self::over(world);
+        for (session, intent) in sessions {
             house.ask(json!({"op": "select-intent", "session": session, "intent": intent}));
         }
         house
+    }
+
+    /// A gate over files.
+    pub(crate) fn over(world: Rc<Memory>) -> Self {
+        Self { gate: Gate::new(world.ports()), world, host: None }
     }
 
     pub(crate) fn of(host: &'static str) -> Self {
@@ -46,7 +57,8 @@ impl House {
         serde_json::from_str(&perform(&mut self.gate, op.to_string().as_bytes())).unwrap()
     }
 
-    fn tell(&mut self, op: &str, (session, call): (&str, &str), tool: &str, args: Value) -> Value {
+    /// One step of a call.
+    pub(crate) fn call(&mut self, op: &str, (session, call): (&str, &str), tool: &str, args: Value) -> Value {
         let mut line = json!({"op": op, "session": session, "call": call, "tool": tool, "args": args, "success": true});
         if let Some(host) = self.host {
             line["host"] = host.into();
@@ -56,12 +68,12 @@ impl House {
 
     /// Before a call.
     pub(crate) fn pre(&mut self, call: (&str, &str), tool: &str, args: Value) -> Value {
-        self.tell("pre-tool", call, tool, args)
+        self.call("pre-tool", call, tool, args)
     }
 
     /// After a call.
     pub(crate) fn post(&mut self, call: (&str, &str), tool: &str, args: Value) -> Value {
-        self.tell("post-tool", call, tool, args)
+        self.call("post-tool", call, tool, args)
     }
 
     /// A shell command from beginning to end.
@@ -93,10 +105,31 @@ impl House {
         self.gate = Gate::new(self.world.ports());
     }
 
+    /// Verifies the whole ledger.
+    pub(crate) fn verify(&mut self) -> Value {
+        let answer = self.ask(json!({"op": "verify"}));
+        self.finish("verify", answer)
+    }
+
+    /// Asks for more until the work on the whole ledger is done.
+    pub(crate) fn finish(&mut self, op: &str, mut answer: Value) -> Value {
+        for _ in 0..1_000 {
+            if answer["done"] != false {
+                return answer;
+            }
+            answer = self.ask(json!({"op": op, "more": true}));
+        }
+        panic!("`{op}` is never done: {answer}");
+    }
+
+    /// What stands in the ledger, as text.
+    pub(crate) fn ledger_text(&self) -> String {
+        String::from_utf8(self.world.content(LEDGER).unwrap_or_default()).unwrap()
+    }
+
     /// What stands in the ledger.
     pub(crate) fn entries(&self) -> Vec<Value> {
-        let text = String::from_utf8(self.world.content(LEDGER).unwrap_or_default()).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        self.ledger_text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     /// What stands in the ledger, in short: `session path PASS`, and `late` where it is.
@@ -112,4 +145,11 @@ impl House {
     pub(crate) fn warned(&self, text: &str) -> usize {
         self.world.logged().iter().filter(|(level, line)| *level != LogLevel::Debug && line.contains(text)).count()
     }
+}
+
+/// The entries that a settled call made, in short: `PASS path`.
+pub(crate) fn scopes(settled: &Value) -> Vec<String> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let short = |entry: &Value| format!("{} {}", text(&entry["scope_validation"]), text(&entry["file"]["relative_path"]));
+    settled["entries"].as_array().unwrap().iter().map(short).collect()
 }

@@ -1,17 +1,21 @@
 //! `tollgate-compiler COMPONENT DIGEST CODE`: compiles an approved hook to native code, which `tollgate` loads.
 //!
 //! `DIGEST` is the SHA-256 of the component, and `CODE` the file to write, in a folder that belongs to the user alone. Why a component
-//! could not be compiled is written beside it (`.failed`); at the end the mark that somebody compiles it (`.lock`) is removed.
+//! could not be compiled is written beside it (`.failed`). A lock on a third file (`.lock`) keeps other processes from compiling the same
+//! component; the operating system releases it when this process ends. The file is not empty while a component is compiled, so if it is
+//! neither empty nor locked, the process that compiled it was ended early, and nobody should try again without being asked.
 //!
 //! A component of 430 KB can take Cranelift seven seconds and 2.5 GB, so this process limits itself before it reads anything. Nothing
 //! that it is given runs here.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
@@ -24,6 +28,22 @@ const MAX_CPU_SECONDS: u64 = 120;
 #[cfg(unix)]
 const MAX_MEMORY_BYTES: u64 = 1 << 30;
 
+/// Why a component is not compiled again after a process that compiled it was ended.
+const INTERRUPTED: &str =
+    "the process that compiled it was ended, as happens if it takes too much time or memory; approve the hook again to try again";
+
+/// Why a component is not waited for any longer that another process compiles.
+const STUCK: &str = "the process that compiles it does not end; end `tollgate-compiler` and approve the hook again to try again";
+
+/// How long compiling may take in all, waiting for a processor included.
+const MAX_ELAPSED: Duration = Duration::from_secs(150);
+
+/// After this time, a process that still compiles was stopped, or its own limit does not work.
+const STUCK_AFTER: Duration = Duration::from_secs(180);
+
+/// The exit code if another process compiles the component.
+const BUSY: u8 = 3;
+
 /// A longer component is refused; the gate has the same limit.
 const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 
@@ -34,12 +54,28 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let code = PathBuf::from(code);
-    let compiled = compile(Path::new(component), &digest.to_string_lossy());
+    let turn = match take_turn(&code.with_extension("lock")) {
+        Ok(Some(turn)) => turn,
+        Ok(None) => {
+            let lock = code.with_extension("lock");
+            if age_of(&lock).is_some_and(|age| age > STUCK_AFTER) {
+                let _ = write(&code.with_extension("failed"), STUCK.as_bytes());
+            }
+            return ExitCode::from(BUSY);
+        }
+        Err(why) => {
+            eprintln!("`{}` cannot be written: {why}", code.with_extension("lock").display());
+            return ExitCode::FAILURE;
+        }
+    };
+    end_after(MAX_ELAPSED, code.with_extension("failed"));
+    let compiled =
+        if turn.was_interrupted { Err(INTERRUPTED.to_owned()) } else { compile(Path::new(component), &digest.to_string_lossy()) };
     let kept = match &compiled {
         Ok(bytes) => write(&code, bytes),
         Err(why) => write(&code.with_extension("failed"), why.as_bytes()),
     };
-    let _ = fs::remove_file(code.with_extension("lock"));
+    let _ = turn.lock.set_len(0);
     let cannot_keep = kept.err().map(|why| format!("`{}` cannot be written: {why}", code.display()));
     match compiled.err().or(cannot_keep) {
         None => ExitCode::SUCCESS,
@@ -48,6 +84,48 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// How long ago a file was written.
+fn age_of(file: &Path) -> Option<Duration> {
+    file.metadata().ok()?.modified().ok()?.elapsed().ok()
+}
+
+/// Ends this process if it takes too long, and writes down why.
+fn end_after(limit: Duration, failed: PathBuf) {
+    // Where no thread can be started, the limits of the operating system remain.
+    let _ = thread::Builder::new().spawn(move || {
+        thread::sleep(limit);
+        let why = format!("it took longer than {} seconds", limit.as_secs());
+        let _ = write(&failed, why.as_bytes());
+        eprintln!("{why}");
+        std::process::exit(1);
+    });
+}
+
+/// The right to compile a component.
+struct Turn {
+    lock: File,
+    /// The last process that compiled it was ended before it could say why.
+    was_interrupted: bool,
+}
+
+/// Takes the turn; none if another process has it.
+fn take_turn(path: &Path) -> io::Result<Option<Turn>> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut lock = options.open(path)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        // Where files cannot be locked, two processes may do the same work.
+        Err(TryLockError::Error(_)) => return Ok(Some(Turn { lock, was_interrupted: false })),
+    }
+    let was_interrupted = lock.metadata()?.len() > 0;
+    lock.write_all(b"compiling\n")?;
+    Ok(Some(Turn { lock, was_interrupted }))
 }
 
 fn compile(component: &Path, digest: &str) -> Result<Vec<u8>, String> {

@@ -23,7 +23,6 @@ fn limits_are_set_before_the_component_is_read() {
     fs::create_dir_all(&folder.0).unwrap();
     let (component, code) = (folder.0.join("component"), folder.0.join("hook.cwasm"));
     assert!(Command::new("mkfifo").arg(&component).status().unwrap().success());
-    fs::write(code.with_extension("lock"), "").unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate-compiler"))
         .args([component.as_os_str(), "sha256:0".as_ref(), code.as_os_str()])
         .stderr(Stdio::null())
@@ -43,5 +42,31 @@ fn limits_are_set_before_the_component_is_read() {
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let why = fs::read_to_string(code.with_extension("failed")).unwrap();
     assert!(why.contains("not the approved ones"), "{why}");
-    assert!(!code.exists() && !code.with_extension("lock").exists());
+    assert!(!code.exists());
+    assert_eq!(fs::read_to_string(code.with_extension("lock")).unwrap(), "");
+}
+
+/// While one process compiles, others leave at once. The next one after it was killed writes down that it was.
+#[test]
+fn a_killed_compiler_is_noticed_by_the_next_one() {
+    let folder = Folder(std::env::temp_dir().join(format!("tollgate-compiler-killed-{}", std::process::id())));
+    fs::create_dir_all(&folder.0).unwrap();
+    let (component, code) = (folder.0.join("component"), folder.0.join("hook.cwasm"));
+    assert!(Command::new("mkfifo").arg(&component).status().unwrap().success());
+    let compiler = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate-compiler"));
+        command.args([component.as_os_str(), "sha256:0".as_ref(), code.as_os_str()]).stderr(Stdio::null());
+        command
+    };
+    let mut first = compiler().spawn().unwrap();
+    let pipe = OpenOptions::new().write(true).open(&component).unwrap();
+    assert_eq!(compiler().status().unwrap().code(), Some(3));
+    assert!(!code.with_extension("failed").exists());
+    first.kill().unwrap();
+    first.wait().unwrap();
+    drop(pipe);
+    assert_eq!(compiler().status().unwrap().code(), Some(1));
+    let why = fs::read_to_string(code.with_extension("failed")).unwrap();
+    assert!(why.contains("was ended") && why.contains("approve the hook again"), "{why}");
+    assert_eq!(fs::read_to_string(code.with_extension("lock")).unwrap(), "");
 }

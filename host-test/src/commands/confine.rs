@@ -64,8 +64,8 @@ struct Alone {
 }
 
 impl Options {
-    /// The options of a command line; none where it is another command's, or wrong. Every command of an agent waits for this, so the
-    /// other commands are not described first; whoever is told none has the whole command line explain what is wrong.
+    /// The options of a command line; `None` if it belongs to another command or is wrong. Every command of an agent waits for this,
+    /// so the other commands are not set up first; for `None`, the caller parses the whole command line, which explains what is wrong.
     pub(crate) fn alone(words: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut words = words.skip(1).peekable();
         words.next_if(|word| word == "confine")?;

@@ -87,7 +87,7 @@ fn lines(found: &Inspection, grants: &[String]) -> Vec<String> {
     row("exports", &found.functions.iter().map(|function| function.as_str()).collect::<Vec<_>>().join(", "));
     let wasi = found.imports.iter().filter(|name| name.starts_with("wasi:")).count();
     let own: Vec<&str> = found.imports.iter().map(String::as_str).filter(|name| !name.starts_with("wasi:")).collect();
-    let wasi = if wasi == 0 { String::new() } else { format!(" and {wasi} names of WASI, which do nothing") };
+    let wasi = if wasi == 0 { String::new() } else { format!(" and {wasi} WASI interfaces, which have no effect") };
     let own = if own.is_empty() { "nothing".to_owned() } else { own.join(", ") };
     row("imports", &format!("{own}{wasi}"));
     grants.iter().for_each(|grant| row("asks", grant));
@@ -108,7 +108,7 @@ pub(crate) fn pack(options: &PackOptions) -> ExitCode {
         let manifest =
             fs::read(&options.manifest).map_err(|why| format!("`{}` cannot be read: {why}", options.manifest.display()))?;
         HookManifest::parse(&manifest).map_err(|why| format!("`{}`: {why}", options.manifest.display()))?;
-        // An earlier manifest stands where this put it: at the end.
+        // An earlier manifest is where this command put it: at the end.
         let earlier = outer(&bytes).map_err(|why| format!("`{}` cannot be a hook: {why}", options.file.display()))?;
         let section = earlier.custom.iter().find(|(name, _)| *name == MANIFEST_SECTION);
         if let Some(section) = section.map(|(name, content)| custom_section(name, content)) {

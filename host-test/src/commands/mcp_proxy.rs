@@ -1,4 +1,4 @@
-//! `tollgate mcp-proxy`: an MCP server that stands before others, on standard input and output.
+//! `tollgate mcp-proxy`: an MCP server in front of others, on standard input and output.
 //!
 //! Any MCP client can point at it, also one that has no hooks. It offers the tools of the servers that are declared, and Tollgate's
 //! own. Every call passes the gate before it is sent and after it has ended: it is ruled on, entered in the ledger, and can be
@@ -84,7 +84,7 @@ fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
         let served = runtime.block_on(async {
             match server.serve((tokio::io::stdin(), tokio::io::stdout())).await {
                 Ok(service) => service.waiting().await.map(drop).map_err(|fault| fault.to_string()),
-                // Nobody wanted anything.
+                // No client connected.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
                 Err(fault) => Err(format!("the MCP client cannot be understood: {fault}")),
             }
@@ -95,7 +95,7 @@ fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
         served
     });
     while !is_over.load(Ordering::Relaxed) {
-        // A gate that fails is restarted with the next call, and whoever waits has been told.
+        // A gate that fails is restarted with the next call, and callers that wait have been told.
         if let Err(fault) = hooks.work(Duration::from_secs(60)) {
             say(&format!("error: {fault}"));
         }

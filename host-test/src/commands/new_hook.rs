@@ -52,10 +52,10 @@ enum Language {
 /// The options of `tollgate new-hook`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// What the hook is called, and the folder that is made for it: lower-case letters, digits and hyphens
+    /// The name of the hook and of its new folder: lower-case letters, digits and hyphens
     #[arg(value_name = "NAME")]
     name: String,
-    /// What it is written in
+    /// The programming language
     #[arg(long, value_enum)]
     lang: Language,
     /// The folder that the project's folder is made in

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::test_hook::{Tried, judge, of_function, set_up};
 
-/// So long a component may take to be made ready there.
+/// How long the other host may take to prepare a component.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 
 /// Calls a hook there; none for what can only be asked by an agent program.

@@ -54,13 +54,13 @@ pub(crate) struct Options {
     json: bool,
 }
 
-/// One case, and what came of it.
+/// One case and its result.
 pub(super) struct Tried {
     name: String,
     pub(super) passed: bool,
     pub(super) said: String,
     took_us: u64,
-    /// The same in the other host, where there is one and it can be asked.
+    /// The same in the other host, if there is one and it can be asked.
     other: Option<Box<Tried>>,
     log: Vec<String>,
 }

@@ -5,21 +5,17 @@
 //! | `components/HEX.wasm` | approved bytes, kept by the gate under their digest |
 //! | `cache/VERSION-ARCH-OS/HEX.cwasm` | the same as native code |
 //! | `cache/VERSION-ARCH-OS/HEX.failed` | why they could not be compiled |
-//! | `cache/VERSION-ARCH-OS/HEX.lock` | somebody compiles them now |
+//! | `cache/VERSION-ARCH-OS/HEX.lock` | locked by the process that compiles them; not empty if that process was ended early |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use tollgate_guest::hooks::components::KEPT;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::runtime::VERSION;
-
-/// Nobody compiles longer.
-const MAX_COMPILING: Duration = Duration::from_secs(180);
 
 /// The folders of one user.
 #[derive(Debug, Clone)]
@@ -48,7 +44,7 @@ impl Cache {
         self.path(digest, "cwasm")
     }
 
-    /// The native code of a component; none where it has to be compiled first.
+    /// The native code of a component; `None` if it has to be compiled first.
     pub(super) fn load(&self, engine: &Engine, digest: &str) -> Result<Option<Component>, String> {
         let path = self.path(digest, "cwasm")?;
         match open_private(&path) {
@@ -61,7 +57,7 @@ impl Cache {
             }
             Err(why) => return Err(format!("its native code cannot be used: {why}")),
         }
-        // Code for another processor or another engine is made anew.
+        // Code for another processor or another engine is compiled again.
         Ok(deserialize_file(engine, &path).ok())
     }
 
@@ -91,32 +87,15 @@ impl Cache {
         }
     }
 
-    /// Forgets whoever began to compile a component and was ended.
-    pub(super) fn forget_stale(&self, digest: &str) {
-        if let Ok(path) = self.path(digest, "lock")
-            && age(&path).is_some_and(|age| age > MAX_COMPILING)
+    /// Forgets that compiling a component was once ended, unless a process compiles it now.
+    pub(super) fn forget_interruption(&self, digest: &str) {
+        let lock = self
+            .path(digest, "lock")
+            .and_then(|path| OpenOptions::new().read(true).write(true).open(path).map_err(|why| why.to_string()));
+        if let Ok(lock) = lock
+            && lock.try_lock().is_ok()
         {
-            let _ = fs::remove_file(path);
-        }
-    }
-
-    /// Whether nobody else compiles the component now. Whoever gets true does.
-    pub(super) fn take_turn(&self, digest: &str) -> Result<bool, String> {
-        let path = self.path(digest, "lock")?;
-        self.make_folder().map_err(|why| format!("`{}` cannot be made: {why}", self.folder().display()))?;
-        if age(&path).is_some_and(|age| age > MAX_COMPILING) {
-            // Whoever compiled it was ended before it could say why. Nobody tries that over and over.
-            let _ = fs::remove_file(&path);
-            let why = "it takes more time or memory than compiling a hook may take";
-            self.keep_failure(digest, why)?;
-            return Err(format!("it could not be compiled: {why}"));
-        }
-        Ok(OpenOptions::new().write(true).create_new(true).open(&path).is_ok())
-    }
-
-    pub(super) fn end_turn(&self, digest: &str) {
-        if let Ok(path) = self.path(digest, "lock") {
-            let _ = fs::remove_file(path);
+            let _ = lock.set_len(0);
         }
     }
 
@@ -130,7 +109,7 @@ impl Cache {
     }
 
     /// Makes the folder, which nobody else may enter: what lies in it is run as native code.
-    fn make_folder(&self) -> io::Result<PathBuf> {
+    pub(super) fn make_folder(&self) -> io::Result<PathBuf> {
         let folder = self.folder();
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
@@ -139,12 +118,6 @@ impl Cache {
         builder.create(&folder)?;
         Ok(folder)
     }
-}
-
-/// How long ago a file was written.
-fn age(path: &Path) -> Option<Duration> {
-    let written = fs::metadata(path).and_then(|found| found.modified()).ok()?;
-    SystemTime::now().duration_since(written).ok()
 }
 
 /// The digits of a digest, which become the name of a file.
@@ -173,7 +146,7 @@ fn open_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Refuses a folder that is not the user's alone: whoever can write there could put native code in place of what was made.
+/// Refuses a folder that others can write to, because they could replace the native code in it.
 fn check_folder(folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -192,8 +165,8 @@ fn check_folder(folder: &Path) -> io::Result<()> {
 /// Loads native code from a file.
 #[allow(unsafe_code)]
 fn deserialize_file(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
-    // SAFETY: the file lies in a folder that nobody but the user may write to, and was written there by
-    // `tollgate-compiler`, which gets its bytes from wasmtime. Whoever can change it can run programs as the user anyway. wasmtime refuses what was made by another version or
-    // for another configuration.
+    // SAFETY: the file is in a folder that only the user may write to, and was written there by `tollgate-compiler`, which gets its
+    // bytes from wasmtime. A process that can change it can run programs as the user anyway. wasmtime refuses code of another version
+    // or configuration.
     unsafe { Component::deserialize_file(engine, path) }
 }

@@ -11,9 +11,12 @@ use super::engine::HookEngine;
 /// The program that compiles, with limits of its own.
 const PROGRAM: &str = "tollgate-compiler";
 
+/// Its exit code if another process compiles the same component.
+const BUSY: i32 = 3;
+
 /// How long compiling may take in all.
 const MAX_ELAPSED: Duration = Duration::from_secs(150);
-/// How often somebody who waits is told so.
+/// How often progress is reported to a caller that waits.
 const PROGRESS: Duration = Duration::from_millis(500);
 
 /// Why a component was not compiled.
@@ -27,12 +30,12 @@ pub enum CompileError {
     /// The component cannot be compiled, or took too much.
     #[error("it cannot be compiled: {0}")]
     Failed(String),
-    /// Somebody else compiles it now.
+    /// Another process is compiling it.
     #[error("it is being compiled by another process")]
     Busy,
 }
 
-/// Compiles an approved component and waits for it; `waiting` is told now and then how long it has taken.
+/// Compiles an approved component and waits for it; `waiting` is called regularly with the time it has taken.
 pub fn compile_now(
     cache: &Cache,
     digest: &str,
@@ -43,15 +46,13 @@ pub fn compile_now(
         return Ok(());
     }
     let compiler = find(compiler).ok_or(CompileError::NoCompiler)?;
-    cache.forget_stale(digest);
+    cache.forget_interruption(digest);
     cache.forget_failure(digest);
-    if !cache.take_turn(digest).map_err(CompileError::Failed)? {
-        return Err(CompileError::Busy);
-    }
     let compiled =
         run(cache, digest, &compiler, &mut waiting).and_then(|()| HookEngine::check(cache, digest).map_err(CompileError::Failed));
-    cache.end_turn(digest);
     if let Err(CompileError::Failed(why)) = &compiled {
+        // This process knows why the compiler ended, and says so itself.
+        cache.forget_interruption(digest);
         let _ = cache.keep_failure(digest, why);
     }
     compiled
@@ -78,43 +79,36 @@ fn run(cache: &Cache, digest: &str, compiler: &Path, waiting: &mut dyn FnMut(Dur
             waiting(told);
         }
     };
-    if status.success() {
-        return Ok(());
+    match status.code() {
+        Some(0) => return Ok(()),
+        Some(BUSY) => return Err(CompileError::Busy),
+        _ => {}
     }
     let mut said = String::new();
     if let Some(mut stderr) = child.stderr.take() {
         let _ = std::io::Read::read_to_string(&mut std::io::Read::take(&mut stderr, 4_096), &mut said);
     }
     let said = said.trim().to_owned();
-    // Out of memory and out of time end it without a word of its own.
+    // A compiler that runs out of memory or time ends without a message.
     let is_killed = said.is_empty() || said.contains("memory allocation");
     Err(failed(if is_killed { "it takes more time or memory than compiling a hook may take".to_owned() } else { said }))
 }
 
-/// Has a component compiled by a process that goes on by itself.
+/// Has a component compiled by a process that this one does not wait for. That process ends at once if another one compiles the component.
 pub fn compile_in_background(cache: &Cache, digest: &str, compiler: Option<&Path>) -> Result<(), String> {
     let Some(compiler) = find(compiler) else { return Err(CompileError::NoCompiler.to_string()) };
-    if !cache.take_turn(digest)? {
-        return Ok(());
-    }
-    let spawned = spawn(cache, digest, &compiler, Stdio::null());
-    match spawned {
-        Ok(mut child) => {
-            // Whoever lives long enough reaps it.
-            let _ = thread::Builder::new().name("tollgate-compiling".to_owned()).spawn(move || child.wait());
-            Ok(())
-        }
-        Err(why) => {
-            cache.end_turn(digest);
-            Err(why)
-        }
-    }
+    let mut child = spawn(cache, digest, &compiler, Stdio::null())?;
+    // Reaps the compiler if this process lives long enough.
+    let _ = thread::Builder::new().name("tollgate-compiling".to_owned()).spawn(move || child.wait());
+    Ok(())
 }
 
 fn spawn(cache: &Cache, digest: &str, compiler: &Path, stderr: Stdio) -> Result<Child, String> {
+    let folder = cache.make_folder();
+    folder.map_err(|why| format!("the folder for native code cannot be made: {why}"))?;
     let mut command = Command::new(compiler);
     command.arg(cache.component(digest)?).arg(digest).arg(cache.code(digest)?);
-    // Nothing of the environment has to do with it.
+    // It needs nothing of the environment.
     command.env_clear().current_dir(cache.home()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     command.spawn().map_err(|why| format!("`{}` cannot be started: {why}", compiler.display()))
 }

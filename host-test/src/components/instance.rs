@@ -16,7 +16,7 @@ use crate::bindings::third_party::exports::tollgate::hooks::components::{Limits,
 use crate::bindings::tollgate::hooks::types as gate_types;
 use crate::files::Files;
 
-/// A fault is told in at most this many characters.
+/// The message of a fault is cut to this many characters.
 const MAX_FAULT: usize = 300;
 
 /// An instance of a hook's component.

@@ -29,9 +29,9 @@ pub(super) struct Lent {
     read_bytes: u64,
     reads: u32,
     log: Vec<Line>,
-    /// Printed text that has not come to the end of its line: standard output, standard error.
+    /// Printed text whose line has not ended yet: standard output, standard error.
     printed: [Vec<u8>; 2],
-    /// How far the clock that stands still has been pushed by those who looked at it.
+    /// How often the hook looked at the clock, which is the time it sees.
     pub(super) looks: u64,
 }
 

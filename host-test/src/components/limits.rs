@@ -19,7 +19,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// So much processor time of this thread, and so much elapsed time.
+    /// A deadline after some processor time of this thread and some elapsed time.
     pub(super) fn new(cpu: Duration, wall: Duration) -> Self {
         Self { cpu_until: cpu_time() + cpu, wall_until: Instant::now() + wall }
     }

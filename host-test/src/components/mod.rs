@@ -33,9 +33,9 @@ use crate::bindings::third_party::exports::tollgate::hooks::components::{Answer,
 use crate::files::Files;
 pub use cache::Cache;
 pub use compiling::{CompileError, compile_in_background, compile_now};
-use engine::HookEngine;
+use engine::{HookEngine, Loaded};
 use instance::Instance;
-pub use wire::Runner;
+pub use wire::{HookAnswers, HookRound, Runner};
 
 /// Calls hooks of third parties in one workspace.
 pub(crate) struct Components {
@@ -80,31 +80,25 @@ impl Components {
         (reply, log)
     }
 
-    fn time_load(&mut self, digest: &str, times: usize) -> Result<std::time::Duration, String> {
-        let cache = Cache::new(self.files.private_home().ok_or("there is no home folder")?);
-        let mut taken = Vec::new();
-        for _ in 0..times {
-            let mut engine = HookEngine::new().map_err(|fault| format!("{fault:#}"))?;
-            let start = Instant::now();
-            engine.load(&cache, digest, None)?;
-            taken.push(start.elapsed());
-        }
-        taken.sort_unstable();
-        taken.get(times / 2).copied().ok_or_else(|| "it was not loaded".to_owned())
+    fn start(&mut self, question: &Question) -> Result<Instance, Box<(Reply, Vec<Line>)>> {
+        let component = self.load(&question.component).map_err(|why| Box::new((Reply::Absent(why), Vec::new())))?;
+        Instance::start(&component, question, Arc::clone(&self.files)).map_err(Box::new)
     }
 
-    fn start(&mut self, question: &Question) -> Result<Instance, Box<(Reply, Vec<Line>)>> {
-        let absent = |why: String| Box::new((Reply::Absent(why), Vec::new()));
-        let Some(home) = self.files.private_home() else {
-            return Err(absent("the home folder lies in the workspace, where native code cannot be kept safely".to_owned()));
-        };
-        let cache = Cache::new(home);
-        let engine = match &mut self.engine {
-            Some(engine) => engine,
-            none => none.insert(HookEngine::new().map_err(|fault| absent(format!("the engine cannot be set up: {fault:#}")))?),
-        };
-        let component = engine.load(&cache, &question.component, self.compiler.as_deref()).map_err(absent)?;
-        Instance::start(&component, question, Arc::clone(&self.files)).map_err(Box::new)
+    /// Loads a component that was not loaded before; else why it cannot be called now.
+    fn load(&mut self, digest: &str) -> Result<Arc<Loaded>, String> {
+        let home = self.files.private_home();
+        let cache = Cache::new(home.ok_or("the home folder lies in the workspace, where native code cannot be kept safely")?);
+        let compiler = self.compiler.clone();
+        self.engine()?.load(&cache, digest, compiler.as_deref())
+    }
+
+    /// The engine, which is set up when it is first needed.
+    fn engine(&mut self) -> Result<&mut HookEngine, String> {
+        match &mut self.engine {
+            Some(engine) => Ok(engine),
+            none => Ok(none.insert(HookEngine::new().map_err(|fault| format!("the engine cannot be set up: {fault:#}"))?)),
+        }
     }
 }
 

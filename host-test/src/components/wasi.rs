@@ -19,7 +19,7 @@ const STDOUT: u32 = 0;
 const STDERR: u32 = 1;
 const STDIN: u32 = 2;
 
-/// What stands behind every resource: nothing. The linker defines them all so where it fills in what is missing.
+/// The type of every resource. The linker uses it too where it fills in what is missing.
 type Nothing = Resource<()>;
 
 #[derive(ComponentType, Lift, Lower)]
@@ -119,7 +119,7 @@ fn define(linker: &mut LinkerInstance<'_, Lent>, interface: &str, function: &str
     }
 }
 
-/// Time stands still, but for whoever waits until it is later.
+/// The clock stands still, except that each look moves it a little, so that a loop that waits for later times ends.
 fn look_at_clock(mut store: Store<'_>, (): ()) -> Outcome<u64> {
     let lent = store.data_mut();
     lent.looks += 1;

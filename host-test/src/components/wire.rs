@@ -27,44 +27,50 @@ impl Runner {
     /// For a workspace, with what the home folder keeps.
     pub fn open(workspace: &Path, home: &Path) -> Result<Self, Error> {
         let files = Files::open(workspace, Some(home), None)?;
-        Ok(Self { components: Components::new(Arc::new(files), None) })
-    }
-
-    /// How long a line takes once it is understood, the median of this many times.
-    #[doc(hidden)]
-    pub fn time(&mut self, line: &str, times: usize) -> Result<std::time::Duration, String> {
-        let value = serde_json::from_str::<Value>(line).map_err(|why| why.to_string())?;
-        let round = round(&value).ok_or("it is not a round of calls")?;
-        let mut taken = Vec::new();
-        for _ in 0..times {
-            let start = std::time::Instant::now();
-            let answers = self.components.call(&round);
-            taken.push(start.elapsed());
-            if let Some(fault) = answers.iter().find(|answer| !matches!(answer.reply, Reply::Nothing | Reply::Objection(_))) {
-                return Err(self::answer(fault).to_string());
-            }
-        }
-        taken.sort_unstable();
-        taken.get(times / 2).copied().ok_or_else(|| "it was not called".to_owned())
-    }
-
-    /// How long it takes to load a component from the cache and to link it, the median of this many times.
-    #[doc(hidden)]
-    pub fn time_load(&mut self, digest: &str, times: usize) -> Result<std::time::Duration, String> {
-        self.components.time_load(digest, times)
+        let mut components = Components::new(Arc::new(files), None);
+        // A runner is opened to call hooks, so the engine is needed in any case. If this fails, the first call says why.
+        let _ = components.engine();
+        Ok(Self { components })
     }
 
     /// Answers one line.
     pub fn answer(&mut self, line: &str) -> String {
-        let parsed = serde_json::from_str::<Value>(line).map_err(|why| why.to_string());
-        let round = parsed.and_then(|value| round(&value).ok_or_else(|| "it is not a round of calls".to_owned()));
-        match round {
-            Ok(round) => {
-                let answers: Vec<Value> = self.components.call(&round).iter().map(answer).collect();
-                json!({"answers": answers}).to_string()
-            }
+        match HookRound::read(line) {
+            Ok(round) => self.call(&round).to_line(),
             Err(why) => json!({"error": why}).to_string(),
         }
+    }
+
+    /// Calls the hooks of a round one after the other.
+    pub fn call(&mut self, round: &HookRound) -> HookAnswers {
+        HookAnswers(self.components.call(&round.0))
+    }
+
+    /// Loads a component ahead of its first call, from the native code in the home folder. Fails if it has not been compiled yet,
+    /// and starts compiling it.
+    pub fn load(&mut self, digest: &str) -> Result<(), String> {
+        self.components.load(digest).map(drop)
+    }
+}
+
+/// Hooks to call about one subject.
+pub struct HookRound(Round);
+
+impl HookRound {
+    /// Reads a line; else why it cannot be understood.
+    pub fn read(line: &str) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(line).map_err(|why| why.to_string())?;
+        round(&value).map(Self).ok_or_else(|| "it is not a round of calls".to_owned())
+    }
+}
+
+/// The answers of the hooks of a round.
+pub struct HookAnswers(Vec<Answer>);
+
+impl HookAnswers {
+    /// The answers as a line.
+    pub fn to_line(&self) -> String {
+        json!({"answers": self.0.iter().map(answer).collect::<Vec<Value>>()}).to_string()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Keeps a command from typing into its terminal.
 //!
-//! With `ioctl(TIOCSTI)`, a program can put input into its terminal, and whoever reads from it next, the agent program or the
+//! With `ioctl(TIOCSTI)`, a program can put input into its terminal, and the next reader, the agent program or the
 //! person's shell, takes it for the person's input. Landlock does not control this on open descriptors, so a system call filter
 //! refuses it.
 

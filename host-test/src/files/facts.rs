@@ -4,6 +4,7 @@ use sha2::{Digest as _, Sha256};
 use std::io::{self, Read};
 use tollgate_guest::digest::Digest;
 
+use super::reading::open_regular;
 use super::stat::NO_MARKS;
 use super::walk::{FolderCache, Names, Stat, join_names};
 use super::{FileError, Files};
@@ -44,7 +45,8 @@ impl Files {
     /// The digest of a readable file.
     pub(super) fn digest(&self, root: Root, real: &Names) -> Result<String, FileError> {
         let (dir, below) = self.readable(root, real)?;
-        Ok(digest_of(&mut dir.open(join_names(below))?)?.to_string())
+        let (mut file, _) = open_regular(&dir, &join_names(below))?;
+        Ok(digest_of(&mut file)?.to_string())
     }
 }
 

@@ -8,6 +8,7 @@
 mod facts;
 mod fault;
 mod listing;
+mod names;
 mod reading;
 mod stat;
 mod state;
@@ -124,6 +125,16 @@ impl Files {
             Root::Home => Ok(self.home.as_ref().map(|home| Arc::clone(&home.dir)).ok_or(Fault::Missing)?),
             Root::State => Ok(self.state.as_ref().ok_or(Fault::Missing)?.dir()?),
         }
+    }
+
+    /// The state folder and a path in it, if the path only consists of names. The state contains no links, because nobody else
+    /// writes there, so such a path need not be resolved name by name.
+    fn plain_in_state<'p>(&self, root: Root, path: &'p str) -> Option<(&State, &'p Path)> {
+        let is_name = |name: &str| {
+            let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+            !matches!(name, "" | "." | "..") && name.bytes().all(is_plain)
+        };
+        (root == Root::State && path.split('/').all(is_name)).then_some((self.state.as_ref()?, Path::new(path)))
     }
 
     /// The folder handle of a root, for writing.

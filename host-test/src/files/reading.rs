@@ -1,20 +1,21 @@
 //! Reads files for the guest.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, File};
+use cap_std::fs::{Dir, File, OpenOptions};
 use tollgate_guest::home;
 
 use super::walk::{Names, Stat, join_names};
+use super::writing::without_waiting;
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
 
 impl Files {
     /// Reads a whole file, if it is within the limit.
     pub(crate) fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
-        let mut file = self.open_file(root, path)?;
-        let length = file.metadata()?.len();
+        let (mut file, length) = self.open_file(root, path)?;
         if length > limit_bytes {
             return Err(Fault::TooLarge.into());
         }
@@ -24,22 +25,24 @@ impl Files {
 
     /// Reads part of a file; less if the file ends before that.
     pub(crate) fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
-        let mut file = self.open_file(root, path)?;
-        let length = file.metadata()?.len().saturating_sub(offset);
+        let (mut file, length) = self.open_file(root, path)?;
         file.seek(SeekFrom::Start(offset))?;
-        take(&mut file, limit_bytes, length)
+        take(&mut file, limit_bytes, length.saturating_sub(offset))
     }
 
     /// Reads the end of a file.
     pub(crate) fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileError> {
-        let mut file = self.open_file(root, path)?;
-        let length = file.metadata()?.len();
+        let (mut file, length) = self.open_file(root, path)?;
         let offset = length.saturating_sub(limit_bytes);
         file.seek(SeekFrom::Start(offset))?;
         Ok(Tail { offset, bytes: take(&mut file, limit_bytes, length - offset)? })
     }
 
-    fn open_file(&self, root: Root, path: &str) -> Result<File, FileError> {
+    /// Opens a file, and returns its length too.
+    fn open_file(&self, root: Root, path: &str) -> Result<(File, u64), FileError> {
+        if let Some((state, path)) = self.plain_in_state(root, path) {
+            return open_regular(&*state.dir()?, path);
+        }
         let walked = self.walk(root, path);
         let real = walked.real.ok_or(Fault::Other)?;
         let (dir, below) = self.readable(root, &real)?;
@@ -48,7 +51,7 @@ impl Files {
             Stat::Denied => Err(Fault::Denied.into()),
             // A pipe is never opened, because that would wait for a writer.
             Stat::Found(metadata) if !metadata.is_file() => Err(Fault::Other.into()),
-            Stat::Found(_) => Ok(dir.open(join_names(below))?),
+            Stat::Found(_) => open_regular(&dir, &join_names(below)),
         }
     }
 
@@ -64,6 +67,16 @@ impl Files {
         }
         Ok((self.dir(root)?, below))
     }
+}
+
+/// Opens a regular file, and returns its length too. Anything else is an error, and opening a pipe does not wait for a writer.
+pub(super) fn open_regular(dir: &Dir, path: &Path) -> Result<(File, u64), FileError> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    without_waiting(&mut options);
+    let file = dir.open_with(path, &options)?;
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok((file, metadata.len())) } else { Err(Fault::Other.into()) }
 }
 
 /// Reads up to the limit or to the end. `expected_bytes` is the remaining size according to the file's metadata. Reserving that

@@ -59,28 +59,40 @@ impl FileStat {
 /// system calls instead of one. If such a name becomes a link in between, the facts of another file are reported, as they would be if
 /// that had happened a moment later. Contents are only read through `cap_std`.
 #[cfg(unix)]
-// The types of the fields depend on the system.
-#[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions, clippy::unnecessary_cast)]
 pub(super) fn stat_at(folder: &Dir, path: &Path) -> io::Result<FileStat> {
-    use rustix::fs::{AtFlags, FileType as Type};
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let stat = rustix::fs::statat(folder, path, AtFlags::SYMLINK_NOFOLLOW)?;
-    let type_ = match Type::from_raw_mode(stat.st_mode) {
-        Type::RegularFile => FileType::File,
-        Type::Directory => FileType::Folder,
-        Type::Symlink => FileType::Link,
-        _ => FileType::Other,
-    };
-    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-    let marks = Marks {
-        device: u64::try_from(stat.st_dev).unwrap_or_default(),
-        inode: u64::try_from(stat.st_ino).unwrap_or_default(),
-        changed_ns: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
-        modified_ns: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
-    };
-    let hard_links = if type_ == FileType::Folder { 1 } else { u32::try_from(stat.st_nlink).unwrap_or(u32::MAX) };
-    let size = if type_ == FileType::File { u64::try_from(stat.st_size).unwrap_or_default() } else { 0 };
-    Ok(FileStat { type_, hard_links, marks, size })
+    Ok(rustix::fs::statat(folder, path, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?.into())
+}
+
+/// Looks up a name in a folder, which need not be copied.
+#[cfg(unix)]
+pub(super) fn stat_of_name(folder: &Dir, name: &std::ffi::CStr) -> io::Result<FileStat> {
+    Ok(rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?.into())
+}
+
+#[cfg(unix)]
+impl From<rustix::fs::Stat> for FileStat {
+    // The types of the fields depend on the system.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_fallible_conversions, clippy::unnecessary_cast)]
+    fn from(stat: rustix::fs::Stat) -> Self {
+        use rustix::fs::FileType as Type;
+        let type_ = match Type::from_raw_mode(stat.st_mode) {
+            Type::RegularFile => FileType::File,
+            Type::Directory => FileType::Folder,
+            Type::Symlink => FileType::Link,
+            _ => FileType::Other,
+        };
+        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        let marks = Marks {
+            device: u64::try_from(stat.st_dev).unwrap_or_default(),
+            inode: u64::try_from(stat.st_ino).unwrap_or_default(),
+            changed_ns: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+            modified_ns: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        };
+        let hard_links = if type_ == FileType::Folder { 1 } else { u32::try_from(stat.st_nlink).unwrap_or(u32::MAX) };
+        let size = if type_ == FileType::File { u64::try_from(stat.st_size).unwrap_or_default() } else { 0 };
+        Self { type_, hard_links, marks, size }
+    }
 }
 
 /// Other systems report hard links and change times only for open files.

@@ -14,7 +14,7 @@
 use std::fs::DirBuilder;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -32,6 +32,14 @@ pub(crate) struct State {
     path: PathBuf,
     pub(super) real: Names,
     workspace: String,
+    /// The folder as it was last opened.
+    opened: Mutex<Option<OpenedFolder>>,
+}
+
+/// An open folder, and what identifies it.
+struct OpenedFolder {
+    dir: Arc<Dir>,
+    identity: (u64, u64),
 }
 
 impl State {
@@ -43,7 +51,7 @@ impl State {
         let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(&workspace).to_owned();
         let digest = Digest::of(workspace.as_bytes()).short_hex();
         let path = resolve(folder)?.join(digest);
-        Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace })
+        Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace, opened: Mutex::default() })
     }
 
     /// The path, which may not exist yet.
@@ -51,9 +59,19 @@ impl State {
         &self.path
     }
 
-    /// The folder, if it exists. It is opened every time, because a user may remove it while the gate is running.
+    /// The folder, if it exists. A user may remove or move it while the gate is running, so it is opened again unless the path still
+    /// leads to the same folder.
     pub(super) fn dir(&self) -> io::Result<Arc<Dir>> {
-        Dir::open_ambient_dir(&self.path, ambient_authority()).map(Arc::new)
+        let identity = identity_of(&self.path)?;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(identity), Some(opened)) = (identity, &*opened)
+            && opened.identity == identity
+        {
+            return Ok(Arc::clone(&opened.dir));
+        }
+        let dir = Arc::new(Dir::open_ambient_dir(&self.path, ambient_authority())?);
+        *opened = identity.map(|identity| OpenedFolder { dir: Arc::clone(&dir), identity });
+        Ok(dir)
     }
 
     /// The folder, created if it does not exist.
@@ -71,6 +89,20 @@ impl State {
             dir => dir,
         }
     }
+}
+
+/// What identifies a folder for as long as it is open: its device and inode.
+#[cfg(unix)]
+fn identity_of(folder: &Path) -> io::Result<Option<(u64, u64)>> {
+    use std::os::unix::fs::MetadataExt as _;
+    let metadata = folder.metadata()?;
+    Ok(Some((metadata.dev(), metadata.ino())))
+}
+
+/// Other systems do not report it for a path.
+#[cfg(not(unix))]
+fn identity_of(_folder: &Path) -> io::Result<Option<(u64, u64)>> {
+    Ok(None)
 }
 
 /// Creates folders that are accessible only to the user.
@@ -137,6 +169,20 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
         }
+    }
+
+    #[test]
+    fn a_folder_that_was_moved_or_removed_is_opened_again() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let state = State::new(Path::new("/w"), &top).unwrap();
+        state.create().unwrap().write("a", "1").unwrap();
+        assert!(state.dir().unwrap().exists("a"));
+        std::fs::rename(state.path(), top.join("moved")).unwrap();
+        assert_eq!(state.dir().unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert!(!state.create().unwrap().exists("a"), "another folder is in its place");
+        std::fs::remove_dir_all(state.path()).unwrap();
+        assert_eq!(state.dir().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

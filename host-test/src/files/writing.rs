@@ -1,12 +1,14 @@
 //! Writes the gate's own files.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use cap_std::fs::{Dir, DirBuilder, OpenOptions};
 
-use super::walk::{Names, Stat, join_names};
+use super::facts::digest_of;
+use super::reading::open_regular;
+use super::walk::{Stat, Walked, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::records::Expectation;
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
@@ -19,28 +21,38 @@ const WRITABLE_IN_PROJECT: &[&str] = &[".orchestration", ".tollgate"];
 const WRITABLE_IN_HOME: &[&str] = &[".tollgate"];
 
 /// A path that may be written: a handle, the folder relative to it, and the file name.
-struct WritablePath<'a> {
+struct WritablePath {
     root: Root,
     dir: Arc<Dir>,
-    folder: &'a [String],
-    name: &'a str,
+    folder: PathBuf,
+    name: PathBuf,
     /// Whether only the user gets access.
     private: bool,
+    /// What exists there.
+    standing: Standing,
+}
+
+/// What exists at a path that may be written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Nothing,
+    File,
+    SomethingElse,
+    /// It was not looked up, because the operation itself tells.
+    Unknown,
 }
 
 impl Files {
     /// Appends bytes with a single write.
     pub(crate) fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileError> {
-        let walked = self.walk(root, path);
-        let real = walked.real.ok_or(Fault::Other)?;
-        let target = self.writable_path(root, &real)?;
-        // Opening a pipe would wait for a reader.
-        if matches!(&walked.found, Stat::Found(metadata) if !metadata.is_file()) {
+        let target = self.writable(root, path)?;
+        if target.standing == Standing::SomethingElse {
             return Err(Fault::Other.into());
         }
         let mut options = options(target.private);
         options.append(true).create(true);
-        let at = join_names(target.folder).join(target.name);
+        without_waiting(&mut options);
+        let at = target.path();
         let mut file = match target.dir.open_with(&at, &options) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 target.make_folder()?;
@@ -55,44 +67,56 @@ impl Files {
 
     /// Replaces the whole content: writes a temporary file in the same folder and renames it.
     pub(crate) fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: &Expectation) -> Result<(), FileError> {
-        let walked = self.walk(root, path);
-        let real = walked.real.ok_or(Fault::Other)?;
-        let target = self.writable_path(root, &real)?;
-        let stands = matches!(walked.found, Stat::Found(_));
-        match expected {
-            Expectation::Anything => {}
-            Expectation::Absent if stands => return Err(Fault::Exists.into()),
-            Expectation::Absent => {}
-            Expectation::Digest(_) if !stands => return Err(Fault::Changed.into()),
-            Expectation::Digest(digest) => {
-                if self.digest(root, &real).ok().as_ref() != Some(digest) {
-                    return Err(Fault::Changed.into());
-                }
+        let target = self.writable(root, path)?;
+        match (expected, target.standing) {
+            (Expectation::Absent, Standing::File | Standing::SomethingElse) => return Err(Fault::Exists.into()),
+            (Expectation::Digest(digest), _) if target.digest().ok().as_ref() != Some(digest) => {
+                return Err(Fault::Changed.into());
             }
+            _ => {}
         }
-        let name = Path::new(target.name);
-        let mut temporary = TemporaryFile::create(self.folder(&target)?, &options(target.private))?;
+        let mut temporary = TemporaryFile::create(target.open_folder()?, &options(target.private))?;
         temporary.file().write_all(bytes)?;
         // If the file must not exist, only one of several writers succeeds.
+        let name = &target.name;
         let placed = if *expected == Expectation::Absent { temporary.place_new(name) } else { temporary.replace(name) };
         Ok(placed?)
     }
 
     /// Removes a file.
     pub(crate) fn remove(&self, root: Root, path: &str) -> Result<(), FileError> {
-        let real = self.walk(root, path).real.ok_or(Fault::Other)?;
-        let target = self.writable_path(root, &real)?;
-        Ok(target.dir.remove_file(join_names(target.folder).join(target.name))?)
+        if let Some((state, path)) = self.plain_in_state(root, path) {
+            return Ok(state.dir()?.remove_file(path)?);
+        }
+        let target = self.writable_path(root, self.walk(root, path))?;
+        Ok(target.dir.remove_file(target.path())?)
     }
 
-    /// Checks that a path may be written. Only the gate's own folders of the given root are allowed, after following links: a
-    /// link in the workspace must not lead to user files.
-    fn writable_path<'a>(&self, root: Root, real: &'a Names) -> Result<WritablePath<'a>, FileError> {
+    /// Checks that a path may be written.
+    fn writable(&self, root: Root, path: &str) -> Result<WritablePath, FileError> {
+        if let Some((state, path)) = self.plain_in_state(root, path)
+            && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
+        {
+            let (folder, name) = (folder.to_owned(), PathBuf::from(name));
+            return Ok(WritablePath { root, dir: state.create()?, folder, name, private: true, standing: Standing::Unknown });
+        }
+        self.writable_path(root, self.walk(root, path))
+    }
+
+    /// Checks that a path may be written after following links. Only the gate's own folders of the given root are allowed: a link in
+    /// the workspace must not lead to user files.
+    fn writable_path(&self, root: Root, walked: Walked) -> Result<WritablePath, FileError> {
+        let real = walked.real.ok_or(Fault::Other)?;
         let own = |folder: &[String]| match (root, folder.first()) {
             (Root::State, _) => true,
             (Root::Project, Some(first)) => WRITABLE_IN_PROJECT.contains(&first.as_str()),
             (Root::Home, Some(first)) => WRITABLE_IN_HOME.contains(&first.as_str()),
             (_, None) => false,
+        };
+        let standing = match walked.found {
+            Stat::Found(found) if found.is_file() => Standing::File,
+            Stat::Found(_) => Standing::SomethingElse,
+            Stat::Missing | Stat::Denied => Standing::Nothing,
         };
         if let Some(guest_folder) = self.real(root)
             && let Some([folder @ .., name]) = real.below(guest_folder)
@@ -100,34 +124,40 @@ impl Files {
         {
             // The workspace may be the home folder itself.
             let at_home = self.home.as_ref().is_some_and(|home| home.real == *guest_folder);
-            return Ok(WritablePath {
-                root,
-                dir: self.dir_to_write(root)?,
-                folder,
-                name,
-                private: at_home || root == Root::State,
-            });
+            let (folder, name, dir) = (join_names(folder), PathBuf::from(name), self.dir_to_write(root)?);
+            return Ok(WritablePath { root, dir, folder, name, private: at_home || root == Root::State, standing });
         }
         Err(Fault::Denied.into())
     }
+}
 
-    fn folder(&self, target: &WritablePath<'_>) -> Result<Dir, FileError> {
+impl WritablePath {
+    /// The path relative to the handle.
+    fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
+    /// The digest of the file.
+    fn digest(&self) -> Result<String, FileError> {
+        let (mut file, _) = open_regular(&self.dir, &self.path())?;
+        Ok(digest_of(&mut file)?.to_string())
+    }
+
+    /// Opens the folder, which is created if it does not exist.
+    fn open_folder(&self) -> Result<Dir, FileError> {
         // The state folder itself has no name relative to its handle.
-        if target.folder.is_empty() {
-            return Ok(target.dir.try_clone()?);
+        if self.folder.as_os_str().is_empty() {
+            return Ok(self.dir.try_clone()?);
         }
-        let folder = join_names(target.folder);
-        match target.dir.open_dir(&folder) {
+        match self.dir.open_dir(&self.folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                target.make_folder()?;
-                Ok(target.dir.open_dir(&folder)?)
+                self.make_folder()?;
+                Ok(self.dir.open_dir(&self.folder)?)
             }
             opened => Ok(opened?),
         }
     }
-}
 
-impl WritablePath<'_> {
     /// Creates the folder; in the state folder, accessible only to the user.
     fn make_folder(&self) -> std::io::Result<()> {
         let mut builder = DirBuilder::new();
@@ -136,9 +166,20 @@ impl WritablePath<'_> {
             use cap_std::fs::DirBuilderExt as _;
             builder.mode(0o700);
         }
-        self.dir.create_dir_with(join_names(self.folder), builder.recursive(true))
+        self.dir.create_dir_with(&self.folder, builder.recursive(true))
     }
 }
+
+/// Keeps the opening of a pipe from waiting for its other end.
+#[cfg(unix)]
+pub(super) fn without_waiting(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt as _;
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+}
+
+/// Other systems have no pipes among files.
+#[cfg(not(unix))]
+pub(super) fn without_waiting(_options: &mut OpenOptions) {}
 
 #[cfg(unix)]
 pub(super) fn options(private: bool) -> OpenOptions {

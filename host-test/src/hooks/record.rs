@@ -5,26 +5,7 @@ use serde_json::Value;
 
 use crate::bindings::exports::tollgate::hooks::engine::Approval;
 
-/// The status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum RunStatus {
-    /// Waiting to start.
-    Queued,
-    /// In progress.
-    Running,
-    /// Finished successfully.
-    Success,
-    /// Failed, or could not be started.
-    Failed,
-    /// Exceeded its time limit.
-    Timeout,
-    /// Canceled by a person or by the gate.
-    Canceled,
-    /// Did not run; the record gives the reason.
-    Skipped,
-}
+pub use tollgate_guest::hooks::run::RunStatus;
 
 /// One run of a hook. The same record is written to the hooks log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -23,7 +23,7 @@ use super::http::{HttpClient, headers};
 use super::sse::SseTransport;
 use super::stdio::ServerProcess;
 
-/// A list of tools goes on for at most this many pages.
+/// The most pages of a list of tools that are read.
 const MAX_PAGES: usize = 20;
 
 /// Tells the gate what happened.
@@ -36,7 +36,7 @@ pub(super) enum Order {
     Cancel { command: u64 },
 }
 
-/// Why a connection ended, as the gate is told.
+/// Why a connection ended, as reported to the gate.
 struct Closed {
     kind: &'static str,
     why: String,
@@ -163,7 +163,7 @@ struct Carrier {
 }
 
 impl Carrier {
-    /// Until the connection breaks, or nobody wants it any more.
+    /// Runs until the connection breaks or is no longer needed.
     async fn carry(&self, service: RunningService<RoleClient, Handler>, orders: &mut UnboundedReceiver<Order>) -> Option<Closed> {
         let peer = service.peer().clone();
         let info = peer.peer_info().and_then(|info| serde_json::to_value(&*info).ok()).unwrap_or_default();
@@ -248,7 +248,7 @@ async fn call(
                 Err(fault) => failed(command, &fault),
             });
         }
-        // Nobody waits for it any more, so the server need not go on.
+        // The answer is no longer needed, so the server can stop working on it.
         _ = canceled => {
             let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some("it took too long, or nobody wants it any more".to_owned()))).await;
         }

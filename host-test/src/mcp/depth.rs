@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// Deeper values are replaced. The client reads 128 levels, the first of which are the message's own.
 const MAX_DEPTH: usize = 100;
 
-/// What stands for such a value, so that whatever contains it is reported instead of a message that never came.
+/// Replaces such a value, so that the error names the value instead of a message that never came.
 const REPLACEMENT: &[u8] = b"\"(nested too deeply)\"";
 
 /// Replaces objects and arrays of a JSON text that are nested too deeply with a string. The rest stays as it is.

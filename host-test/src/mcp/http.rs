@@ -23,7 +23,7 @@ use tokio::sync::Notify;
 use super::bounds::{Bounds, MAX_MESSAGE};
 use super::depth::limit_depth;
 
-/// A server may send somebody from one of its addresses to another this often.
+/// How often a server may redirect from one of its addresses to another.
 const MAX_REDIRECTS: usize = 3;
 
 /// Of what a server says about a fault, this much is passed on.
@@ -37,7 +37,7 @@ const SESSION: &str = "mcp-session-id";
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{why}")]
 pub(super) struct HttpFault {
-    /// As the gate is told: `denied`, `redirect`, `flood` or `ended`.
+    /// As reported to the gate: `denied`, `redirect`, `flood` or `ended`.
     pub(super) kind: &'static str,
     pub(super) why: String,
 }

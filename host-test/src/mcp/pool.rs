@@ -82,7 +82,7 @@ fn keep(mut messages: UnboundedReceiver<Message>, folder: PathBuf, report: &Repo
                 Message::Disconnect { connection } => drop(open.remove(&connection)),
             }
         }
-        // Every server is told at once, and all are waited for.
+        // All servers are told to end first, and then all are waited for.
         open.clear();
         while tasks.join_next().await.is_some() {}
     });

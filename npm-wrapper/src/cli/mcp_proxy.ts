@@ -1,4 +1,4 @@
-// `tollgate mcp-proxy`: an MCP server that stands before others, on standard input and output. Every call to them passes the gate.
+// `tollgate mcp-proxy`: an MCP server in front of others, on standard input and output. Every call to them passes the gate.
 import { ask, onGate } from './workspace.js';
 
 const USAGE = `Usage: tollgate mcp-proxy [SERVER...] [--session SESSION] [--workspace DIR] [--home DIR] [--state DIR]

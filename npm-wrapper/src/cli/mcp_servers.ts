@@ -3,7 +3,7 @@ import { type Person, requirePerson } from './confirm.js';
 import { type Cell, count, escape, escapeLines, say, type Style } from './output.js';
 import { CommandError, onGate, type OpenGate } from './workspace.js';
 
-/** The session of whoever names none. */
+/** The default session. */
 const SESSION = 'mcp-call';
 
 const USAGE = `Usage: tollgate mcp status|tools|call [OPTIONS] [--workspace DIR] [--home DIR] [--state DIR] [--json]
@@ -130,7 +130,7 @@ async function call(opened: OpenGate, server: string, tool: string, given: strin
   return outcome === 'done';
 }
 
-/** Whoever is no person is not asked, and the gate refuses what it would ask about. */
+/** The person who runs this; if there is none, nobody is asked, and the gate refuses what it would ask about. */
 function personAt(opened: OpenGate, command: string[]): Person | undefined {
   try {
     return requirePerson(opened, command, false);

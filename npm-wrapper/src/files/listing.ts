@@ -64,16 +64,25 @@ export function listingOf(folder: string, reach: Reach): Listing {
     const folder = top + prefix;
     const steps: Step[] = [];
     let isPlain = true;
+    let isSorted = true;
+    let last = '';
+    const add = (step: Step): void => {
+      isSorted &&= last < step.key;
+      last = step.key;
+      steps.push(step);
+    };
     for (const name of namesIn(folder, prefix)) {
       isPlain &&= !SORTS_DIFFERENTLY.test(name);
       const found = look(folder + name);
       // The entry was removed in the meantime.
       if (found === 'missing') continue;
       if (found === 'unreadable') listing.unseen ??= prefix + name;
-      steps.push({ key: name, name, found });
+      add({ key: name, name, found });
       const isFolder = found !== 'unreadable' && found.isDirectory();
-      if (deeper && isFolder && !skip.has(name)) steps.push({ key: `${name}/`, name });
+      if (deeper && isFolder && !skip.has(name)) add({ key: `${name}/`, name });
     }
+    // Most systems list names in order.
+    if (isPlain && isSorted) return steps;
     return steps.sort((one, other) => (isPlain ? compare(one.key, other.key) : compareBytes(one.key, other.key)));
   }
 

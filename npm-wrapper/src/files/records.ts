@@ -133,7 +133,11 @@ function linkInto(temporary: string, path: string): void {
     if (!NO_LINKS.has(errnoOf(error) ?? '')) throw error;
     fs.copyFileSync(temporary, path, fs.constants.COPYFILE_EXCL);
   }
-  fs.rmSync(temporary, { force: true });
+  try {
+    fs.unlinkSync(temporary);
+  } catch {
+    // The file has its name; what remains of the temporary one is not part of the state.
+  }
 }
 
 /** The digest of the current file, if it exists. */

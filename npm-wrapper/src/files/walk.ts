@@ -198,8 +198,8 @@ function storedLink(link: string | undefined): string | undefined {
   const parent = stored(pathOf(anchor, names), names.length, anchor, names);
   const same = (other: string) => other.normalize().toLowerCase() === name.normalize().toLowerCase();
   try {
-    const currentDigest = fs.readdirSync(parent);
-    const kept = currentDigest.includes(name) ? name : (currentDigest.find(same) ?? name);
+    const siblings = fs.readdirSync(parent);
+    const kept = siblings.includes(name) ? name : (siblings.find(same) ?? name);
     return `${parent.replace(/\/$/, '')}/${kept}`;
   } catch {
     return link;

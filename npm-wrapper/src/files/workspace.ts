@@ -25,7 +25,7 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
     }
   }
 
-  /** Like `lent`, for regular files. Nothing else is ever opened, because opening a pipe waits for its other end. */
+  /** Like `withReadable`, for regular files. Nothing else is ever opened, because opening a pipe waits for its other end. */
   function withReadableFile<T>(root: Root, path: string, use: (descriptor: number, size: bigint) => T): T {
     return withReadable(root, path, (real) => withFile(real, use));
   }

@@ -62,7 +62,7 @@ export class HookRunner {
       this.#native = undefined;
       native.end();
       if (answered === 'gone' && !this.#hasAnswered) return undefined;
-      // Whichever hook held it up, the process is gone, and none of them has answered.
+      // The process has ended because of one hook, but none of them has answered.
       const took = Math.round((performance.now() - start) * 1_000);
       return round.questions.map(({ hook }) => answer(hook, { tag: 'late' }, took));
     }

@@ -6,7 +6,7 @@ const MAX_LINE_BYTES = 64 << 20;
 /** Why there is no line: the time was up, or the process is gone. */
 export type NoLine = 'late' | 'gone';
 
-/** A process that is asked and answers in lines, one at a time. It keeps nobody's process alive. */
+/** A process that is asked and answers in lines, one at a time. It does not keep the parent process alive. */
 export class LineProcess {
   readonly #child: ChildProcess;
   #printed = '';

@@ -29,7 +29,7 @@ interface Said {
  * Calls hooks of third parties in a process of this runtime, where the native command is not installed.
  *
  * Components are transpiled once, in a process of their own, and run with capped memories and tables. The process of hooks is ended
- * when a call is late, and then all hooks start anew: there is no other way to be sure.
+ * when a call is late, and then all hooks start again: there is no other way to stop the call for certain.
  */
 export class NodeRunner {
   readonly #workspace: string;

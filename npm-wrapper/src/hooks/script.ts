@@ -25,8 +25,8 @@ export interface Copy {
 /**
  * Makes a private copy of a script of the workspace and the files that it needs.
  *
- * Each file is read once, so the bytes that are written are those that were hashed: what was checked is what runs, whoever writes
- * to the workspace in the meantime.
+ * Each file is read once, so the bytes that are written are those that were hashed: what was checked is what runs, even if
+ * another process writes to the workspace in the meantime.
  *
  * @returns the path of a file that is not the approved one, if any
  */

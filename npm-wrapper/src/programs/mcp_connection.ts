@@ -6,7 +6,7 @@ import { openHttp } from './mcp_http.js';
 import { openStdio } from './mcp_stdio.js';
 import { untilExit } from './process.js';
 
-/** A list of tools goes on for at most this many pages. */
+/** The most pages of a list of tools that are read. */
 const MAX_PAGES = 20;
 
 /** How long anything may take is the gate's to say, so the client waits as long as a timer can. */
@@ -20,7 +20,7 @@ export type TransportOrder =
 /** Tells the gate what happened. */
 export type Report = (input: object) => void;
 
-/** Why a connection ended, as the gate is told. */
+/** Why a connection ended, as reported to the gate. */
 export interface Closed {
   kind: 'missing' | 'denied' | 'redirect' | 'flood' | 'ended';
   why: string;

@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Bounds } from './mcp_bounds.js';
 import type { Channel, Closed, TransportOrder } from './mcp_connection.js';
 
-/** The client tries a stream anew this often; then the gate decides. */
+/** How often the client retries a stream before the gate decides. */
 const RECONNECTION = {
   maxRetries: 2,
   initialReconnectionDelay: 1000,

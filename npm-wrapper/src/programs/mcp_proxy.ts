@@ -22,7 +22,7 @@ export interface Proxied {
   session: string;
   /** Asks the gate for something of the servers; throws what is wrong with the request. */
   request: (method: string, params: object, signal: AbortSignal) => Promise<unknown>;
-  /** Says how a person is asked, and who is told of other tools. */
+  /** Sets how a person is asked, and who is notified when the tools change. */
   connect: (options: McpOptions) => void;
 }
 

@@ -28,7 +28,7 @@ export function openStdio(order: Extract<TransportOrder, { type: 'stdio' }>, fol
   // A server that is kept must not keep the process.
   for (const part of partsOf(child)) part.unref();
   const complaint = keep(child.stderr, MAX_COMPLAINT);
-  // A server that does not read breaks the pipe, which the end of the server tells of.
+  // A server that does not read breaks the pipe, which is reported when the server ends.
   child.stdin.on('error', () => {});
   const silence = () => [child.stdout, child.stderr].forEach((pipe) => pipe.destroy());
   let fault: Closed | undefined;
@@ -52,7 +52,7 @@ export function openStdio(order: Extract<TransportOrder, { type: 'stdio' }>, fol
   });
   const lines = child.stdout.setEncoding('utf8').pipe(messages(bounds, () => killTree(child)));
   const end = async () => {
-    // Now somebody waits for it.
+    // From now on, the process waits for it.
     for (const part of partsOf(child)) part.ref();
     child.stdin.end();
     await Promise.race([over, new Promise((resolve) => globalThis.setTimeout(resolve, GRACE_MS))]);

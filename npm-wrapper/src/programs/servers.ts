@@ -2,7 +2,7 @@ import type { McpOptions, ProgramAnswer } from '../api/types.js';
 import { TollgateError } from '../api/error.js';
 import type { Connection, TransportOrder } from './mcp_connection.js';
 
-/** The gate is told at most this much at once; it takes lines of 32 MiB. */
+/** The most that is sent to the gate at once; it takes lines of 32 MiB. */
 const MAX_LINE = 24 << 20;
 
 /** The longest that a timer can be set for; a later deadline is looked at again then. */
@@ -45,7 +45,7 @@ function now(): number {
 }
 
 /**
- * The connections of one gate to MCP servers: carries out what the gate decides about them, and tells it what came of that.
+ * The connections of one gate to MCP servers: carries out what the gate decides about them, and reports the results to it.
  *
  * Which servers are connected to, when, for how long, what their tools are called and what becomes of a call, the gate decides.
  */
@@ -69,7 +69,7 @@ export class Servers {
     this.#options = parts.options ?? {};
   }
 
-  /** @internal Says anew how calls reach a person. */
+  /** @internal Changes how calls reach a person. */
   use(options: McpOptions): void {
     this.#options = options;
   }
@@ -90,14 +90,14 @@ export class Servers {
     this.#drive();
   }
 
-  /** Ends every connection, and comes back when the servers are gone. The next request makes them anew. */
+  /** Ends every connection; resolves when the servers have ended. The next request connects again. */
   async close(): Promise<void> {
     if (this.#connections.size > 0 || this.#waiting.size > 0) this.tell({ type: 'shutdown' });
     for (const connection of [...this.#connections.keys()]) this.#disconnect(connection);
     await Promise.all(this.#ending);
   }
 
-  /** @internal The instance that knew of the connections has failed: they end, and whoever waits learns it. */
+  /** @internal Ends all connections and rejects all requests, because the instance that knew of them has failed. */
   lose(error: TollgateError): void {
     this.#epoch += 1;
     this.#inputs = [];

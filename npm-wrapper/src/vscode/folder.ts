@@ -69,7 +69,7 @@ export class Folder {
     return this.#servers;
   }
 
-  /** Connects to an MCP server, and returns its tools and how it stands now. */
+  /** Connects to an MCP server, and returns its tools and its state. */
   async connect(server: string): Promise<{ tools: ServerTool[]; server: ServerDetails | undefined }> {
     const { tools, servers } = await this.call<{ tools: ServerTool[]; servers: ServerDetails[] }>('mcp', 'tools', { server });
     this.#servers = servers;

@@ -25,7 +25,6 @@ impl Budget {
         Self { plus, ..self }
     }
 
-    #[allow(dead_code)]
     const fn missed(self, why: &'static str) -> Self {
         Self { miss: Some(why), ..self }
     }
@@ -40,25 +39,43 @@ impl Budget {
     }
 }
 
+/// 1.32 to 1.36.
+const COMPILED: &str =
+    "18 µs more than natively: texts are copied into the component's memory and back, and Cranelift's code is not LLVM's";
+
+/// 4 in scope, 8 otherwise.
+const LOOKS: &str = "the gate looks at 13 paths that decide about a call and records its ruling; plain JS looks at one or two files and records nothing";
+
+/// Some 100.
+const RECORDS: &str = "a call that is allowed is recorded so that a process that dies loses nothing: lease, call, claim and checkpoint are \
+                       four new files, and creating one takes longer than all of the baseline";
+
+/// Some 5.5.
+const NODE_LOOKS: &str =
+    "`lstat` takes 2.6 µs in Node, for every file before and after the call; git looks once, with several threads";
+
+/// 1.05 to 1.25.
+const CACHES: &str = "the kernel's own caches miss more often with 100,000 files; git hides that behind several threads";
+
 /// All rows with a budget.
 pub(crate) const BUDGETS: &[Budget] = &[
     times("wasmtime/check/in-scope", "wasmtime / native: check of a write in scope", 1.3),
-    times("wasmtime/check/out-of-scope", "wasmtime / native: check of a write out of scope", 1.3),
-    times("wasmtime/check/shell", "wasmtime / native: check of a shell command", 1.3),
-    times("node/check/in-scope", "Node / plain JS: check of a write in scope", 2.0),
-    times("node/check/out-of-scope", "Node / plain JS: check of a write out of scope", 2.0),
-    times("node/check/shell", "Node / plain JS: check of a shell command", 2.0),
+    times("wasmtime/check/out-of-scope", "wasmtime / native: check of a write out of scope", 1.3).missed(COMPILED),
+    times("wasmtime/check/shell", "wasmtime / native: check of a shell command", 1.3).missed(COMPILED),
+    times("node/check/in-scope", "Node / plain JS: check of a write in scope", 2.0).missed(LOOKS),
+    times("node/check/out-of-scope", "Node / plain JS: check of a write out of scope", 2.0).missed(LOOKS),
+    times("node/check/shell", "Node / plain JS: check of a shell command", 2.0).missed(LOOKS),
     times("node/check/patterns", "Node / plain JS: check against 10,000 scope patterns", 0.2),
-    times("wasmtime/settle/unavoidable", "check and settle of a write / stat, hash and append", 4.0),
+    times("wasmtime/settle/unavoidable", "check and settle of a write / stat, hash and append", 4.0).missed(RECORDS),
     times("process/deny", "tollgate hook, a denied shell command, 10 intents / true", 3.0).and(1.0),
     times("process/deny/intents", "the same with 1,000 intents / with 10", 1.5),
     times("process/deny/hooks", "the same with 1,000 hooks / with none", 1.5),
     times("process/deny/notes", "the same with 50,000 notes / with none", 1.5),
     times("process/deny/ledger", "the same with a ledger of a million lines / without", 1.5),
     times("wasmtime/program/15000", "wasmtime: a program call in 15,000 files / git status", 3.0),
-    times("node/program/15000", "Node: a program call in 15,000 files / git status", 3.0),
-    times("wasmtime/program/growth", "wasmtime: growth from 15,000 to 100,000 files / of git status", 1.0),
-    times("node/program/growth", "Node: growth from 15,000 to 100,000 files / of git status", 1.0),
+    times("node/program/15000", "Node: a program call in 15,000 files / git status", 3.0).missed(NODE_LOOKS),
+    times("wasmtime/program/growth", "wasmtime: growth from 15,000 to 100,000 files / of git status", 1.0).missed(CACHES),
+    times("node/program/growth", "Node: growth from 15,000 to 100,000 files / of git status", 1.0).missed(CACHES),
     times("node/load", "Node: load and first check / an empty script", 1.0).and(60.0),
     times("wasmtime/session/memory", "wasmtime: memory of one more session", 0.0).and(2.0),
     times("wasmtime/sessions", "wasmtime: a call of one in 10,000 sessions / of one session", 1.5),

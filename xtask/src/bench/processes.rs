@@ -1,8 +1,10 @@
 //! Whole processes: how long an agent program waits when its hook is a command.
 
+use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -17,21 +19,26 @@ const ROUNDS: usize = 150;
 
 /// A process that is run repeatedly.
 struct Contender {
-    command: Box<dyn Fn() -> Command>,
+    command: Rc<dyn Fn() -> Command>,
     input: Vec<u8>,
     times: Vec<Duration>,
 }
 
 impl Contender {
     fn new(input: Vec<u8>, command: impl Fn() -> Command + 'static) -> Self {
-        Self { command: Box::new(command), input, times: Vec::new() }
+        Self { command: Rc::new(command), input, times: Vec::new() }
+    }
+
+    /// The same process, for another race.
+    fn again(&self) -> Self {
+        Self { command: Rc::clone(&self.command), input: self.input.clone(), times: Vec::new() }
     }
 
     /// `tollgate hook claude-code` in a workspace.
-    fn hook(workspace: &Workspace, input: Vec<u8>) -> Self {
-        let (root, home) = (workspace.root(), workspace.home());
+    fn hook(program: &Path, workspace: &Workspace, input: Vec<u8>) -> Self {
+        let (program, root, home) = (program.to_owned(), workspace.root(), workspace.home());
         Self::new(input, move || {
-            let mut command = Command::new(tollgate());
+            let mut command = Command::new(&program);
             command.args(["hook", "claude-code"]).current_dir(&root).env("HOME", &home).env_remove("XDG_STATE_HOME");
             command
         })
@@ -71,9 +78,30 @@ fn race(contenders: &mut [&mut Contender]) -> Result<()> {
     Ok(())
 }
 
+/// Builds the program that only looks at a file, hashes it and appends a line, and copies it to a folder.
+fn unavoidable(folder: &Path) -> Result<PathBuf> {
+    repository::run(&mut repository::cargo(&[
+        "build",
+        "--release",
+        "--locked",
+        "--package",
+        "tollgate",
+        "--example",
+        "unavoidable",
+    ]))?;
+    let copy = folder.join("unavoidable");
+    fs::copy(repository::target().join("release/examples/unavoidable"), &copy).context("copying the unavoidable program")?;
+    Ok(copy)
+}
+
 /// Measures hook processes. `baselines` contains the packages of the plain JavaScript.
 pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
     println!("\n\u{25b8} whole processes");
+    // Measured as installed: a file that was copied is read in larger pieces than one that a linker wrote.
+    let installed = tempfile::tempdir()?;
+    let program = installed.path().join("tollgate");
+    fs::copy(tollgate(), &program).context("copying target/release/tollgate")?;
+    let unavoidable = unavoidable(installed.path())?;
     let command = json!({"command": "cd src && sed -i s/2/3/ billing/pay.ts"});
     let edit = json!({"file_path": "src/auth/login.ts", "old_string": "1", "new_string": "2"});
     let small = Workspace::new(Load::Small)?;
@@ -81,16 +109,24 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
     let loaded: Vec<Workspace> = loaded.into_iter().collect::<Result<_>>()?;
     let payload = small.payload("Bash", &command);
     let mut nothing = Contender::new(Vec::new(), || Command::new("true"));
-    let mut deny = Contender::hook(&small, payload.clone());
+    let mut deny = Contender::hook(&program, &small, payload.clone());
     let answer = String::from_utf8_lossy(&deny.run()?.1).into_owned();
     ensure!(answer.contains("\"deny\""), "the command should be denied: {answer}");
-    let mut allow = Contender::hook(&small, small.payload("Edit", &edit));
+    let mut allow = Contender::hook(&program, &small, small.payload("Edit", &edit));
+    let mut settle = Contender::hook(&program, &small, small.ended("Edit", &edit));
+    let (file, ledger) = (small.root().join("src/auth/login.ts"), installed.path().join("ledger"));
+    let mut least = Contender::new(Vec::new(), move || {
+        let mut command = Command::new(&unavoidable);
+        command.arg(&file).arg(&ledger);
+        command
+    });
     let outside = tempfile::tempdir()?;
     let elsewhere = json!({"session_id": "s", "hook_event_name": "PreToolUse", "cwd": outside.path(), "tool_name": "Bash",
                            "tool_input": {"command": "ls"}, "tool_use_id": "c"});
     let (place, home) = (outside.path().to_owned(), small.home());
+    let command_outside = program.clone();
     let mut ungoverned = Contender::new(elsewhere.to_string().into_bytes(), move || {
-        let mut command = Command::new(tollgate());
+        let mut command = Command::new(&command_outside);
         command.args(["hook", "claude-code"]).current_dir(&place).env("HOME", &home).env_remove("XDG_STATE_HOME");
         command
     });
@@ -101,7 +137,9 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
         command.arg(&script).current_dir(&root).env("TOLLGATE_BASELINES", &packages);
         command
     });
-    race(&mut [&mut nothing, &mut deny, &mut allow, &mut ungoverned, &mut plain])?;
+    race(&mut [&mut nothing, &mut deny])?;
+    let (mut other_nothing, mut other_deny) = (nothing.again(), deny.again());
+    race(&mut [&mut other_nothing, &mut other_deny, &mut least, &mut allow, &mut settle, &mut ungoverned, &mut plain])?;
     let row = |row: &str, ours: &Contender, baseline: &Contender| Measurement {
         row: row.to_owned(),
         ours: ours.millis(),
@@ -110,13 +148,19 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
     };
     let mut rows = vec![
         row("process/deny", &deny, &nothing),
-        row("process/allow: tollgate hook, an allowed write / true", &allow, &nothing),
-        row("process/ungoverned: tollgate hook outside of a workspace / true", &ungoverned, &nothing),
-        row("process/script: tollgate hook / a hook as a Node script", &deny, &plain),
+        row("process/allow: tollgate hook, an allowed write / true", &allow, &other_nothing),
+        Measurement {
+            row: "process/settle: tollgate hook before and after a write / the unavoidable program, twice".to_owned(),
+            ours: allow.millis() + settle.millis(),
+            baseline: 2.0 * least.millis(),
+            unit: "ms".to_owned(),
+        },
+        row("process/ungoverned: tollgate hook outside of a workspace / true", &ungoverned, &other_nothing),
+        row("process/script: tollgate hook / a hook as a Node script", &other_deny, &plain),
     ];
     for (name, workspace) in ["intents", "hooks", "notes", "ledger"].into_iter().zip(&loaded) {
-        let mut deny = Contender::hook(&small, small.payload("Bash", &command));
-        let mut ours = Contender::hook(workspace, workspace.payload("Bash", &command));
+        let mut deny = Contender::hook(&program, &small, small.payload("Bash", &command));
+        let mut ours = Contender::hook(&program, workspace, workspace.payload("Bash", &command));
         // The first call may keep something for the next ones.
         let answer = String::from_utf8_lossy(&ours.run()?.1).into_owned();
         ensure!(answer.contains("\"deny\""), "{name}: the command should be denied: {answer}");

@@ -66,8 +66,17 @@ impl Workspace {
 
     /// A call of the session as Claude Code reports it before running it.
     pub(crate) fn payload(&self, tool: &str, args: &serde_json::Value) -> Vec<u8> {
+        self.event("PreToolUse", tool, args)
+    }
+
+    /// The same call after it ran.
+    pub(crate) fn ended(&self, tool: &str, args: &serde_json::Value) -> Vec<u8> {
+        self.event("PostToolUse", tool, args)
+    }
+
+    fn event(&self, event: &str, tool: &str, args: &serde_json::Value) -> Vec<u8> {
         json!({
-            "session_id": SESSION, "hook_event_name": "PreToolUse", "cwd": self.root(), "tool_name": tool, "tool_input": args,
+            "session_id": SESSION, "hook_event_name": event, "cwd": self.root(), "tool_name": tool, "tool_input": args,
             "tool_use_id": "call",
         })
         .to_string()

@@ -82,7 +82,7 @@ fn only_what_nobody_here_knows_is_looked_up() {
     }
     let many: String = (0..100).map(|number| format!("[[{number}]]")).collect();
     let plan = House::new(json!({})).plan(&call("x", json!(many)));
-    assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MOST, MAX_LOOKUPS));
+    assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MAX_CONCEPTS, MAX_LOOKUPS));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Parses a Markdown note: its names, its links, its first words.
 
-use crate::augment::concept::{LONGEST, links, target};
+use crate::augment::concept::{MAX_NAME_BYTES, links, target};
 
 /// More links of one note are not followed.
 const MAX_LINKS: usize = 64;
@@ -116,7 +116,7 @@ pub(in crate::augment) fn stem(path: &str) -> &str {
 pub(super) fn key(name: &str) -> String {
     let mut key = String::new();
     for c in name.trim().chars() {
-        if key.len() > LONGEST {
+        if key.len() > MAX_NAME_BYTES {
             break;
         }
         if c.is_control() { key.push(' ') } else { key.extend(c.to_lowercase()) }

@@ -17,7 +17,7 @@ use crate::ports::{Ports, Root};
 /// A note is read so far.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// So much of a related note.
+/// How much of a related note is read.
 const GLANCE_BYTES: u64 = 4 << 10;
 
 /// Notes one step away that are told of.
@@ -38,7 +38,7 @@ pub(super) struct NoteText {
 }
 
 /// What the note about a concept says; an error where the index is out of date.
-fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Option<NoteText>, Stale> {
+fn find_note(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Option<NoteText>, Stale> {
     let Some(path) = index.find(concept) else { return Ok(None) };
     let Some(text) = text(folder, path, MAX_BYTES, ports) else { return Err(Stale) };
     let note = read(&text);

@@ -6,12 +6,12 @@
 
 use super::index::{Builder, Index, is_note};
 use super::markdown::{read, stem, targets};
-use super::{MAX_BYTES, NoteText, about, text};
+use super::{MAX_BYTES, NoteText, find_note, text};
 use crate::digest::Digest;
 use crate::ports::{DirEntry, Expectation, FileFault, FileKind, ListingLimits, Ports, Question, Root};
 use crate::state;
 
-/// A folder is listed at most so often without a reason.
+/// Minimum time between listings of a folder that has not changed.
 const REST_MS: u64 = 2_000;
 
 /// No call reads notes for longer.
@@ -32,7 +32,7 @@ const MAX_ENTRIES: u32 = 250_000;
 /// Folders whose stamps are looked at with every call.
 const MAX_FOLDERS: usize = 32;
 
-const DEEPEST: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 const NOT_ENTERED: [&str; 5] = [".git", ".obsidian", ".trash", "node_modules", "target"];
 
 /// One folder, as it was last seen.
@@ -64,11 +64,11 @@ impl NoteStore {
     }
 
     /// What the note about a concept says.
-    pub(in crate::augment) fn about(&mut self, folder: &str, concept: &str, ports: &Ports) -> Option<NoteText> {
+    pub(in crate::augment) fn find_note(&mut self, folder: &str, concept: &str, ports: &Ports) -> Option<NoteText> {
         let folder = self.folder(folder)?;
-        let known = about(&folder.index, &folder.path, concept, ports).or_else(|_| {
+        let known = find_note(&folder.index, &folder.path, concept, ports).or_else(|_| {
             folder.catch_up(ports, true);
-            about(&folder.index, &folder.path, concept, ports)
+            find_note(&folder.index, &folder.path, concept, ports)
         });
         known.unwrap_or_default()
     }
@@ -108,7 +108,7 @@ impl Folder {
     /// Says whether the folder is there.
     fn catch_up(&mut self, ports: &Ports, stale: bool) -> bool {
         let now = ports.clock.now().0;
-        let mut stamps = self.look(ports);
+        let mut stamps = self.folder_stamps(ports);
         let Some((_, own)) = stamps.first().cloned() else {
             *self = Self { path: std::mem::take(&mut self.path), ..Self::default() };
             return false;
@@ -116,7 +116,7 @@ impl Folder {
         if !self.opened {
             self.opened = true;
             self.unpack(ports);
-            stamps = self.look(ports);
+            stamps = self.folder_stamps(ports);
         }
         let rest = self.index.size().max(REST_MS);
         let rested = now.checked_sub(self.listed_ms).is_none_or(|since| since >= rest);
@@ -130,7 +130,7 @@ impl Folder {
     }
 
     /// The stamps of the folders that were last seen; none where the first of them is no folder.
-    fn look(&self, ports: &Ports) -> Vec<(String, u64)> {
+    fn folder_stamps(&self, ports: &Ports) -> Vec<(String, u64)> {
         let mut stamps = vec![(String::new(), 0)];
         stamps.extend_from_slice(self.stamps.get(1..).unwrap_or_default());
         let mut questions = Vec::new();
@@ -149,7 +149,7 @@ impl Folder {
     }
 
     fn list(&mut self, now: u64, own: u64, ports: &Ports) {
-        let reach = ListingLimits { depth: DEEPEST, limit: MAX_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
+        let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
         let listing = match ports.workspace.list(Root::Project, &self.path, &reach) {
             Ok(listing) => listing,
             Err(fault) => return ports.warn(&format!("the notes in `{}` cannot be listed: {fault}", self.path)),

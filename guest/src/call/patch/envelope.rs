@@ -133,22 +133,15 @@ fn is_blank(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::expected::{delete, write};
     use super::*;
 
-    fn found(text: &str, dialect: PatchDialect) -> Vec<(String, Access)> {
-        changes(text, dialect).unwrap().into_iter().map(|change| (change.path, change.access)).collect()
+    fn found(text: &str, dialect: PatchDialect) -> Vec<PatchedFile> {
+        changes(text, dialect).unwrap()
     }
 
-    fn any(body: &str) -> Vec<(String, Access)> {
+    fn any(body: &str) -> Vec<PatchedFile> {
         found(&format!("*** Begin Patch\n{body}\n*** End Patch"), PatchDialect::Any)
-    }
-
-    fn write(path: &str) -> (String, Access) {
-        (path.to_owned(), Access::Write)
-    }
-
-    fn delete(path: &str) -> (String, Access) {
-        (path.to_owned(), Access::Delete)
     }
 
     #[test]

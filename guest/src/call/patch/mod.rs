@@ -159,3 +159,17 @@ fn display_line(line: &str) -> String {
     let short: String = line.trim().chars().take(80).collect();
     short.escape_debug().to_string()
 }
+
+/// Files of patches, as tests expect them.
+#[cfg(test)]
+mod expected {
+    use super::{Access, PatchedFile};
+
+    pub(super) fn write(path: &str) -> PatchedFile {
+        PatchedFile { path: path.to_owned(), access: Access::Write }
+    }
+
+    pub(super) fn delete(path: &str) -> PatchedFile {
+        PatchedFile { path: path.to_owned(), access: Access::Delete }
+    }
+}

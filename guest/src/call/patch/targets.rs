@@ -15,7 +15,7 @@ use crate::effects::Access;
 pub enum Strip {
     /// As many as it was told, as far as there are that many.
     Exactly(usize),
-    /// It was not told: some take none, some one, some all, some as many as fit the folder where they stand.
+    /// It was not told: some take none, some one, some all, some as many as fit the folder where they are.
     Unsaid,
 }
 
@@ -27,7 +27,7 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
     for (at, line) in text.lines().enumerate() {
         let open = hunk.is_open();
         last = at + 1;
-        if hunk.takes(line) {
+        if hunk.consume(line) {
             // Where a program finds no file for a hunk, it looks for headers in the hunk itself.
             if open && !names(last, line, strip)?.0.is_empty() {
                 return Err(PatchFault::OtherForm { line: last, header: display_line(line) });
@@ -37,7 +37,7 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
         if open {
             return Err(PatchFault::BadHunk { line: last });
         }
-        if let Some(counted) = RemainingHunk::counted(line) {
+        if let Some(counted) = RemainingHunk::parse_header(line) {
             hunk = counted;
             continue;
         }
@@ -65,7 +65,7 @@ pub fn leftovers(path: &str) -> [String; 2] {
 fn names(number: usize, line: &str, strip: Strip) -> Result<(Vec<String>, Strip), PatchFault> {
     let bad = || PatchFault::BadName { line: number, header: display_line(line) };
     let other = || PatchFault::OtherForm { line: number, header: display_line(line) };
-    let bare = unmarked(line);
+    let bare = strip_marks(line);
     if bare.starts_with("***************") {
         return Err(PatchFault::ContextDiff { line: number });
     }
@@ -107,7 +107,7 @@ fn names(number: usize, line: &str, strip: Strip) -> Result<(Vec<String>, Strip)
 }
 
 /// A line without what `patch` passes over before a header: blanks, `X`, and the `- ` of forwarded mail.
-fn unmarked(line: &str) -> &str {
+fn strip_marks(line: &str) -> &str {
     let mut rest = line;
     loop {
         let shorter = rest.strip_prefix("- ").or_else(|| rest.strip_prefix([' ', '\t', 'X']));
@@ -126,7 +126,7 @@ fn is_edit(line: &str) -> bool {
         && line.split_once(['a', 'c', 'd', 'i', 's']).is_some_and(|(before, after)| is_range(before) && is_range(after))
 }
 
-/// The names that the rest of a header may mean; none where it is quoted and cannot be read.
+/// The names that the rest of a header may mean; `None` if it is quoted and cannot be read.
 fn readings(rest: &str) -> Option<Vec<String>> {
     let rest = rest.trim_end();
     if rest.starts_with('"') {

@@ -32,7 +32,7 @@ pub fn read(text: &str) -> Result<Diff, PatchFault> {
     let mut lines = text.lines().enumerate().peekable();
     let mut title = "";
     while let Some((number, line)) = lines.next() {
-        if reading.hunk.takes(line) {
+        if reading.hunk.consume(line) {
             continue;
         }
         if is_block_start(line) {
@@ -97,7 +97,7 @@ impl RemainingHunk {
     }
 
     /// Whether the line belongs to the hunk.
-    pub(super) fn takes(&mut self, line: &str) -> bool {
+    pub(super) fn consume(&mut self, line: &str) -> bool {
         if !self.is_open() {
             return line.starts_with('\\');
         }
@@ -107,7 +107,7 @@ impl RemainingHunk {
             Some(b'-') => (1, 0),
             Some(b'+') => (0, 1),
             Some(b'\\') => (0, 0),
-            // The counts were wrong; whoever applies this sees something else than text here, and so do we.
+            // The counts were wrong: a program that applies this does not see text here, so neither does this reader.
             Some(_) => {
                 *self = Self::default();
                 return false;
@@ -119,7 +119,7 @@ impl RemainingHunk {
     }
 
     /// `@@ -1,2 +3 @@`. None where the counts are missing, as in `@@ fn main @@`.
-    pub(super) fn counted(line: &str) -> Option<Self> {
+    pub(super) fn parse_header(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix("@@ ")?.split(' ');
         let mut count = |sign: char| {
             let range = words.next()?.strip_prefix(sign)?;
@@ -185,7 +185,7 @@ impl DiffReader {
             (self.file.old, self.file.new) = (Some(name(old)?), Some(name(new)?));
         } else if line.starts_with("@@") {
             self.file.hunks = true;
-            self.hunk = RemainingHunk::counted(line).unwrap_or_default();
+            self.hunk = RemainingHunk::parse_header(line).unwrap_or_default();
         } else if line.trim() == super::envelope::BEGIN {
             return Err(PatchFault::OtherForm { line: number, header: display_line(line) });
         } else if line.starts_with("*** ") && next.starts_with("--- ") {
@@ -299,18 +299,11 @@ pub(super) fn git_names(rest: &str) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::expected::{delete, write};
     use super::*;
 
-    fn found(text: &str) -> Vec<(String, Access)> {
-        read(text).unwrap().changes.into_iter().map(|change| (change.path, change.access)).collect()
-    }
-
-    fn write(path: &str) -> (String, Access) {
-        (path.to_owned(), Access::Write)
-    }
-
-    fn delete(path: &str) -> (String, Access) {
-        (path.to_owned(), Access::Delete)
+    fn found(text: &str) -> Vec<PatchedFile> {
+        read(text).unwrap().changes
     }
 
     #[test]
@@ -332,7 +325,10 @@ mod tests {
                 "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b",
                 vec![delete("x"), write("y")],
             ),
-            ("diff --git a/x b/y\ncopy from x\ncopy to y\n", vec![("x".to_owned(), Access::Read), write("y")]),
+            (
+                "diff --git a/x b/y\ncopy from x\ncopy to y\n",
+                vec![PatchedFile { access: Access::Read, ..write("x") }, write("y")],
+            ),
             ("diff --git a/a b b/a b\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZ\n", vec![write("a b")]),
             ("diff --git a/x b/x\nBinary files a/x and b/x differ\n", vec![write("x")]),
             ("diff --git \"a/\\303\\244\" \"b/\\303\\244\"\nnew file mode 100644\n", vec![write("ä")]),

@@ -23,7 +23,7 @@ struct Placed {
     at: String,
     /// As the host does.
     entry: String,
-    /// What the link says; none where links may stand anywhere in it.
+    /// What the link says; `None` if links may stand anywhere in it.
     text: Option<String>,
 }
 
@@ -195,7 +195,7 @@ impl Resolving<'_> {
             if facts.kind == FileKind::File && facts.hard_links > 1 {
                 shared.push(Shared::of(&link.entry, facts));
             }
-            self.lead(&link.entry, facts);
+            self.follow_link(&link.entry, facts);
         }
         self.add_shared(shared);
     }

@@ -58,7 +58,7 @@ impl Resolving<'_> {
                 if facts.kind == FileKind::File && facts.hard_links > 1 {
                     shared.push(Shared::of(&link.path, &facts));
                 }
-                let Some(further) = self.lead(&link.path, &facts) else { continue };
+                let Some(further) = self.follow_link(&link.path, &facts) else { continue };
                 if folders.iter().any(|known| is_at_or_below(further.as_str(), known.as_str())) {
                     continue;
                 }
@@ -90,7 +90,7 @@ impl Resolving<'_> {
     }
 
     /// Adds where a link leads, unless that is owned. Returns the folder that it leads to where that is owned.
-    pub(super) fn lead(&mut self, link: &str, facts: &Facts) -> Option<WorkspacePath> {
+    pub(super) fn follow_link(&mut self, link: &str, facts: &Facts) -> Option<WorkspacePath> {
         let Some(at) = facts.real_path.as_deref().map(Location::reported) else {
             self.doubt(format!("`{link}` is a link that cannot be followed to its end"));
             return None;
@@ -157,18 +157,7 @@ fn is_remarkable(entry: &DirEntry) -> bool {
     entry.kind == FileKind::Other || (entry.kind == FileKind::File && entry.hard_links > 1)
 }
 
-/// What is known of a file that was only listed.
+/// What is known about a file that was only listed.
 fn listed_facts() -> Facts {
-    Facts {
-        kind: FileKind::File,
-        real_path: None,
-        entry_path: None,
-        link: None,
-        hard_links: 1,
-        identity: 0,
-        stamp: 0,
-        changed_ms: 0,
-        size: 0,
-        digest: None,
-    }
+    Facts { kind: FileKind::File, hard_links: 1, ..Facts::missing() }
 }

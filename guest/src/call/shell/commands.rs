@@ -2,7 +2,7 @@
 
 use super::reader::ShellReader;
 use super::reader::arg::{Arg, Base};
-use super::reader::input::Input;
+use super::reader::input::StandardInput;
 use super::reader::state::ShellState;
 use crate::ports::Workspace;
 
@@ -12,14 +12,14 @@ pub struct SimpleCommand {
     /// The words as the shell would pass them; none for one that is only known when the command runs. Paths below the home folder
     /// begin with `~`.
     pub words: Vec<Option<String>>,
-    /// The folder that it runs in, as effects spell it; none where that is not certain.
+    /// The folder that it runs in, as effects spell it; `None` if that is not certain.
     pub cwd: Option<String>,
 }
 
 /// The programs of a command line.
 pub fn commands(command: &str, cwd: &str, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let mut reader = ShellReader::listing(workspace);
-    reader.script(command, &ShellState::new(cwd), &Input::Inherited);
+    reader.script(command, &ShellState::new(cwd), &StandardInput::Inherited);
     reader.into_commands()
 }
 
@@ -27,7 +27,7 @@ pub fn commands(command: &str, cwd: &str, workspace: &dyn Workspace) -> Vec<Simp
 pub fn commands_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let mut reader = ShellReader::listing(workspace);
     let words: Vec<Arg> = argv.iter().map(Arg::known).collect();
-    reader.run_program(&words, &ShellState::new(cwd), &Input::Inherited);
+    reader.run_program(&words, &ShellState::new(cwd), &StandardInput::Inherited);
     reader.into_commands()
 }
 

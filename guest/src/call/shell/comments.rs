@@ -4,7 +4,7 @@
 //! notice, and some text has no end to put anything behind.
 
 use super::syntax;
-use super::syntax::tree::Command;
+use super::syntax::tree::CommandNode;
 
 /// A longer command could not be passed with its comments: the kernel takes 128 KiB in one argument.
 const MAX_TEXT: usize = 48 << 10;
@@ -55,7 +55,7 @@ fn is_whole(command: &str) -> bool {
     let (Some(chains), Some(mut ahead)) = (certain(command), certain(&format!("{command}\n{NEXT}"))) else { return false };
     let next = if ahead.len() == chains.len() + 1 { ahead.pop() } else { None };
     next.is_some_and(|chain| match chain.first.commands.as_slice() {
-        [Command::Simple(simple)] => matches!(simple.words.as_slice(), [word] if word.literal().as_deref() == Some(NEXT)),
+        [CommandNode::Simple(simple)] => matches!(simple.words.as_slice(), [word] if word.literal().as_deref() == Some(NEXT)),
         _ => false,
     })
 }

@@ -39,14 +39,14 @@ pub use comments::ignores_comments;
 pub use outline::outline;
 use reader::ShellReader;
 use reader::arg::Arg;
-use reader::input::Input;
+use reader::input::StandardInput;
 use reader::state::ShellState;
 
 /// What a Bash command line does, run in `cwd`: empty for the workspace's own folder, otherwise relative to it or absolute.
 pub fn footprint(command: &str, cwd: &str, workspace: &dyn Workspace) -> Footprint {
     let mut reader = ShellReader::new(workspace);
     programs::note_sockets(&mut reader, command);
-    reader.script(command, &ShellState::new(cwd), &Input::Inherited);
+    reader.script(command, &ShellState::new(cwd), &StandardInput::Inherited);
     search_for_controls(&mut reader, command);
     reader.footprint()
 }
@@ -56,7 +56,7 @@ pub fn footprint_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace)
     let mut reader = ShellReader::new(workspace);
     argv.iter().for_each(|word| programs::note_sockets(&mut reader, word));
     let words: Vec<Arg> = argv.iter().map(Arg::known).collect();
-    reader.run_program(&words, &ShellState::new(cwd), &Input::Inherited);
+    reader.run_program(&words, &ShellState::new(cwd), &StandardInput::Inherited);
     search_for_controls(&mut reader, &argv.join(" "));
     reader.footprint()
 }
@@ -71,6 +71,6 @@ fn search_for_controls(reader: &mut ShellReader<'_>, text: &str) {
     if reader.is_uncertain()
         && let Some(command) = programs::control_in(text)
     {
-        reader.control(command);
+        reader.add_control(command);
     }
 }

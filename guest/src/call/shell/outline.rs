@@ -1,7 +1,7 @@
 //! Lists the programs that a script names, to compare this parser with another one.
 
 use super::syntax;
-use super::syntax::tree::{Chain, Command, Compound, List, Pipeline};
+use super::syntax::tree::{AndOrList, CommandNode, Compound, List, Pipeline};
 
 /// The first word of every simple command outside of words, in order; none for a word that is expanded. Nothing at all where
 /// some of the text is not on the list of what is read.
@@ -13,17 +13,17 @@ pub fn outline(text: &str) -> Option<Vec<Option<String>>> {
 }
 
 fn list(list: &List, found: &mut Vec<Option<String>>) {
-    for Chain { first, rest, .. } in &list.0 {
+    for AndOrList { first, rest, .. } in &list.0 {
         for Pipeline { commands, .. } in std::iter::once(first).chain(rest.iter().map(|(_, pipeline)| pipeline)) {
             commands.iter().for_each(|command| self::command(command, found));
         }
     }
 }
 
-fn command(command: &Command, found: &mut Vec<Option<String>>) {
+fn command(command: &CommandNode, found: &mut Vec<Option<String>>) {
     let compound = match command {
-        Command::Simple(simple) => return found.extend(simple.words.first().map(|word| word.literal())),
-        Command::Compound(compound, _) => compound,
+        CommandNode::Simple(simple) => return found.extend(simple.words.first().map(|word| word.literal())),
+        CommandNode::Compound(compound, _) => compound,
     };
     match compound {
         Compound::Group(inner) | Compound::Subshell(inner) | Compound::For { body: inner, .. } => list(inner, found),

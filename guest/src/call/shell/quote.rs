@@ -1,4 +1,4 @@
-//! Words for a shell.
+//! Quotes words for a POSIX shell.
 
 /// Characters that mean nothing to any shell.
 const PLAIN: &str = "%+,-./:=@_";

@@ -8,7 +8,7 @@ use crate::json;
 use crate::programs::{ArgumentMeaning, Tool};
 
 /// How deep lists and objects are searched for paths.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 
 /// No call names more paths in its arguments; a patch may.
 const MAX_PATHS: usize = 1_000;
@@ -139,7 +139,7 @@ fn is_plural(argument: &str) -> bool {
 /// Every path in the arguments, in order.
 pub(super) fn paths(args: &Map<String, Value>, keys: Keys<'_>) -> Result<Vec<NamedPath>, CallFault> {
     let mut found = Vec::new();
-    collect(args, keys, DEEPEST, &mut found)?;
+    collect(args, keys, MAX_DEPTH, &mut found)?;
     Ok(found)
 }
 
@@ -170,7 +170,7 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
     match value {
         Value::Null => Ok(()),
         Value::String(path) => {
-            // A list that was sent as text; whoever reads it as a list sees other paths. Where one path is expected, the
+            // A list that was sent as text: a tool that reads it as a list sees other paths. Where one path is expected, the
             // text may as well be a strange name.
             if let (true, Ok(Value::Array(list))) = (path.trim_start().starts_with('['), json::value(path)) {
                 take(argument, &Value::Array(list), keys, depth, found)?;

@@ -34,7 +34,7 @@ const TEXTS: &[&str] = &["llmContent", "returnDisplay", "output", "stdout", "tex
 /// How deep an answer is looked into.
 const MAX_DEPTH: usize = 4;
 
-/// Agent programs that do not tell of the end of a call while its command goes on.
+/// Agent programs that do not report the end of a call while its command is still running.
 const SILENT: &[&str] = &["codex"];
 
 /// Whether what a call starts goes on after it, as far as its tool and its arguments tell.

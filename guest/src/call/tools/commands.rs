@@ -58,7 +58,7 @@ impl FootprintBuilder<'_> {
     pub(super) fn run(&mut self, unclear: String) -> Result<(), CallFault> {
         let runner = if verbs::speaks_shell(self.tool) { &SCRIPT_RUNNER } else { &RUNNER };
         if self.carry_out(runner)? == 0 {
-            return self.unclear(unclear);
+            return self.record_unclear(unclear);
         }
         self.check_strays(&[runner])
     }
@@ -134,8 +134,7 @@ impl FootprintBuilder<'_> {
                 Some(Value::String(shell)) => {
                     let powershell = powershell::of_words(&[shell, "-Command", command].map(str::to_owned));
                     let other = || {
-                        let mut found =
-                            Footprint::unknown(format!("`{shell}` is not a shell that is known to be what it is called"));
+                        let mut found = Footprint::unknown(format!("`{shell}` may not be the shell that its name says"));
                         found.controls.extend(shell::control_in(command));
                         found
                     };

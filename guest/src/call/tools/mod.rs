@@ -78,9 +78,9 @@ pub(super) fn footprint(
         _ if args.len() > MAX_ARGUMENTS => {
             meaning.unknown(format!("`{}` is given more arguments than any tool takes", call.tool))?
         }
-        Some(rule) => meaning.by_rule(rule)?,
-        None if tools.is_empty() => meaning.by_words()?,
-        None => meaning.by_tools(config)?,
+        Some(rule) => meaning.apply_rule(rule)?,
+        None if tools.is_empty() => meaning.apply_name()?,
+        None => meaning.apply_records(config)?,
     }
     let mut found = meaning.found;
     found.persistence = found.persistence.max(background::persistence(&call.tool, args));
@@ -113,12 +113,12 @@ struct FootprintBuilder<'a> {
 }
 
 impl<'a> FootprintBuilder<'a> {
-    fn by_rule(&mut self, rule: &ToolRule) -> Result<(), CallFault> {
+    fn apply_rule(&mut self, rule: &ToolRule) -> Result<(), CallFault> {
         let keys = rule.paths.as_deref().map_or(Keys::Likely, Keys::These);
         match rule.effect {
-            ToolEffect::Read => self.each(Access::Read, keys).map(drop),
-            ToolEffect::Write => self.some(Access::Write, keys),
-            ToolEffect::Delete => self.some(Access::Delete, keys),
+            ToolEffect::Read => self.record_paths(Access::Read, keys).map(drop),
+            ToolEffect::Write => self.record_required_paths(Access::Write, keys),
+            ToolEffect::Delete => self.record_required_paths(Access::Delete, keys),
             ToolEffect::Move => match (rule.paths.as_deref(), arguments::paths(self.args, keys)?) {
                 (Some([source, ..]), named) => named.iter().try_for_each(|named| {
                     self.touch(&named.path, if named.argument == *source { Access::Delete } else { Access::Write })
@@ -136,14 +136,14 @@ impl<'a> FootprintBuilder<'a> {
 
     /// Every reading by a record counts. Where one record expects the very kind of value that came and another does not,
     /// the other's program would refuse it.
-    fn by_tools(&mut self, config: &Config) -> Result<(), CallFault> {
+    fn apply_records(&mut self, config: &Config) -> Result<(), CallFault> {
         let mut readings: Vec<&Tool> = self.tools.iter().copied().filter(|tool| fits(tool, self.args)).collect();
         if readings.is_empty() {
             readings = self.tools.to_vec();
         }
         for (at, tool) in readings.iter().enumerate() {
             let mut reading = FootprintBuilder { found: Footprint::default(), ..*self };
-            reading.by_tool(tool, config)?;
+            reading.apply_record(tool, config)?;
             let found = reading.found;
             if at == 0 {
                 self.found.touches = found.touches;
@@ -170,7 +170,7 @@ impl<'a> FootprintBuilder<'a> {
         self.check_strays(&readings)
     }
 
-    fn by_tool(&mut self, tool: &Tool, config: &Config) -> Result<(), CallFault> {
+    fn apply_record(&mut self, tool: &Tool, config: &Config) -> Result<(), CallFault> {
         let keys = Keys::Known(tool);
         for (argument, value) in self.args {
             match tool.kind(argument) {
@@ -180,12 +180,12 @@ impl<'a> FootprintBuilder<'a> {
             }
         }
         match tool.act {
-            Act::Reads => self.each(Access::Read, keys).map(drop),
+            Act::Reads => self.record_paths(Access::Read, keys).map(drop),
             // Some run a command on the side.
             Act::Inert => self.carry_out(tool).map(drop),
-            Act::Writes => self.some(Access::Write, keys),
-            Act::Deletes => self.some(Access::Delete, keys),
-            Act::MakesFolders => self.some(Access::MakeFolder, keys),
+            Act::Writes => self.record_required_paths(Access::Write, keys),
+            Act::Deletes => self.record_required_paths(Access::Delete, keys),
+            Act::MakesFolders => self.record_required_paths(Access::MakeFolder, keys),
             Act::Patches => self.patch(tool),
             Act::Diffs => self.diff(tool),
             Act::Edits => self.edit(tool),
@@ -214,14 +214,14 @@ impl<'a> FootprintBuilder<'a> {
         let keys = Keys::Known(tool);
         let function = tool.arguments(ArgumentMeaning::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
         match function.as_str() {
-            Some("view") => self.each(Access::Read, keys).map(drop),
-            Some("delete") => self.some(Access::Delete, keys),
+            Some("view") => self.record_paths(Access::Read, keys).map(drop),
+            Some("delete") => self.record_required_paths(Access::Delete, keys),
             Some("rename") => self.relocate(Access::Delete),
-            Some("create" | "str_replace" | "insert" | "undo_edit") => self.some(Access::Write, keys),
-            None if function.is_null() => self.some(Access::Write, keys),
+            Some("create" | "str_replace" | "insert" | "undo_edit") => self.record_required_paths(Access::Write, keys),
+            None if function.is_null() => self.record_required_paths(Access::Write, keys),
             _ => {
                 self.unknown(format!("`{}` is given a command that is not known", self.tool))?;
-                self.some(Access::Write, keys)
+                self.record_required_paths(Access::Write, keys)
             }
         }
     }
@@ -269,12 +269,12 @@ impl<'a> FootprintBuilder<'a> {
         let own = programs::tools(None, &name);
         let mut inner = FootprintBuilder { tool: &name, tools: &own, args: &args, found: Footprint::default(), ..*self };
         match config.tool(&name) {
-            Some(rule) => inner.by_rule(rule)?,
+            Some(rule) => inner.apply_rule(rule)?,
             _ if args.len() > MAX_ARGUMENTS => {
                 inner.unknown(format!("`{called}` is given more arguments than any tool takes"))?
             }
-            None if own.is_empty() => inner.by_words()?,
-            None => inner.by_tools(config)?,
+            None if own.is_empty() => inner.apply_name()?,
+            None => inner.apply_records(config)?,
         }
         Ok(inner.found)
     }
@@ -307,7 +307,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     /// Does the same to every path, and says how many there were.
-    fn each(&mut self, access: Access, keys: Keys<'_>) -> Result<usize, CallFault> {
+    fn record_paths(&mut self, access: Access, keys: Keys<'_>) -> Result<usize, CallFault> {
         let named = arguments::paths(self.args, keys)?;
         let mut known: BTreeSet<PathAccess> = self.found.touches.iter().cloned().collect();
         for NamedPath { path, .. } in &named {
@@ -322,8 +322,8 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     /// The same, for a tool that must name a path.
-    fn some(&mut self, access: Access, keys: Keys<'_>) -> Result<(), CallFault> {
-        let named = self.each(access, keys)?;
+    fn record_required_paths(&mut self, access: Access, keys: Keys<'_>) -> Result<(), CallFault> {
+        let named = self.record_paths(access, keys)?;
         if named == 0 && !self.found.touches.iter().any(|touch| touch.access.mutates()) {
             return Err(CallFault::NoPath { tool: self.tool.to_owned() });
         }
@@ -331,7 +331,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     /// Both ends of a move or a copy. A path whose role nobody can tell counts as the source and as the target.
-    fn relocate(&mut self, source_deed: Access) -> Result<(), CallFault> {
+    fn relocate(&mut self, source_access: Access) -> Result<(), CallFault> {
         let mut folder = None;
         let (mut sources, mut targets) = (0, 0);
         for (argument, value) in self.args {
@@ -339,8 +339,8 @@ impl<'a> FootprintBuilder<'a> {
             let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
             let access = match (has(TARGETS), has(SOURCES)) {
                 (true, _) => Access::Write,
-                (false, true) => source_deed,
-                (false, false) if arguments::is_path(argument) => source_deed,
+                (false, true) => source_access,
+                (false, false) if arguments::is_path(argument) => source_access,
                 _ => continue,
             };
             let one = Map::from_iter([("path".to_owned(), value.clone())]);

@@ -49,7 +49,7 @@ impl FootprintBuilder<'_> {
     }
 
     pub(super) fn diff(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let named = self.each(Access::Write, Keys::Known(tool))?;
+        let named = self.record_paths(Access::Write, Keys::Known(tool))?;
         let mut texts = Vec::new();
         diffs(self.args, 4, &mut texts);
         for text in texts {

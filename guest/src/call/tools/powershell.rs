@@ -27,7 +27,7 @@ const LOOKS: &[&str] = &[
 const SWITCHES: &[&str] =
     &["-directory", "-file", "-filter", "-force", "-literalpath", "-name", "-path", "-raw", "-recurse", "-tail", "-totalcount"];
 
-/// Commands of `cmd` itself that only look; `cmd` would look for others in the folder where it stands.
+/// Commands of `cmd` itself that only look; `cmd` would look for others in the folder where it is.
 const CMD_LOOKS: &[&str] = &["cd", "dir", "type", "ver", "vol"];
 
 /// What a PowerShell command does.

@@ -50,7 +50,7 @@ const FUNCTIONS: &[&str] =
     &["append", "create", "edit", "insert", "read", "replace", "str_replace", "undo_edit", "view", "write"];
 
 /// What an argument of a tool is, whose name says that it reads.
-enum Role {
+enum ArgumentRisk {
     /// It does no harm.
     Harmless,
     /// It names what is looked at.
@@ -63,25 +63,25 @@ enum Role {
 
 impl FootprintBuilder<'_> {
     /// What a tool does that no record knows.
-    pub(super) fn by_words(&mut self) -> Result<(), CallFault> {
+    pub(super) fn apply_name(&mut self) -> Result<(), CallFault> {
         let unclear = format!("what the tool `{}` does is not known; {}", self.tool, self.remedy());
         match verbs::verb(self.tool) {
-            Verb::Reads => self.look(),
+            Verb::Reads => self.record_reads(),
             Verb::Runs => self.run(unclear),
-            Verb::Unclear => self.unclear(unclear),
+            Verb::Unclear => self.record_unclear(unclear),
             verb => {
                 match verb {
                     Verb::Moves => self.relocate(Access::Delete)?,
                     Verb::Copies => self.relocate(Access::Read)?,
-                    Verb::Deletes => drop(self.each(Access::Delete, Keys::Likely)?),
-                    Verb::MakesFolders => drop(self.each(Access::MakeFolder, Keys::Likely)?),
+                    Verb::Deletes => drop(self.record_paths(Access::Delete, Keys::Likely)?),
+                    Verb::MakesFolders => drop(self.record_paths(Access::MakeFolder, Keys::Likely)?),
                     _ => {
-                        self.each(Access::Write, Keys::Likely)?;
+                        self.record_paths(Access::Write, Keys::Likely)?;
                         self.patch_beside()?;
                     }
                 }
                 if self.found.touches.is_empty() {
-                    return self.unfamiliar(unclear);
+                    return self.record_unfamiliar(unclear);
                 }
                 self.check_writer()
             }
@@ -89,21 +89,21 @@ impl FootprintBuilder<'_> {
     }
 
     /// A tool whose name says that it reads.
-    fn look(&mut self) -> Result<(), CallFault> {
+    fn record_reads(&mut self) -> Result<(), CallFault> {
         for (argument, value) in self.args {
             match self.role(argument, value) {
-                Role::Harmless => {}
-                Role::Looked => {
+                ArgumentRisk::Harmless => {}
+                ArgumentRisk::Looked => {
                     let one = Map::from_iter([(argument.clone(), value.clone())]);
                     for NamedPath { path, .. } in arguments::paths(&one, Keys::Likely)? {
                         self.touch(&path, Access::Read)?;
                     }
                 }
-                Role::Saved => {
+                ArgumentRisk::Saved => {
                     self.save(value);
-                    self.doubt(argument)?;
+                    self.record_doubt(argument)?;
                 }
-                Role::Unclear => self.doubt(argument)?,
+                ArgumentRisk::Unclear => self.record_doubt(argument)?,
             }
         }
         Ok(())
@@ -116,12 +116,12 @@ impl FootprintBuilder<'_> {
         }
     }
 
-    fn doubt(&mut self, argument: &str) -> Result<(), CallFault> {
-        self.unfamiliar(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
+    fn record_doubt(&mut self, argument: &str) -> Result<(), CallFault> {
+        self.record_unfamiliar(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
     }
 
     /// Something about a call is not known because the tool has no record, unless a person has vouched for it.
-    pub(super) fn unfamiliar(&mut self, why: String) -> Result<(), CallFault> {
+    pub(super) fn record_unfamiliar(&mut self, why: String) -> Result<(), CallFault> {
         match self.standing {
             Standing::Unknown => {
                 self.found.unfamiliar = true;
@@ -134,7 +134,7 @@ impl FootprintBuilder<'_> {
 
     /// The same for a tool whose name does not even say what it does with its paths. What it is plainly given counts as written,
     /// except where the tool only reads.
-    pub(super) fn unclear(&mut self, why: String) -> Result<(), CallFault> {
+    pub(super) fn record_unclear(&mut self, why: String) -> Result<(), CallFault> {
         let access = if self.standing == Standing::Reads { Access::Read } else { Access::Write };
         if self.standing != Standing::Unknown {
             match self.places_named(access) {
@@ -142,7 +142,7 @@ impl FootprintBuilder<'_> {
                 Err(_) => return self.unknown(why),
             }
         }
-        self.unfamiliar(why)
+        self.record_unfamiliar(why)
     }
 
     /// Every place that an argument names as a path.
@@ -164,7 +164,7 @@ impl FootprintBuilder<'_> {
         }
     }
 
-    fn role(&self, argument: &str, value: &Value) -> Role {
+    fn role(&self, argument: &str, value: &Value) -> ArgumentRisk {
         const SAVES: &[&str] = &[
             "dest",
             "destination",
@@ -184,39 +184,41 @@ impl FootprintBuilder<'_> {
         let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
         let plain = value.as_str().is_some_and(is_plain_word);
         match value {
-            Value::Null | Value::Number(_) => return Role::Harmless,
+            Value::Null | Value::Number(_) => return ArgumentRisk::Harmless,
             Value::Bool(yes) => {
                 let dry = has(&["dry", "dryrun", "readonly", "preview", "simulate"]);
                 let acts = words.iter().any(|word| verbs::is_action(word));
-                return if (acts && *yes && !dry) || (dry && !yes) { Role::Unclear } else { Role::Harmless };
+                return if (acts && *yes && !dry) || (dry && !yes) { ArgumentRisk::Unclear } else { ArgumentRisk::Harmless };
             }
             _ => {}
         }
         match words.last().map(String::as_str) {
             // `output: "json"`, `target: "main"`, `country_code: "DE"` choose between things.
-            Some("output" | "target") if plain && words.len() == 1 => Role::Harmless,
-            Some("code" | "mode" | "format" | "type") if plain && words.len() > 1 => Role::Harmless,
-            Some("sql") if value.as_str().is_some_and(queries::is_select) => Role::Harmless,
-            _ if has(SAVES) => Role::Saved,
-            Some("uri" | "uris" | "url" | "urls") if self.is_harmless(value, MAX_DEPTH) => Role::Harmless,
-            _ if arguments::is_symbol(argument) && self.is_harmless(value, MAX_DEPTH) => Role::Harmless,
-            _ if arguments::is_path(argument) && !has(&["target", "targets"]) && is_paths(value, MAX_DEPTH) => Role::Looked,
+            Some("output" | "target") if plain && words.len() == 1 => ArgumentRisk::Harmless,
+            Some("code" | "mode" | "format" | "type") if plain && words.len() > 1 => ArgumentRisk::Harmless,
+            Some("sql") if value.as_str().is_some_and(queries::is_select) => ArgumentRisk::Harmless,
+            _ if has(SAVES) => ArgumentRisk::Saved,
+            Some("uri" | "uris" | "url" | "urls") if self.is_harmless(value, MAX_DEPTH) => ArgumentRisk::Harmless,
+            _ if arguments::is_symbol(argument) && self.is_harmless(value, MAX_DEPTH) => ArgumentRisk::Harmless,
+            _ if arguments::is_path(argument) && !has(&["target", "targets"]) && is_paths(value, MAX_DEPTH) => {
+                ArgumentRisk::Looked
+            }
             // What is chosen between may be to change something.
-            Some("method" | "action" | "operation") if value.as_str().is_some_and(is_looking) => Role::Harmless,
-            Some("mode" | "type" | "kind") if value.as_str().is_some_and(is_acting) => Role::Unclear,
+            Some("method" | "action" | "operation") if value.as_str().is_some_and(is_looking) => ArgumentRisk::Harmless,
+            Some("mode" | "type" | "kind") if value.as_str().is_some_and(is_acting) => ArgumentRisk::Unclear,
             Some("text" | "string") if verbs::speaks_of_searching(self.tool) && self.is_harmless(value, MAX_DEPTH) => {
-                Role::Harmless
+                ArgumentRisk::Harmless
             }
             Some(last) if HARMLESS.contains(&last) && !has(&["command", "cmd", "script", "code", "shell", "sql", "target"]) => {
                 if self.is_harmless(value, MAX_DEPTH) {
-                    Role::Harmless
+                    ArgumentRisk::Harmless
                 } else {
-                    Role::Unclear
+                    ArgumentRisk::Unclear
                 }
             }
-            Some(last) if ["to", "target"].contains(&last) => Role::Saved,
-            _ if is_suspect(argument) && value.is_string() && arguments::is_path(argument) => Role::Saved,
-            _ => Role::Unclear,
+            Some(last) if ["to", "target"].contains(&last) => ArgumentRisk::Saved,
+            _ if is_suspect(argument) && value.is_string() && arguments::is_path(argument) => ArgumentRisk::Saved,
+            _ => ArgumentRisk::Unclear,
         }
     }
 
@@ -272,7 +274,7 @@ impl FootprintBuilder<'_> {
             };
             let taken: Option<fn(&str) -> bool> = arguments::takes_objects(argument).then_some(arguments::is_path);
             if !harmless || unfamiliar::holds_suspect(value, taken, MAX_DEPTH) {
-                self.doubt(argument)?;
+                self.record_doubt(argument)?;
             }
             if let Some(command) = value.as_str().filter(|_| unfamiliar_command(argument, value, runs)) {
                 let footprint = self.of_text(&RUNNER, command, &join("", self.cwd.unwrap_or(".")))?;
@@ -281,7 +283,7 @@ impl FootprintBuilder<'_> {
         }
         // Whether the one is taken from the other nobody knows.
         if folders > 0 && files > 0 {
-            return self.unfamiliar(format!(
+            return self.record_unfamiliar(format!(
                 "`{}` names a folder as well as files, and whether they are relative to it is not known",
                 self.tool
             ));

@@ -21,7 +21,7 @@ pub enum ShellCommand {
     Words(Vec<String>),
 }
 
-/// The command that a call runs; none where it does something else, or where what runs it is not known.
+/// The command that a call runs; `None` if it does something else, or if what runs it is not known.
 pub(in crate::call) fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
     let args = call.args.as_object()?;
     let tool: &Tool = match config.tool(&call.tool) {
@@ -55,7 +55,7 @@ pub(in crate::call) fn shell_command(call: &ToolCall, config: &Config) -> Option
     }
 }
 
-/// The arguments of a call with another command in them; none where the call runs none.
+/// The arguments of a call with another command in them; `None` if the call runs none.
 pub(in crate::call) fn with_command(
     call: &ToolCall,
     config: &Config,

@@ -15,10 +15,10 @@ pub struct ManifestComponent {
 }
 
 pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<ManifestComponent> {
-    reader.known(fields, &["name", "path", "description"]);
+    reader.check_keys(fields, &["name", "path", "description"]);
     let name = reader.name_of(fields, "name");
     let file = reader.line(fields, "path", true)?;
-    if let Err(why) = path::inside(file) {
+    if let Err(why) = path::check_inside(file) {
         reader.fault_at("path", &why);
         return None;
     }

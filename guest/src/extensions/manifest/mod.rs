@@ -1,4 +1,4 @@
-//! What an extension says of itself: `manifest.json`.
+//! What an extension says about itself: `manifest.json`.
 //!
 //! ```json
 //! {
@@ -26,13 +26,13 @@ pub use component::ManifestComponent;
 pub use server::Server;
 pub use setting::{Setting, SettingType, as_text};
 pub(crate) use skill::placeholders;
-pub use skill::{MAX_PROMPT, Parameter, Skill, filled};
+pub use skill::{MAX_PROMPT, Parameter, Skill, fill_prompt};
 
 use super::fault::ExtensionFault;
 use super::path;
 use crate::digest::Digest;
 use crate::hooks::declaration::FieldReader;
-use crate::json::place::{self, PathStep};
+use crate::json::position::{self, PathStep};
 
 /// The file that makes a folder an extension.
 pub const FILE: &str = "manifest.json";
@@ -90,7 +90,7 @@ impl Manifest {
         };
         let text_read = String::from_utf8_lossy(text);
         let mut reader = FieldReader::default();
-        if let Some(twice) = place::repeated(&text_read) {
+        if let Some(twice) = position::repeated(&text_read) {
             reader.path = twice;
             reader.fault("is there twice; leave one out");
             reader.path.clear();
@@ -113,7 +113,7 @@ fn read(document: &Value, text: &[u8], reader: &mut FieldReader) -> Option<Manif
         reader.fault("must be an object with `name`, `version` and what the extension brings");
         return None;
     };
-    reader.known(fields, KEYS);
+    reader.check_keys(fields, KEYS);
     if fields.get("schemaVersion").is_some_and(|version| version.as_u64() != Some(SCHEMA_VERSION)) {
         reader.fault_at("schemaVersion", "must be 1; newer manifests need a newer tollgate");
     }
@@ -194,7 +194,7 @@ fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> HookDeclarati
     match fields.get("hooks") {
         None => HookDeclarations::Written(Value::Array(Vec::new())),
         Some(Value::String(file)) => {
-            if let Err(why) = path::inside(file) {
+            if let Err(why) = path::check_inside(file) {
                 reader.fault_at("hooks", &why);
             }
             HookDeclarations::File(file.strip_prefix("./").unwrap_or(file).to_owned())
@@ -226,7 +226,7 @@ fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> HookDeclarati
 
 impl FieldReader {
     /// Reports unknown keys.
-    pub(super) fn known(&mut self, fields: &Map<String, Value>, known: &[&str]) {
+    pub(super) fn check_keys(&mut self, fields: &Map<String, Value>, known: &[&str]) {
         for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
             self.fault_at(key, &format!("is not known; known are: {}", known.join(", ")));
         }

@@ -23,7 +23,7 @@ const UNNAMED: &str = "extension";
 
 pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extension: &str, settings: &[Setting]) -> Option<Server> {
     let source = ServerSource::Extension(if extension.is_empty() { UNNAMED } else { extension }.to_owned());
-    let spec = match ServerSpec::parse(name, &path::placed(entry, "/", "/"), source) {
+    let spec = match ServerSpec::parse(name, &path::fill_placeholders(entry, "/", "/"), source) {
         Ok(spec) => spec,
         Err(why) => {
             reader.fault(&format!("cannot be used: {why}"));
@@ -40,13 +40,13 @@ pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extensio
     }
     for key in ["command", "cwd"] {
         let written = entry.get(key).and_then(Value::as_str);
-        if let Some(why) = written.and_then(|written| path::leaves(written).then(|| path::leaving(written))) {
+        if let Some(why) = written.and_then(|written| path::leaves(written).then(|| path::outside_message(written))) {
             reader.fault_at(key, &why);
         }
     }
     for word in entry.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
         if path::leaves(word) {
-            reader.fault_at("args", &path::leaving(word));
+            reader.fault_at("args", &path::outside_message(word));
         }
         if word.contains("${settings.") {
             reader.fault_at("args", "cannot have settings in it, because everybody on the machine sees arguments; use `env`");

@@ -17,7 +17,7 @@ pub enum SettingType {
 }
 
 impl SettingType {
-    /// What it is called.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::String => "string",
@@ -59,7 +59,7 @@ const MAX_VALUE: usize = 16 << 10;
 const KEYS: &[&str] = &["name", "description", "type", "enum", "required", "default", "envVar", "sensitive", "workspace"];
 
 pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<Setting> {
-    reader.known(fields, KEYS);
+    reader.check_keys(fields, KEYS);
     let name = reader.name_of(fields, "name");
     let description = reader.line(fields, "description", true);
     let kind = match reader.text(fields, "type") {

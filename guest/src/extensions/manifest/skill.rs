@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::setting::as_text;
 use crate::hooks::declaration::FieldReader;
-use crate::json::place::PathStep;
+use crate::json::position::PathStep;
 
 /// A longer prompt is a mistake.
 pub const MAX_PROMPT: usize = 256 << 10;
@@ -15,7 +15,7 @@ const MAX_PARAMETERS: usize = 32;
 /// A skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skill {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// What it is for.
     pub description: String,
@@ -34,14 +34,14 @@ pub struct Parameter {
     pub description: String,
     /// Whether it must be given.
     pub required: bool,
-    /// What stands there where it is not given.
+    /// The default if it is not given.
     pub default: Option<String>,
     /// The values to choose from, if it is limited to a list.
     pub choices: Option<Vec<String>>,
 }
 
 pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Option<Skill> {
-    reader.known(fields, &["name", "description", "prompt", "parameters"]);
+    reader.check_keys(fields, &["name", "description", "prompt", "parameters"]);
     let name = reader.name_of(fields, "name");
     let description = reader.line(fields, "description", true);
     let prompt = match fields.get("prompt") {
@@ -94,7 +94,7 @@ fn parameter(reader: &mut FieldReader, written: &Value) -> Option<Parameter> {
         reader.fault("must be an object with `name`");
         return None;
     };
-    reader.known(fields, &["name", "description", "required", "default", "enum"]);
+    reader.check_keys(fields, &["name", "description", "required", "default", "enum"]);
     let name = reader.name_of(fields, "name")?;
     let choices = match fields.get("enum") {
         None => None,
@@ -138,7 +138,7 @@ pub(crate) fn placeholders(prompt: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The prompt with its parameters filled in, or what is wrong with what was given. What is filled in is not looked at again.
-pub fn filled(skill: &Skill, given: &Map<String, Value>) -> Result<String, String> {
+pub fn fill_prompt(skill: &Skill, given: &Map<String, Value>) -> Result<String, String> {
     let names = || skill.parameters.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>().join(", ");
     for name in given.keys() {
         if !skill.parameters.iter().any(|parameter| parameter.name == *name) {

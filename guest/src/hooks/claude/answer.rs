@@ -20,7 +20,7 @@ use crate::json;
 
 /// Where the gate finds the arguments that a hook wants, among what hooks say.
 pub const UPDATED: &str = "updated_input";
-/// And those that cannot be told to the program.
+/// And those that cannot be passed to the program.
 pub const WANTED: &str = "wanted_input";
 /// And that a person should decide.
 pub const ASKS: &str = "asks";
@@ -28,7 +28,7 @@ pub const ASKS: &str = "asks";
 /// What is said where a hook gives no reason.
 const NO_REASON: &str = "a hook stopped it and gave no reason";
 
-/// What a hook says, in our own words; none where it says nothing, or failed.
+/// What a hook says, in our own words; `None` if it says nothing, or failed.
 pub fn read(declared: &Declared, ending: &RunEnding) -> Option<Map<String, Value>> {
     let RunEnding::Exited { code, stdout, stderr, .. } = ending else { return None };
     let mut said = Map::new();

@@ -1,4 +1,4 @@
-//! A call in Claude Code's words.
+//! A tool call translated to Claude Code's tool and argument names.
 
 use serde_json::{Map, Value};
 

@@ -12,14 +12,14 @@ const MAX_BYTES: u64 = 4 << 20;
 /// The files that Claude Code reads hooks from, as `from` names them.
 pub const FILES: [&str; 3] = [".claude/settings.json", ".claude/settings.local.json", "~/.claude/settings.json"];
 
-/// What stands in those files, read once and kept until they change.
+/// The content of those files, read once and kept until they change.
 #[derive(Debug, Default)]
 pub struct Installed {
     stamps: [u64; 3],
     declared: [Vec<Value>; 3],
 }
 
-/// Where a file stands.
+/// Where a file is.
 pub fn place(file: &str) -> (Root, &str) {
     file.strip_prefix("~/").map_or((Root::Project, file), |path| (Root::Home, path))
 }

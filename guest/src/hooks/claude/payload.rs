@@ -1,4 +1,4 @@
-//! What a hook of Claude Code reads.
+//! Builds the JSON input of a hook in Claude Code's format.
 
 use serde_json::Value;
 

@@ -11,10 +11,10 @@
 use serde_json::{Map, Value};
 
 use super::{FORMAT, TIMEOUT_MS, event, events, matcher::Matcher};
-use crate::hooks::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS};
+use crate::hooks::settings::{MAX_TIMEOUT_MS, MIN_TIMEOUT_MS};
 use crate::json::document;
 use crate::json::object;
-use crate::json::place::PathStep;
+use crate::json::position::PathStep;
 
 /// Fields of a handler that change nothing about what it decides.
 const HARMLESS: &[&str] = &["type", "command", "timeout", "statusMessage", "suppressOutput", "onFailure", "description", "shell"];
@@ -22,9 +22,9 @@ const HARMLESS: &[&str] = &["type", "command", "timeout", "statusMessage", "supp
 /// One handler of Claude Code's.
 #[derive(Debug)]
 pub struct Handler {
-    /// Where it stands.
+    /// Where it is.
     pub path: Vec<PathStep>,
-    /// The declaration that stands for it, or why there is none.
+    /// The equivalent declaration, or why there is none.
     pub taken: Result<Value, String>,
 }
 
@@ -66,7 +66,7 @@ pub fn handlers(hooks: &Map<String, Value>) -> Vec<Handler> {
     found
 }
 
-/// The declaration that stands for a handler.
+/// The declaration that is equivalent to a handler.
 fn declaration(name: &str, matcher: Option<&Value>, written: &Value) -> Result<Value, String> {
     let (name, _) =
         event(name).ok_or_else(|| format!("`{name}` is an event of Claude Code's alone; known here are {}", events()))?;
@@ -94,7 +94,7 @@ fn declaration(name: &str, matcher: Option<&Value>, written: &Value) -> Result<V
         Some(seconds) => {
             let seconds =
                 seconds.as_f64().filter(|seconds| *seconds > 0.0).ok_or("has a `timeout` that is not a number of seconds")?;
-            ((seconds * 1_000.0) as u64).clamp(LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS)
+            ((seconds * 1_000.0) as u64).clamp(MIN_TIMEOUT_MS, MAX_TIMEOUT_MS)
         }
     };
     let mut declared = vec![("id", Value::Null), ("trigger", name.into()), ("format", FORMAT.into())];
@@ -136,14 +136,14 @@ fn name_all(found: &mut [Handler]) {
     }
 }
 
-/// What stands for an extension's own folder in its manifest.
+/// The placeholder for an extension's own folder in its manifest.
 pub const EXTENSION_PATH: &str = "${extensionPath}";
 
-/// What stands for the project's folder, and for the plugin's.
+/// The placeholders for the project's folder and the plugin's.
 const PROJECT: &[&str] = &["$CLAUDE_PROJECT_DIR", "${CLAUDE_PROJECT_DIR}"];
 const PLUGIN: &[&str] = &["$CLAUDE_PLUGIN_ROOT", "${CLAUDE_PLUGIN_ROOT}"];
 
-/// The words of a command that is nothing but words; none where a shell would do more than split it. The project's folder in
+/// The words of a command that is nothing but words; `None` if a shell would do more than split it. The project's folder in
 /// front of a path becomes `./`, since hooks run there; that of the plugin becomes `${extensionPath}`.
 fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
@@ -159,7 +159,7 @@ fn words(command: &str) -> Option<Vec<String>> {
                 (None, Some(behind)) => (EXTENSION_PATH, behind),
                 (None, None) => return None,
             };
-            // Behind the quote that may end here, a path goes on.
+            // The path continues after the quote that may end here.
             let path = behind.strip_prefix('"').filter(|_| quote == Some('"'));
             if let Some(path) = path {
                 quote = None;

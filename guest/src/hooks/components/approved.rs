@@ -1,4 +1,4 @@
-//! A component as it stands in the workspace, and as a person approved it.
+//! A component as it is in the workspace, and as a person approved it.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::super::registry::RegisteredHook;
 use super::grant::{Allowed, HookGrant};
 use super::inspection::Inspection;
 use super::manifest::HookManifest;
-use super::{Function, KEPT, MAX_COMPONENT_BYTES, Question, schema};
+use super::{ComponentQuestion, Function, KEPT, MAX_COMPONENT_BYTES, schema};
 use crate::digest::Digest;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Root};
@@ -37,7 +37,7 @@ pub struct Approved {
     settings: String,
 }
 
-/// Where the file of a hook's component stands.
+/// Where the file of a hook's component is.
 pub fn place(registered: &RegisteredHook) -> Option<(Root, String)> {
     let Action::Component(path) = &registered.hook.action else { return None };
     // A path in a user's file or in an extension is relative to the folder of the file that names it.
@@ -111,7 +111,7 @@ fn check_settings(hook: &Hook, manifest: &HookManifest) -> Result<(), String> {
 }
 
 impl Approved {
-    /// Reads what was approved; none where that cannot be understood.
+    /// Reads what was approved; `None` if that cannot be understood.
     pub fn read(hook: &Hook, approval: &Value) -> Option<Self> {
         let shown = approval.get("shows")?.get("component")?;
         let manifest = HookManifest::read(shown.get("manifest")?).ok()?;
@@ -127,8 +127,8 @@ impl Approved {
     }
 
     /// The question to its component.
-    pub fn question(&self, hook: &str) -> Question {
-        Question {
+    pub fn question(&self, hook: &str) -> ComponentQuestion {
+        ComponentQuestion {
             hook: hook.to_owned(),
             component: self.component.clone(),
             files: self.grant.files.clone(),

@@ -192,7 +192,7 @@ impl<'b> ByteReader<'b> {
         Ok(())
     }
 
-    /// What kind of thing stands behind a name. Nothing of it is needed but where it ends.
+    /// The type behind a name. Only its end is needed.
     fn description(&mut self) -> Result<(), Malformed> {
         match self.byte()? {
             // A core module.

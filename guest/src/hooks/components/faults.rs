@@ -1,7 +1,7 @@
-//! Hooks that fail again and again are not called any more.
+//! Hooks that fail repeatedly are no longer called.
 //!
 //! Counted in the state folder, because a command hook is a process for every call. What counts belongs to one approval: a hook that
-//! is approved anew begins anew.
+//! is approved again starts over.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::json::{self, object};
 use crate::ports::{Expectation, Ports};
 use crate::state;
 
-/// After this many faults in a row a hook is not called any more.
+/// After this many faults in a row, a hook is no longer called.
 pub const MAX_FAULTS: u64 = 3;
 
 const FOLDER: &str = "components";
@@ -22,7 +22,7 @@ struct Count {
     /// The approval that it belongs to.
     approval: String,
     faults: u64,
-    /// Why it is not called any more, where it is not.
+    /// Why it is no longer called, if it is not.
     rests: Option<String>,
 }
 
@@ -33,13 +33,13 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Why a hook is not called any more.
-    pub fn rests(&mut self, hook: &str, approval: &str, ports: &Ports) -> Option<String> {
+    /// Why a hook is no longer called.
+    pub fn disabled_reason(&mut self, hook: &str, approval: &str, ports: &Ports) -> Option<String> {
         self.count(hook, approval, ports).rests.clone()
     }
 
     /// The hook has answered.
-    pub fn answered(&mut self, hook: &str, approval: &str, ports: &Ports) {
+    pub fn record_answer(&mut self, hook: &str, approval: &str, ports: &Ports) {
         let count = self.count(hook, approval, ports);
         if count.faults > 0 {
             *count = Count { approval: approval.to_owned(), ..Count::default() };
@@ -48,7 +48,7 @@ impl Faults {
     }
 
     /// The hook has failed. `for_good` is a fault that does not go away by itself. Returns whether it rests from now on.
-    pub fn failed(&mut self, hook: &str, approval: &str, why: &str, for_good: bool, ports: &Ports) -> bool {
+    pub fn record_fault(&mut self, hook: &str, approval: &str, why: &str, for_good: bool, ports: &Ports) -> bool {
         let count = self.count(hook, approval, ports);
         count.faults += 1;
         let rests = count.rests.is_none() && (for_good || count.faults >= MAX_FAULTS);
@@ -100,18 +100,18 @@ mod tests {
         let world = Memory::new();
         let ports = world.ports();
         let mut faults = Faults::default();
-        assert!(!faults.failed("a", "1", "trap", false, &ports));
-        assert!(!faults.failed("a", "1", "trap", false, &ports));
-        faults.answered("a", "1", &ports);
-        assert!(!faults.failed("a", "1", "trap", false, &ports));
-        // Another process goes on counting.
+        assert!(!faults.record_fault("a", "1", "trap", false, &ports));
+        assert!(!faults.record_fault("a", "1", "trap", false, &ports));
+        faults.record_answer("a", "1", &ports);
+        assert!(!faults.record_fault("a", "1", "trap", false, &ports));
+        // Another process continues to count.
         let mut faults = Faults::default();
-        assert!(!faults.failed("a", "1", "late", false, &ports));
-        assert!(faults.failed("a", "1", "late", false, &ports));
-        assert_eq!(Faults::default().rests("a", "1", &ports).as_deref(), Some("late"));
-        assert_eq!(Faults::default().rests("b", "1", &ports), None);
-        // Approved anew.
-        assert_eq!(faults.rests("a", "2", &ports), None);
-        assert!(faults.failed("a", "2", "settings", true, &ports));
+        assert!(!faults.record_fault("a", "1", "late", false, &ports));
+        assert!(faults.record_fault("a", "1", "late", false, &ports));
+        assert_eq!(Faults::default().disabled_reason("a", "1", &ports).as_deref(), Some("late"));
+        assert_eq!(Faults::default().disabled_reason("b", "1", &ports), None);
+        // Approved again.
+        assert_eq!(faults.disabled_reason("a", "2", &ports), None);
+        assert!(faults.record_fault("a", "2", "settings", true, &ports));
     }
 }

@@ -8,7 +8,7 @@ use super::binary::{ByteReader, Malformed};
 const MAX_NESTING: usize = 16;
 
 /// Looks through all modules of a component. Returns the first feature that no hook may use.
-pub fn refused(bytes: &[u8]) -> Result<Option<&'static str>, Malformed> {
+pub fn find_refused(bytes: &[u8]) -> Result<Option<&'static str>, Malformed> {
     component(ByteReader::behind_header(bytes), 0)
 }
 
@@ -161,8 +161,8 @@ mod tests {
             (&[2, 8, 1, 1, b'a', 1, b'b', 3, 0x7f, 0], None),
             (&[2, 8, 1, 1, b'a', 1, b'b', 3, 0x6f, 0], Some(GC)),
         ] {
-            assert_eq!(refused(&nested(module)), Ok(found), "{module:?}");
+            assert_eq!(find_refused(&nested(module)), Ok(found), "{module:?}");
         }
-        assert!(refused(&nested(&[1, 9])).is_err());
+        assert!(find_refused(&nested(&[1, 9])).is_err());
     }
 }

@@ -3,11 +3,11 @@
 use crate::glob::Glob;
 use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 
-/// A search for files looks at this many names and finds this many.
+/// The most names that a search for files looks at, and below, the most files that it finds.
 pub const MAX_LISTED: u32 = 20_000;
 /// See [`MAX_LISTED`].
 pub const MAX_FOUND: usize = 10_000;
-/// So many folders deep.
+/// How many levels of folders a search descends.
 pub const MAX_DEPTH: u32 = 32;
 /// One call of a hook reads and searches this often.
 pub const MAX_READS: u32 = 64;

@@ -63,7 +63,7 @@ pub struct Inspection {
     pub imports: Vec<String>,
     /// What can be called.
     pub functions: Vec<Function>,
-    /// What it says of itself.
+    /// What it says about itself.
     pub manifest: HookManifest,
 }
 
@@ -103,7 +103,7 @@ impl Inspection {
         if functions.is_empty() {
             return Err(ComponentFault::NothingToCall);
         }
-        if let Some(feature) = features::refused(bytes)? {
+        if let Some(feature) = features::find_refused(bytes)? {
             return Err(ComponentFault::Feature(feature));
         }
         let manifests: Vec<&[u8]> =

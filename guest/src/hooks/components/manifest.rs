@@ -1,4 +1,4 @@
-//! What a hook says of itself and asks for: JSON in the custom section `tollgate:hook` of its component.
+//! What a hook says about itself and asks for: JSON in the custom section `tollgate:hook` of its component.
 //!
 //! ```json
 //! {

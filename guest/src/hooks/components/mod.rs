@@ -9,21 +9,21 @@
 //! | `grant` | what it gets: what it asks for, as far as that is allowed |
 //! | `files` | the files that it was granted |
 //! | `approved` | the hook as a person approved it |
-//! | `said` | what all hooks said to one call |
-//! | `faults` | hooks that fail again and again are not called any more |
+//! | `feedback` | collects the answers of all third-party hooks about one call |
+//! | `faults` | hooks that fail repeatedly are no longer called |
 //! | `words` | what hooks say, made fit for models and people |
 //!
-//! A hook can object, remark and add. Nothing that it returns is carried out, and there is no word for *allow*.
+//! A hook can object, remark and add. Nothing that it returns is executed, and it cannot allow a call.
 
 pub mod approved;
 pub mod binary;
 pub mod faults;
 pub mod features;
+pub mod feedback;
 pub mod files;
 pub mod grant;
 pub mod inspection;
 pub mod manifest;
-pub mod said;
 pub mod schema;
 pub mod words;
 
@@ -68,7 +68,7 @@ impl Function {
         }
     }
 
-    /// The event at which it is called; none where any but these can be meant.
+    /// The event at which it is called; `None` if any but these can be meant.
     pub fn trigger(self) -> Option<&'static str> {
         match self {
             Self::Augment | Self::PreTool => Some("before_tool"),
@@ -100,7 +100,7 @@ pub struct Call {
 /// How a call ended, as hooks see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It ran; its result, where it is known.
+    /// It ran; its result, if it is known.
     Done(Option<String>),
     /// It ran and failed.
     Failed(String),
@@ -165,7 +165,7 @@ impl Default for Limits {
 
 /// One hook to call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct ComponentQuestion {
     /// The hook's id.
     pub hook: String,
     /// The digest of the approved component.
@@ -186,20 +186,20 @@ pub struct Ask {
     /// What they are called about.
     pub subject: Subject,
     /// The hooks.
-    pub questions: Vec<Question>,
+    pub questions: Vec<ComponentQuestion>,
 }
 
 /// How strongly a hook objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
+pub enum ObjectionSeverity {
     /// A person should decide.
     Ask,
     /// The call must not run.
     Deny,
 }
 
-impl Severity {
-    /// What it is called.
+impl ObjectionSeverity {
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ask => "ask",
@@ -210,7 +210,7 @@ impl Severity {
 
 /// The result of calling one hook, as the host reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum ComponentReply {
     /// It has nothing to say.
     Nothing,
     /// What it adds to a call.
@@ -223,7 +223,7 @@ pub enum Reply {
     /// An objection to a call.
     Objection {
         /// How strongly.
-        severity: Severity,
+        severity: ObjectionSeverity,
         /// For programs.
         code: String,
         /// For people.
@@ -263,7 +263,7 @@ pub struct ComponentAnswer {
     /// The hook.
     pub hook: String,
     /// Its result.
-    pub reply: Reply,
+    pub reply: ComponentReply,
     /// How long it took, in microseconds.
     pub took_us: u64,
     /// What it logged and printed: level and text.

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 
 use super::super::components::approved::{Approved, place};
-use super::super::components::said::{HookFailure, HookFeedback};
+use super::super::components::feedback::{HookFailure, HookFeedback};
 use super::super::components::words::{MAX_NOTE, attributed, clean};
-use super::super::components::{Ask, ComponentAnswer, Function, MAX_COMPONENT_BYTES, Reply, Subject};
+use super::super::components::{Ask, ComponentAnswer, ComponentReply, Function, MAX_COMPONENT_BYTES, Subject};
 use super::super::declaration::{Action, Hook};
 use super::super::outcome::RunOutcome;
 use super::super::registry::RegisteredHook;
@@ -15,23 +15,23 @@ use super::super::run::RunStatus;
 use super::super::schedule::RunKey;
 use super::super::trust::{self, Trust};
 use super::Hooks;
-use super::running::skipped;
+use super::running::skipped_outcome;
 use crate::digest::Digest;
 use crate::engine::Order;
 use crate::json::{self, object};
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
-/// What one hook's log comes to in a record, in lines and in characters of each.
+/// How much of one hook's log a record keeps: lines, and characters of each.
 const MAX_LINES: usize = 100;
 const MAX_LINE: usize = 1_000;
 
-/// Beyond a run's own limits, so long its answer may take to arrive.
+/// How long an answer may take to arrive beyond the run's own limits.
 const SLACK_MS: u64 = 5_000;
 
 /// A round of calls that is under way.
 pub(super) struct Round {
     number: u64,
-    /// Whom the answer is for; none where it is the run of an event.
+    /// Who the answer is for; `None` if it is the run of an event.
     asker: Option<u64>,
     function: Function,
     session: Option<String>,
@@ -51,7 +51,7 @@ impl Hooks {
         self.registry.all().iter().any(|registered| matches!(registered.hook.action, Action::Component(_)))
     }
 
-    /// Has hooks called about a tool call; false where there is none to call. The answer comes by [`Hooks::take_said`].
+    /// Has hooks called about a tool call; false if there is none to call. The answer comes by [`Hooks::take_feedback`].
     pub fn ask(&mut self, asker: u64, subject: Subject, ports: &Ports) -> bool {
         let function = subject.function();
         let call = match &subject {
@@ -66,14 +66,14 @@ impl Hooks {
         let files = if questions.is_empty() { Vec::new() } else { ports.workspace.inspect(&questions) };
         self.approvals.refresh(ports);
         for (registered, file) in fitting.into_iter().zip(files) {
-            // What nobody has approved as it is says nothing; a person has been told.
+            // A hook that is not approved in its current form is not called; a person has been told.
             let Ok(approved) = self.approved_component(&registered, &file, ports) else { continue };
             if !approved.functions.contains(&function) {
                 continue;
             }
             let hook = registered.hook;
-            match self.faults.rests(&hook.id, &approved.approval, ports) {
-                Some(why) => said.faults.push((hook.id.clone(), resting(&why))),
+            match self.faults.disabled_reason(&hook.id, &approved.approval, ports) {
+                Some(why) => said.faults.push((hook.id.clone(), disabled_message(&why))),
                 None => called.push((hook, approved)),
             }
         }
@@ -99,19 +99,19 @@ impl Hooks {
         std::mem::take(&mut self.due)
     }
 
-    /// What hooks said to questions of [`Hooks::ask`], by the number of the asker.
-    pub fn take_said(&mut self) -> Vec<(u64, HookFeedback)> {
+    /// The answers of hooks to [`Hooks::ask`], by the caller's number.
+    pub fn take_feedback(&mut self) -> Vec<(u64, HookFeedback)> {
         std::mem::take(&mut self.said)
     }
 
-    /// Takes in what hooks answered.
+    /// Processes the answers of hooks.
     pub fn report(&mut self, number: u64, answers: &[ComponentAnswer], ports: &Ports) {
         let Some(at) = self.rounds.iter().position(|round| round.number == number) else { return };
         let mut round = self.rounds.remove(at);
         for (hook, approved) in std::mem::take(&mut round.called) {
             let missing = ComponentAnswer {
                 hook: hook.id.clone(),
-                reply: Reply::Absent("the host did not call it".to_owned()),
+                reply: ComponentReply::Absent("the host did not call it".to_owned()),
                 took_us: 0,
                 log: Vec::new(),
             };
@@ -132,7 +132,7 @@ impl Hooks {
         let mut summary = vec![("hook", Value::from(hook.id.as_str()))];
         let (status, word) = match taken {
             Ok(word) => {
-                self.faults.answered(&hook.id, &approved.approval, ports);
+                self.faults.record_answer(&hook.id, &approved.approval, ports);
                 summary.extend(["severity", "code"].into_iter().filter_map(|key| Some((key, word.get(key)?.clone()))));
                 (RunStatus::Success, ("said", word))
             }
@@ -147,11 +147,11 @@ impl Hooks {
         self.record_call(round, hook, answer, status, word, ports);
     }
 
-    /// Counts a fault of a hook's own. Returns what to say where the hook is not called any more.
+    /// Counts a fault of the hook itself. Returns the message if the hook is no longer called because of it.
     fn count_fault(&mut self, hook: &Hook, approved: &Approved, fault: &HookFailure, ports: &Ports) -> Option<String> {
         let id = clean(&hook.id, 128);
         ports.warn(&format!("the hook `{id}` did not answer: {}", fault.why));
-        if !fault.counts || !self.faults.failed(&hook.id, &approved.approval, &fault.why, fault.for_good, ports) {
+        if !fault.counts || !self.faults.record_fault(&hook.id, &approved.approval, &fault.why, fault.for_good, ports) {
             return None;
         }
         let remedy = format!("a person can have it called again with `tollgate hooks approve {id}`");
@@ -214,8 +214,8 @@ impl Hooks {
             let why = "its component exports no `events`, so there is nothing to call";
             return self.finish(key, RunOutcome::of(RunStatus::Skipped, why), ports);
         }
-        if let Some(why) = self.faults.rests(&hook.id, &approved.approval, ports) {
-            return self.finish(key, RunOutcome::of(RunStatus::Skipped, &resting(&why)), ports);
+        if let Some(why) = self.faults.disabled_reason(&hook.id, &approved.approval, ports) {
+            return self.finish(key, RunOutcome::of(RunStatus::Skipped, &disabled_message(&why)), ports);
         }
         let now = (self.now, ports.clock.now());
         if let Some(run) = self.schedule.get_mut(key) {
@@ -235,14 +235,14 @@ impl Hooks {
         let (session, called) = (run.event.session.as_deref().map(str::to_owned), vec![(hook, approved)]);
         let (function, said) = (Function::Events, HookFeedback::default());
         self.rounds.push(Round { number, asker: None, function, session, call: None, called, said });
-        self.schedule.began(key, number, self.now.saturating_add(longest));
+        self.schedule.mark_running(key, number, self.now.saturating_add(longest));
         self.show(key, RunStatus::Running, ports);
     }
 
     fn finish_event(&mut self, number: u64, hook: &Hook, approved: &Approved, answer: &ComponentAnswer, ports: &Ports) {
         let Some(key) = self.schedule.of_command(number) else { return };
         let mut outcome = match &answer.reply {
-            Reply::Reaction { stop, message } => {
+            ComponentReply::Reaction { stop, message } => {
                 let mut said = Map::new();
                 said.insert("continue".to_owned(), (!stop).into());
                 if let Some(message) = message {
@@ -259,7 +259,7 @@ impl Hooks {
             },
         };
         if outcome.status == Some(RunStatus::Success) {
-            self.faults.answered(&hook.id, &approved.approval, ports);
+            self.faults.record_answer(&hook.id, &approved.approval, ports);
         }
         let lines: Vec<String> = answer.log.iter().take(MAX_LINES).map(|(_, text)| clean(text, MAX_LINE)).collect();
         if !lines.is_empty() {
@@ -295,12 +295,12 @@ impl Hooks {
         if approval.is_none() {
             self.examined += 1;
             if self.examined > super::running::MAX_EXAMINED {
-                return Err(skipped(&hook.id, Trust::New.reason()));
+                return Err(skipped_outcome(&hook.id, Trust::New.reason()));
             }
         }
-        // The same file is not read at every call only to be refused again.
+        // Remembered, so that the same file is not read and refused again at every call.
         if self.refused.iter().any(|(id, at)| *id == hook.id && *at == stamp) {
-            return Err(skipped(&hook.id, "it is not approved as it is now"));
+            return Err(skipped_outcome(&hook.id, "its current version is not approved"));
         }
         self.refused.retain(|(id, _)| *id != hook.id);
         self.refused.push((hook.id.clone(), stamp));
@@ -343,7 +343,7 @@ fn is_called(registered: &RegisteredHook, function: Function, tool: &str) -> boo
     registered.disabled.is_none() && registered.hook.is_called_for(function, tool)
 }
 
-fn resting(why: &str) -> String {
+fn disabled_message(why: &str) -> String {
     format!("it has failed before and is not called any more: {why}")
 }
 

@@ -14,7 +14,7 @@ use crate::engine::Order;
 use crate::json::object;
 use crate::ports::Ports;
 
-/// Hooks that run one after the other, with a caller who waits for their combined answer.
+/// Hooks that run one after the other while a caller waits for their combined answer.
 #[derive(Debug)]
 pub(super) struct Chain {
     asker: Asker,
@@ -59,7 +59,7 @@ impl Hooks {
             match why_not {
                 None => return self.add(run, ports),
                 Some(why) => {
-                    let record = self.ended(&run, RunOutcome::of(RunStatus::Skipped, why), ports);
+                    let record = self.record_end(&run, RunOutcome::of(RunStatus::Skipped, why), ports);
                     if let Some(chain) = self.chains.get_mut(&number) {
                         chain.record = record;
                     }

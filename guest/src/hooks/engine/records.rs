@@ -27,7 +27,7 @@ const ENDINGS: [RunStatus; 5] =
     [RunStatus::Success, RunStatus::Failed, RunStatus::Timeout, RunStatus::Canceled, RunStatus::Skipped];
 
 impl Hooks {
-    /// How runs ended so far, and how things stand.
+    /// How runs have ended so far, and the current state.
     pub fn stats(&self) -> Value {
         let Counts { ended, attempts, waited_ms, took_ms, longest_ms, began } = &self.counts;
         let ended_all: Vec<(&str, Value)> =
@@ -46,8 +46,8 @@ impl Hooks {
         object(&mut fields)
     }
 
-    /// Counts, shows and writes down how a run ended, and lets its chain know.
-    pub(super) fn ended(&mut self, run: &Run, mut outcome: RunOutcome, ports: &Ports) -> Value {
+    /// Counts, reports and logs how a run ended, and notifies its chain.
+    pub(super) fn record_end(&mut self, run: &Run, mut outcome: RunOutcome, ports: &Ports) -> Value {
         let status = outcome.status.unwrap_or(RunStatus::Failed);
         if let Some(declared) = &run.hook.claude
             && matches!(status, RunStatus::Failed | RunStatus::Timeout)

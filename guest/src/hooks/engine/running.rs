@@ -19,13 +19,13 @@ use crate::engine::{Confine, Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
-/// What a program inherits of the environment. Secrets in the rest are none of its business.
+/// The variables that a program inherits. The rest may contain secrets.
 const ENVIRONMENT: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot"];
 
 /// How much of each output stream the host keeps.
 const OUTPUT_BYTES: u64 = 1 << 20;
 
-/// At most this many runs of hooks that nobody has ever approved are looked at in one step: each may mean reading a folder.
+/// At most this many runs of hooks without approval are looked at in one step, because each may mean reading a folder.
 pub(super) const MAX_EXAMINED: usize = 256;
 
 /// Where copies of scripts lie while they run, below the home folder.
@@ -46,7 +46,7 @@ impl Hooks {
         if matches!(hook.action, Action::Component(_)) {
             return self.begin_component(key, ports);
         }
-        let program = match self.permitted(&hook, source, ports) {
+        let program = match self.find_permitted(&hook, source, ports) {
             Ok(program) => program,
             Err(outcome) => return self.finish(key, *outcome, ports),
         };
@@ -60,12 +60,17 @@ impl Hooks {
             Err(outcome) => return self.finish(key, *outcome, ports),
         };
         let command = self.command(order);
-        self.schedule.began(key, command, self.now.saturating_add(self.time_ms(&run)));
+        self.schedule.mark_running(key, command, self.now.saturating_add(self.time_ms(&run)));
         self.show(key, RunStatus::Running, ports);
     }
 
     /// What may run, where it may. A workspace's hook is looked at each time, so that what runs is what was approved.
-    fn permitted(&mut self, hook: &Rc<Hook>, source: Source, ports: &Ports) -> Result<Option<ResolvedProgram>, Box<RunOutcome>> {
+    fn find_permitted(
+        &mut self,
+        hook: &Rc<Hook>,
+        source: Source,
+        ports: &Ports,
+    ) -> Result<Option<ResolvedProgram>, Box<RunOutcome>> {
         if source != Source::Workspace {
             return Ok(None);
         }
@@ -84,11 +89,11 @@ impl Hooks {
             ports.warn(&format!("the hook `{id}` does not run: {why}"));
             return Err(RunOutcome::boxed(RunStatus::Skipped, &why));
         }
-        // Those do not run whatever they are, so a flood of them need not be looked at, and takes nobody else's turn.
-        if !self.approvals.knows(id, &self.machine, ports) {
+        // These do not run in any case, so a flood of them is not looked at and delays no other hooks.
+        if !self.approvals.was_approved(id, &self.machine, ports) {
             self.examined += 1;
             if self.examined > MAX_EXAMINED {
-                return Err(skipped(id, Trust::New.reason()));
+                return Err(skipped_outcome(id, Trust::New.reason()));
             }
         }
         let fingerprint = trust::command_fingerprint(hook, false, &self.machine, ports)
@@ -101,7 +106,7 @@ impl Hooks {
 
     /// Tells a person, once, that a hook waits for approval. Returns how its run ends.
     pub(super) fn want_approval(&mut self, id: &str, fingerprint: &Fingerprint, trust: Trust, ports: &Ports) -> Box<RunOutcome> {
-        let (name, why, notice, before) = (trust.as_str(), trust.reason(), trust.notice(), trust.before());
+        let (name, why, notice, before) = (trust.as_str(), trust.reason(), trust.notice(), trust.previous());
         let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
@@ -114,10 +119,10 @@ impl Hooks {
             let notice = notice.map(str::to_owned);
             self.command(Order::Approval { hook: id.to_owned(), digest, why: name, notice, shows });
         }
-        skipped(id, why)
+        skipped_outcome(id, why)
     }
 
-    /// What the host shall do for a run.
+    /// The command for the host that carries out a run.
     fn order(&self, run: &Run, program: Option<ResolvedProgram>, ports: &Ports) -> Result<Order, Box<RunOutcome>> {
         let data = (*run.event.data).clone();
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
@@ -208,7 +213,7 @@ impl Hooks {
     }
 
     /// The user's own folder is better than the one for temporary files, where interpreters may find files of others in
-    /// the folders above. Neither counts where the workspace holds it, because whoever writes there could exchange the copy.
+    /// the folders above. Neither counts where the workspace holds it, because anyone who can write there could replace the copy.
     fn copy_folders(&self, ports: &Ports) -> Vec<String> {
         let home = Question { root: Root::Home, path: COPIES.to_owned(), digest: false };
         let temp = self.machine.temp.as_ref().map(Question::project);
@@ -231,17 +236,17 @@ impl Hooks {
         }
     }
 
-    pub(super) fn done(&mut self, key: RunKey, ending: &RunEnding, ports: &Ports) {
+    pub(super) fn finish_run(&mut self, key: RunKey, ending: &RunEnding, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         if matches!(run.stage, RunStage::Ending { .. }) {
-            return self.confirmed(key, ports);
+            return self.confirm_end(key, ports);
         }
         let outcome = RunOutcome::of_hook(ending, &run.hook, ports);
         self.settle(key, outcome, ports);
     }
 
-    /// A run that was told to end has ended, or nobody knows whether it has.
-    pub(super) fn confirmed(&mut self, key: RunKey, ports: &Ports) {
+    /// A run that was told to end has ended, or did not report back.
+    pub(super) fn confirm_end(&mut self, key: RunKey, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let RunStage::Ending { status, .. } = run.stage else { return };
         let reason = if status == RunStatus::Timeout {
@@ -279,7 +284,7 @@ impl Hooks {
                 0
             };
             let wait = run.hook.retry.wait_ms(run.attempts, chance);
-            self.schedule.rest(key, self.now.saturating_add(wait));
+            self.schedule.wait_for_retry(key, self.now.saturating_add(wait));
             self.show(key, RunStatus::Queued, ports);
         } else {
             self.finish(key, outcome, ports);
@@ -288,7 +293,7 @@ impl Hooks {
 
     pub(super) fn finish(&mut self, key: RunKey, outcome: RunOutcome, ports: &Ports) {
         let Some(run) = self.schedule.end(key) else { return };
-        let record = self.ended(&run, outcome, ports);
+        let record = self.record_end(&run, outcome, ports);
         let Some(chain) = run.chain else { return };
         if let Some(chain) = self.chains.get_mut(&chain) {
             chain.record = record;
@@ -297,15 +302,15 @@ impl Hooks {
     }
 }
 
-/// A call that is told in more parts than a hook is run for is not let through unheard.
+/// A call with more parts than a hook is run for is denied, because the hook has not seen all of it.
 fn too_many() -> RunOutcome {
     let why = format!("the call changes more than {MAX_PARTS} files, more than a hook is told of; split it");
     let answer = [("continue".to_owned(), false.into()), ("systemMessage".to_owned(), why.as_str().into())];
     RunOutcome { answer: Some(answer.into_iter().collect()), ..RunOutcome::of(RunStatus::Failed, &why) }
 }
 
-/// How the run of a hook ends that nobody has approved as it is.
-pub(super) fn skipped(id: &str, why: &str) -> Box<RunOutcome> {
+/// The outcome of a run whose hook has not been approved in its current form.
+pub(super) fn skipped_outcome(id: &str, why: &str) -> Box<RunOutcome> {
     let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
     RunOutcome::boxed(RunStatus::Skipped, &format!("{why}; {remedy}"))
 }

@@ -1,4 +1,4 @@
-//! Whether a value fits, as far as that is certain.
+//! Validates a value against a [`Schema`]; reports only certain mismatches.
 
 use std::cell::Cell;
 
@@ -19,7 +19,7 @@ struct FitContext<'s> {
 }
 
 impl Schema {
-    /// What is wrong with a value; none where it fits, and where that cannot be told.
+    /// What is wrong with a value; `None` if it fits, and if that cannot be told.
     pub fn misfit(&self, value: &Value) -> Option<String> {
         self.misfit_at(value, &FitContext { whole: self, looks: Cell::new(MAX_LOOKS) }, "", 0)
     }
@@ -74,7 +74,7 @@ impl Schema {
                 return misfits.into_iter().next();
             }
         }
-        let referred = self.reference.as_ref().and_then(|reference| comparison.whole.referred(reference));
+        let referred = self.reference.as_ref().and_then(|reference| comparison.whole.resolve_reference(reference));
         referred.and_then(|schema| schema.misfit_at(value, comparison, path, steps + 1))
     }
 }

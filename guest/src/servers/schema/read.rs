@@ -1,4 +1,4 @@
-//! From JSON Schema.
+//! Parses JSON Schema into [`Schema`].
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ impl Schema {
         if !written.is_object() || schema.types != Types::One(JsonType::Object) {
             return Err(SchemaFault { path: "type".to_owned(), why: "must be `object`".to_owned() });
         }
-        match reader.references.iter().find(|(_, reference)| schema.referred(reference).is_none()) {
+        match reader.references.iter().find(|(_, reference)| schema.resolve_reference(reference).is_none()) {
             Some((path, reference)) => {
                 Err(SchemaFault { path: path.clone(), why: format!("refers to `{reference}`, which is not there") })
             }
@@ -40,7 +40,7 @@ impl Schema {
     }
 
     /// What a reference within this schema leads to. None where it leads nowhere, or to a place that is not read here.
-    pub(super) fn referred(&self, reference: &str) -> Option<&Self> {
+    pub(super) fn resolve_reference(&self, reference: &str) -> Option<&Self> {
         let path = reference.strip_prefix('#')?;
         if path.is_empty() {
             return Some(self);
@@ -55,7 +55,7 @@ impl Schema {
 struct SchemaReader {
     path: Vec<String>,
     parts: usize,
-    /// References into the schema itself, and where they stand.
+    /// References into the schema itself, and where they are.
     references: Vec<(String, String)>,
 }
 
@@ -64,7 +64,7 @@ impl SchemaReader {
         Err(SchemaFault { path: self.place(key), why: why.to_owned() })
     }
 
-    /// Where something stands, in at most so many steps.
+    /// A position in the schema, shortened to a few steps.
     fn place(&self, key: &str) -> String {
         const MAX_STEPS: usize = 12;
         let steps: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Back to JSON Schema, and to the form in which tools are shown.
+//! Writes a [`Schema`] as JSON Schema, and as the summary shown to people.
 
 use serde_json::{Map, Value};
 

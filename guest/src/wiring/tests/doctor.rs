@@ -242,7 +242,7 @@ fn the_commands_of_each_program_are_tried_as_it_runs_them() {
         assert_eq!(judged["ok"], false);
         assert_eq!(broken["commands"], if takes_none { "unconfined" } else { "not held" }, "{broken}");
         assert!(judged["confinement"].as_str().unwrap().contains("NOT"), "{judged}");
-        // Where nothing can confine, that is told and is no fault.
+        // A machine that cannot confine is reported, and is not a fault.
         let (judged, plain, ran) = found(&json!({"why": "the kernel has no Landlock"}), true);
         assert!(judged["confinement"].as_str().unwrap().ends_with("unconfined: the kernel has no Landlock"), "{judged}");
         let asks = ran.iter().any(|trial| trial["id"] == "kernel");

@@ -113,7 +113,7 @@ fn what_was_changed_since_loses_only_what_is_ours() {
     let mut machine = machine.with("/w/.claude/settings.json", &edited);
     machine.undo();
     let now = machine.json("/w/.claude/settings.json");
-    // The first entry keeps somebody's own hook, with its matcher.
+    // The first entry keeps someone's own hook, with its matcher.
     let entry = json!({"matcher": "*", "hooks": [{"type": "command", "command": "./mine.sh"}]});
     assert_eq!(now, json!({"model": "sonnet", "hooks": {"PreToolUse": [entry]}}));
 }
@@ -182,7 +182,7 @@ fn shell_commands_are_given_to_the_native_program() {
         let again = machine.clone().init(question);
         assert_eq!((&again["changes"], &again["receipt"]), (&json!([]), &plan["receipt"]));
 
-        // What was changed since keeps what is somebody else's.
+        // What was changed since keeps what is someone else's.
         let edited = machine.text(LOCAL).replace("\"env\": {", "\"env\": {\"B\": \"/opt/tollgate\", ");
         let mut changed = machine.clone().with(LOCAL, &edited);
         changed.undo();
@@ -207,7 +207,7 @@ fn a_prefix_of_somebody_else_is_left_alone() {
         ),
         (LOCAL, foreign, "/opt/tollgate", Value::Null, "in .claude/settings.local.json is \"/mine/log\" and is kept"),
         ("/h/.claude/settings.json", foreign, "/opt/tollgate", Value::Null, "is \"/mine/log\" and is kept"),
-        ("/h/x", "", "/opt/tollgate", "user".into(), "only hooks in the settings of a workspace"),
+        ("/h/x", "", "/opt/tollgate", "user".into(), "it can only be set together with hooks in the workspace's settings"),
         ("/h/x", "", "/w/bin/tollgate", Value::Null, "cannot be named"),
         ("/h/x", "", "/npm/tollgate.js", Value::Null, "cannot be named"),
         ("/h/x", "", "tollgate", Value::Null, "cannot be named"),

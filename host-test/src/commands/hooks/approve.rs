@@ -46,14 +46,14 @@ pub(super) fn run(
     if !changed.is_empty() {
         person.record(gate, &changed)?;
     }
-    // The last is the component, where it is one: it is compiled while somebody waits, not at the first call.
+    // The last is the component, if it is one. It is compiled while the person waits, not at the first call.
     if let Some(component) = changed.get(2) {
         compile(component, home, json, output);
     }
     Ok(outcome)
 }
 
-/// Has a component compiled, and says so where it takes long. What cannot be compiled is not called, which is said now.
+/// Has a component compiled, with a note if it takes long, and a warning if it cannot be compiled and so is never called.
 fn compile(digest: &str, home: Option<&Path>, json: bool, output: &mut Output<'_>) {
     let Some(home) = home.and_then(|home| home.canonicalize().ok()) else { return };
     let waiting = |took: Duration| {

@@ -18,25 +18,25 @@ const FILE: &str = ".tollgate/config.json";
 /// The options of `tollgate mcp add`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// What the server is called
+    /// The name of the server
     #[arg(value_name = "NAME")]
     name: String,
-    /// Where it is, for a server on the network
+    /// The address of a server on the network
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     url: Option<String>,
-    /// That server speaks the older transport, HTTP with server-sent events
+    /// Use the older transport, HTTP with server-sent events
     #[arg(long, requires = "url")]
     sse: bool,
-    /// Sent along with every request; "${settings.KEY}" in the value stands for a setting
+    /// A header for every request; "${settings.KEY}" in the value is replaced with a setting
     #[arg(long = "header", value_name = "NAME=VALUE", requires = "url")]
     headers: Vec<String>,
-    /// Given to the program, besides the few variables that it inherits
+    /// An environment variable for the program, in addition to the few that it inherits
     #[arg(long = "env", value_name = "NAME=VALUE", conflicts_with = "url")]
     env: Vec<String>,
-    /// Say yes beforehand; it takes a terminal even so
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
-    /// The program that is the server, with its arguments; without one and without --url, as the workspace declares it
+    /// The server program and its arguments [default, without --url: what the workspace declares]
     #[arg(value_name = "COMMAND", last = true)]
     command: Vec<String>,
 }
@@ -107,7 +107,7 @@ fn add(
         if json { drop(writeln!(output.err, "{line}")) } else { output.line(&line)? }
     }
     output.out.flush()?;
-    let asked = format!("let agents' tools and yours use {}?", escape(text(&answer, "/target")));
+    let asked = format!("add {} to your MCP servers?", escape(text(&answer, "/target")));
     if let Some(outcome) = ask_person(&asked).refusal(output)? {
         return Ok(outcome);
     }

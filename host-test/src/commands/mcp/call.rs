@@ -11,7 +11,7 @@ use crate::cli::output::{Output, escape_lines};
 use crate::cli::workspace::OpenGate;
 use crate::cli::{CommandError, CommandResult, Outcome};
 
-/// The session of whoever names none.
+/// The default session.
 const SESSION: &str = "mcp-call";
 
 /// The options of `tollgate mcp call`.
@@ -23,10 +23,10 @@ pub(crate) struct Options {
     /// The tool, by the server's own name for it
     #[arg(value_name = "TOOL")]
     tool: String,
-    /// What it is given: one JSON object
+    /// The arguments: one JSON object
     #[arg(value_name = "JSON", default_value = "{}")]
     arguments: String,
-    /// The session that it belongs to, and so the intent that it works for
+    /// The session of the call, which determines its intent
     #[arg(long, value_name = "SESSION", default_value = SESSION)]
     session: String,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Options {
 pub(super) fn run(opened: &mut OpenGate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let Options { server, tool, arguments, session } = options;
     let arguments = object(arguments)?;
-    // Whoever is no person is not asked, and the gate refuses what it would ask about.
+    // If no person runs this, nobody is asked, and the gate refuses what it would ask about.
     let person = Person::require(&mut opened.gate, &opened.root, &["mcp", "call", server, tool], false).ok();
     let attended = person.is_some();
     let asks = move |question: Question| {

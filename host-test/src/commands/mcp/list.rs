@@ -17,7 +17,7 @@ pub(crate) struct Tools {
     server: Option<String>,
 }
 
-/// How every server stands.
+/// Shows the state of every server.
 pub(super) fn status(hooks: &mut Hooks<&mut Tollgate>, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = hooks.request("status", json!({})).map_err(CommandError::failed)?;
     show_status(&answer, json, output)

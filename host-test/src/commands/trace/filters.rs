@@ -28,7 +28,7 @@ pub(super) struct Filters {
 }
 
 impl Filters {
-    /// The fields of a question to the gate about the workspace at `root`, asked by somebody in the folder `here`.
+    /// The fields of a question to the gate about the workspace at `root`, asked from the folder `here`.
     pub(super) fn question(&self, op: &str, root: &Path, here: &Path) -> Result<Map<String, Value>, CommandError> {
         let mut question = Map::new();
         question.insert("op".to_owned(), op.into());

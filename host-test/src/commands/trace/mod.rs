@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         && options.list != list::Options::default()
     {
         let name = command.name();
-        return failed(&format!("options before `{name}` are ignored; put them after it: tollgate trace {name} …"));
+        return failed(&format!("options must follow `{name}`: tollgate trace {name} …"));
     }
     options.workspace.run(|opened, output| match &options.command {
         None => list::run(opened, &options.list, json, output),

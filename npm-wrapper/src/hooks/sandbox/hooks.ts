@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { Caps, OutOf } from './caps.js';
 import { Lent, type Line } from './lent.js';
 
-/** A fault is told in at most this many characters. */
+/** The message of a fault is cut to this many characters. */
 const MAX_FAULT = 300;
 
 /** A question as it arrives; names are those of the contract, with `_` in them. */

@@ -4,8 +4,8 @@ import { type Asked, Hooks } from './hooks.js';
 /**
  * The process that runs hooks where the native command is not installed.
  *
- * `transpile FILE HEX FOLDER` makes code of a component and ends. `run` answers questions, a line each, until there are no more. Both
- * trust nobody: whoever started them ends them when they take too long.
+ * `transpile FILE HEX FOLDER` makes code of a component and ends. `run` answers questions, a line each, until there are no more. Neither
+ * is trusted: the parent process ends them if they take too long.
  */
 async function main([job, ...words]: string[]): Promise<void> {
   if (job === 'transpile') {

@@ -28,7 +28,7 @@ export async function transpile(file: string, hex: string, folder: string): Prom
     if (!/^hook\.core\d*\.wasm$/.test(name)) continue;
     fs.writeFileSync(path.join(folder, name), content, { mode: 0o600 });
   }
-  // Last, because whoever finds it takes the rest for complete.
+  // Last, because its presence means that the other files are complete.
   const code = files.find(([name]) => name === 'hook.js')?.[1];
   if (code === undefined) throw new Error('the transpiler wrote no code');
   fs.writeFileSync(path.join(folder, 'hook.mjs'), code, { mode: 0o600 });

@@ -2,21 +2,21 @@
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::{Invocation, Parsed, Program};
+use super::spec::{Invocation, ParsedArguments, ProgramSpec};
 use super::tollgate::control;
 
-pub(super) const ROWS: &[Program] = &[
-    Program { answers: &["--version", "-v", "--help", "mcp list"], rule: Some(wiring), ..Program::opaque(&["claude"]) },
-    Program { answers: &["--version", "-V", "--help", "mcp list"], rule: Some(wiring), ..Program::opaque(&["codex"]) },
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec { answers: &["--version", "-v", "--help", "mcp list"], rule: Some(wiring), ..ProgramSpec::opaque(&["claude"]) },
+    ProgramSpec { answers: &["--version", "-V", "--help", "mcp list"], rule: Some(wiring), ..ProgramSpec::opaque(&["codex"]) },
+    ProgramSpec {
         answers: &["--version", "-v", "--help", "mcp list", "extensions list"],
         rule: Some(wiring),
-        ..Program::opaque(&["gemini"])
+        ..ProgramSpec::opaque(&["gemini"])
     },
-    Program {
+    ProgramSpec {
         answers: &["--version", "--help", "mcp list"],
         rule: Some(wiring),
-        ..Program::opaque(&["opencode", "cursor-agent", "copilot", "qwen"])
+        ..ProgramSpec::opaque(&["opencode", "cursor-agent", "copilot", "qwen"])
     },
 ];
 
@@ -54,7 +54,7 @@ const OTHER_SETTINGS: &[&str] = &[
     "-c",
 ];
 
-fn wiring(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn wiring(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let mut words = parsed.operands.iter().filter_map(|arg| arg.text()).skip_while(|word| !WIRING.contains(word));
     if let Some(group) = words.next() {
         let command = words.next();
@@ -71,6 +71,6 @@ fn wiring(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'
         control(reader, call.state, format!("{} {option}", call.name));
     }
     if let Some(variable) = &call.state.influence {
-        reader.unknown(format!("`{variable}` may change which settings `{}` obeys", call.name));
+        reader.add_unknown(format!("`{variable}` may change which settings `{}` obeys", call.name));
     }
 }

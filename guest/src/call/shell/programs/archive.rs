@@ -3,34 +3,34 @@
 //! What is unpacked may be anything, including links, but is below the folder where it is put: none of these programs
 //! follows a name of the archive out of it without an option that is not listed.
 
-use super::place::{replace, suffixed};
-use super::{Invocation, Operands, Parsed, Program, Role, enter};
+use super::derived_paths::{replace, suffixed};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec, enter};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::Access;
 
-const FILES: Operands = Operands::All(Role::Read);
+const FILES: Operands = Operands::All(ArgumentRole::Read);
 
-pub(super) const ROWS: &[Program] = &[
-    Program::raw(&["tar", "gtar", "bsdtar"], tape),
-    Program::raw(&["zip"], zip),
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec::raw(&["tar", "gtar", "bsdtar"], tape),
+    ProgramSpec::raw(&["zip"], zip),
+    ProgramSpec {
         flags: "ltpcvoqnjaLufx",
-        valued: &[("d", Role::Text)],
+        valued: &[("d", ArgumentRole::Text)],
         operands: FILES,
         rule: Some(unzip),
-        ..Program::new(&["unzip"])
+        ..ProgramSpec::new(&["unzip"])
     },
-    Program { flags: "1hltmvz", operands: FILES, ..Program::new(&["zipinfo"]) },
-    Program::raw(&["7z", "7za", "7zr", "7zz"], seven_zip),
-    Program::raw(&["ar"], library),
-    Program { flags: "itv", long: &["list", "verbose"], rule: Some(only_lists), ..Program::new(&["cpio"]) },
-    Program::unreadable(&["pax", "unrar", "rar", "unar"]),
+    ProgramSpec { flags: "1hltmvz", operands: FILES, ..ProgramSpec::new(&["zipinfo"]) },
+    ProgramSpec::raw(&["7z", "7za", "7zr", "7zz"], seven_zip),
+    ProgramSpec::raw(&["ar"], library),
+    ProgramSpec { flags: "itv", long: &["list", "verbose"], rule: Some(only_lists), ..ProgramSpec::new(&["cpio"]) },
+    ProgramSpec::unreadable(&["pax", "unrar", "rar", "unar"]),
 ];
 
 /// Not listed: what runs programs (`-I`, `-F`, `--to-command`, `--checkpoint-action`), lists that may hold options (`-T`),
 /// other names (`-P`, `--transform`), and what removes files.
-const TAR: Program = Program {
+const TAR: ProgramSpec = ProgramSpec {
     flags: "cxtvzjJpamkhOZ",
     long: &[
         "create",
@@ -53,25 +53,30 @@ const TAR: Program = Program {
         "version",
     ],
     valued: &[
-        ("f", Role::Text),
-        ("file", Role::Text),
-        ("C", Role::Text),
-        ("directory", Role::Text),
-        ("exclude", Role::Text),
-        ("strip-components", Role::Text),
-        ("exclude-from", Role::Read),
-        ("X", Role::Read),
-        ("owner", Role::Text),
-        ("group", Role::Text),
-        ("mtime", Role::Text),
-        ("sort", Role::Text),
+        ("f", ArgumentRole::Text),
+        ("file", ArgumentRole::Text),
+        ("C", ArgumentRole::Text),
+        ("directory", ArgumentRole::Text),
+        ("exclude", ArgumentRole::Text),
+        ("strip-components", ArgumentRole::Text),
+        ("exclude-from", ArgumentRole::Read),
+        ("X", ArgumentRole::Read),
+        ("owner", ArgumentRole::Text),
+        ("group", ArgumentRole::Text),
+        ("mtime", ArgumentRole::Text),
+        ("sort", ArgumentRole::Text),
     ],
     operands: FILES,
-    ..Program::new(&["tar"])
+    ..ProgramSpec::new(&["tar"])
 };
 
 /// Reads arguments by a row that is not the program's own.
-fn parse<'a>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, row: &Program, args: &'a [Arg]) -> Option<Parsed<'a>> {
+fn parse<'a>(
+    reader: &mut ShellReader<'_>,
+    call: &Invocation<'_>,
+    row: &ProgramSpec,
+    args: &'a [Arg],
+) -> Option<ParsedArguments<'a>> {
     match row.parse(args) {
         Ok((parsed, roles)) => {
             for (role, value) in &roles {
@@ -80,7 +85,7 @@ fn parse<'a>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, row: &Program,
             Some(parsed)
         }
         Err(unlisted) => {
-            reader.unknown(unlisted.reason(call.name));
+            reader.add_unknown(unlisted.reason(call.name));
             None
         }
     }
@@ -95,7 +100,7 @@ fn unpack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, folder: Option<&A
 }
 
 /// `tar`, whose first letters need no dash; their values then stand in the order of the letters.
-fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let mut args = Vec::with_capacity(call.args.len() + 4);
     let mut rest = call.args.iter();
     if let Some(Arg::Known(letters)) = call.args.first()
@@ -118,23 +123,23 @@ fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
         ([archive], []) => (*archive, None),
         ([archive], [folder]) => (*archive, Some(*folder)),
         _ if parsed.has(&["version"]) => return,
-        _ => return reader.unknown(format!("which archive and which folder `{}` works on is not certain", call.name)),
+        _ => return reader.add_unknown(format!("which archive and which folder `{}` works on is not certain", call.name)),
     };
     // `host:file` is on another machine, reached through a program.
     if archive.text().is_some_and(|text| text.contains(':')) {
-        return reader.unknown(format!("`{}` may look for `{}` on another machine", call.name, archive.display()));
+        return reader.add_unknown(format!("`{}` may look for `{}` on another machine", call.name, archive.display()));
     }
     let is_stream = archive.is("-");
     match modes {
         [true, false, false] if is_stream => {}
         [true, false, false] => reader.touch(call.state, call.name, archive, Access::Write),
         [false, true, false] if !parsed.is_ordered() => {
-            reader.unknown(format!("`{}` has options after the names that it unpacks", call.name));
+            reader.add_unknown(format!("`{}` has options after the names that it unpacks", call.name));
         }
         [false, true, false] if parsed.has(&["O", "to-stdout"]) => {}
         [false, true, false] => unpack(reader, call, folder),
         [false, false, true] => {}
-        _ => reader.unknown(format!("whether `{}` packs or unpacks is not certain", call.name)),
+        _ => reader.add_unknown(format!("whether `{}` packs or unpacks is not certain", call.name)),
     }
     if !is_stream {
         reader.touch(call.state, call.name, archive, Access::Read);
@@ -142,18 +147,18 @@ fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
 }
 
 /// Not listed: `-m`, which removes the files, `-T` and `-TT`, which run a program, `-@`, and options of two letters.
-const ZIP: Program = Program { flags: "rqvjyuDoX0123456789", operands: Operands::Rule, ..Program::new(&["zip"]) };
+const ZIP: ProgramSpec = ProgramSpec { flags: "rqvjyuDoX0123456789", operands: Operands::Rule, ..ProgramSpec::new(&["zip"]) };
 
-fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     // Behind `-x` stand patterns, up to the next option.
     let is_filter = |arg: &Arg| arg.is("-x") || arg.is("-i");
     let (args, filters) = call.args.split_at(call.args.iter().position(is_filter).unwrap_or(call.args.len()));
     if let Some(filter) = filters.iter().find(|arg| !is_filter(arg) && arg.may_be_option()) {
-        return reader.unknown(format!("`{}` has the argument `{}` after its patterns", call.name, filter.display()));
+        return reader.add_unknown(format!("`{}` has the argument `{}` after its patterns", call.name, filter.display()));
     }
     let Some(parsed) = parse(reader, call, &ZIP, args) else { return };
     let Some((archive, files)) = parsed.operands.split_first() else {
-        return reader.unknown(format!("which archive `{}` writes is not certain", call.name));
+        return reader.add_unknown(format!("which archive `{}` writes is not certain", call.name));
     };
     for file in files {
         reader.touch(call.state, call.name, file, Access::Read);
@@ -169,26 +174,26 @@ fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     }
 }
 
-fn unzip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn unzip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     // `-d` stands alone, and only it and `-x` are options after the archive.
     let is_joined = |arg: &Arg| arg.text().is_some_and(|text| text.len() > 2 && text.starts_with('-') && text.contains('d'));
     let late = parsed.options.iter().filter(|(name, _)| !matches!(name.as_str(), "d" | "x")).count();
     let early =
         parsed.options.iter().filter(|(name, _)| parsed.has_early(&[name]) && !matches!(name.as_str(), "d" | "x")).count();
     if late != early || call.args.iter().any(is_joined) {
-        return reader.unknown(format!("`{}` has options where it may take them for names", call.name));
+        return reader.add_unknown(format!("`{}` has options where it may take them for names", call.name));
     }
     let folders: Vec<&Arg> = parsed.values(&["d"]).collect();
     match folders.as_slice() {
         _ if parsed.has_early(&["l", "t", "p", "c", "v"]) || parsed.operands.is_empty() => {}
         [] => unpack(reader, call, None),
         [folder] => unpack(reader, call, Some(folder)),
-        _ => reader.unknown(format!("where `{}` unpacks is not certain", call.name)),
+        _ => reader.add_unknown(format!("where `{}` unpacks is not certain", call.name)),
     }
 }
 
 /// `7z COMMAND [-SWITCH…] ARCHIVE FILE…`
-fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     const PLAIN: &[&str] = &["-y", "-bd", "-ba", "-slt", "-bb0", "-bb1", "-aoa", "-aos"];
     let mut folder = None;
     let mut operands = Vec::new();
@@ -200,7 +205,7 @@ fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>
             }
             // `@list` is a list of names.
             _ if arg.may_be_option() || arg.text().is_some_and(|text| text.starts_with('@')) => {
-                return reader.unknown(format!(
+                return reader.add_unknown(format!(
                     "`{}` has the argument `{}`, whose effect is not known",
                     call.name,
                     arg.display()
@@ -221,21 +226,21 @@ fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>
                 replace(reader, call, &suffixed(archive, ".7z"));
             }
         }
-        _ => reader.unknown(format!("what `{}` does is not certain", call.name)),
+        _ => reader.add_unknown(format!("what `{}` does is not certain", call.name)),
     }
 }
 
 /// `ar`: only listing and printing are known.
-fn library(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn library(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let letters = call.args.first().and_then(Arg::text).map(|key| key.trim_start_matches('-'));
     let lists = letters.is_some_and(|letters| matches!(letters, "t" | "tv" | "vt" | "p" | "pv"));
     if !lists || call.args.iter().skip(1).any(Arg::may_be_option) {
-        reader.unknown(format!("what `{}` does with its archive is not certain", call.name));
+        reader.add_unknown(format!("what `{}` does with its archive is not certain", call.name));
     }
 }
 
-fn only_lists(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn only_lists(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["t", "list"]) {
-        reader.unknown(format!("`{}` unpacks to paths that the archive names", call.name));
+        reader.add_unknown(format!("`{}` unpacks to paths that the archive names", call.name));
     }
 }

@@ -4,35 +4,35 @@
 //! redirection of `print`, no pipe, no `getline`, no `system`, nothing that loads code.
 
 use super::pattern::{take_pattern, take_until};
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, display};
 use crate::call::shell::reader::state::Dialect;
 use crate::effects::Access;
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
-    Program {
-        valued: &[("F", Role::Text), ("v", Role::Text)],
+    ProgramSpec {
+        valued: &[("F", ArgumentRole::Text), ("v", ArgumentRole::Text)],
         long: &["version"],
         ends_at_operand: true,
         operands: Operands::Rule,
         rule: Some(scan),
-        ..Program::new(&["awk", "gawk", "mawk", "nawk"])
+        ..ProgramSpec::new(&["awk", "gawk", "mawk", "nawk"])
     },
 ];
 
-fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some((program, files)) = parsed.operands.split_first() else {
         if !parsed.has(&["version"]) {
-            reader.unknown(format!("`{}` has no program", call.name));
+            reader.add_unknown(format!("`{}` has no program", call.name));
         }
         return;
     };
     match program.text() {
-        None => reader.unknown(format!("the program of `{}` is only known when it runs", call.name)),
+        None => reader.add_unknown(format!("the program of `{}` is only known when it runs", call.name)),
         Some(text) if !only_prints(text) => {
-            reader.unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
+            reader.add_unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
             // What is named explicitly can be refused with a good reason.
             let quoted =
                 |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
@@ -95,7 +95,7 @@ fn only_prints(text: &str) -> bool {
     scan_tokens(text).is_some()
 }
 
-/// Goes through all tokens; none where one is not listed.
+/// Goes through all tokens; `None` if one is not listed.
 fn scan_tokens(text: &str) -> Option<()> {
     let mut rest = text;
     let mut last = Last::Mark;

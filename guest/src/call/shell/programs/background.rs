@@ -1,7 +1,7 @@
 //! Programs that leave something running when the command has ended, and programs that read text typed into them later.
 
 use super::super::reader::ShellReader;
-use super::super::reader::input::Input;
+use super::super::reader::input::StandardInput;
 use super::Invocation;
 use crate::effects::Persistence;
 
@@ -56,8 +56,8 @@ fn is_detach(word: &str) -> bool {
 
 /// Says that a program runs text that it reads while it runs, and notes that someone may type it later.
 pub(super) fn read_as_it_runs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
-    if *call.input == Input::Inherited {
+    if *call.input == StandardInput::Inherited {
         reader.outlast(Persistence::Interactive);
     }
-    reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
+    reader.add_unknown(format!("`{}` runs text that it reads when it runs", call.name));
 }

@@ -4,25 +4,25 @@
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::enter;
-use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 
-const RUN: Role = Role::Path(Access::Execute);
-const TREE: Role = Role::Path(Access::WriteTree);
-const WRITE: Role = Role::Path(Access::Write);
+const RUN: ArgumentRole = ArgumentRole::Path(Access::Execute);
+const TREE: ArgumentRole = ArgumentRole::Path(Access::WriteTree);
+const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
-const OUTPUT: &[(&str, Role)] = &[("o", WRITE), ("output", WRITE)];
+const OUTPUT: &[(&str, ArgumentRole)] = &[("o", WRITE), ("output", WRITE)];
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // What is made from another file: the second one, or the first one itself.
-    Program { operands: Operands::All(WRITE), ..Program::opaque(&["objcopy", "strip", "install_name_tool", "patchelf"]) },
-    Program { operands: Operands::Then(&[WRITE], Role::Text), ..Program::opaque(&["logsave"]) },
+    ProgramSpec { operands: Operands::All(WRITE), ..ProgramSpec::opaque(&["objcopy", "strip", "install_name_tool", "patchelf"]) },
+    ProgramSpec { operands: Operands::Then(&[WRITE], ArgumentRole::Text), ..ProgramSpec::opaque(&["logsave"]) },
     // Compilers.
-    Program {
+    ProgramSpec {
         operands: Operands::Rule,
         answers: &["--version", "-v", "-dumpversion", "-dumpmachine", "--help"],
         rule: Some(compiler),
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "gcc",
             "g++",
             "cc",
@@ -43,45 +43,45 @@ pub(super) const ROWS: &[Program] = &[
             "emcc",
         ])
     },
-    Program {
-        valued: &[("o", WRITE), ("emit", Role::Text), ("out-dir", TREE), ("print", Role::Text)],
+    ProgramSpec {
+        valued: &[("o", WRITE), ("emit", ArgumentRole::Text), ("out-dir", TREE), ("print", ArgumentRole::Text)],
         answers: &["--version", "-V", "-vV", "--help"],
         obeys: &["rust-toolchain.toml", "rust-toolchain"],
         rule: Some(rustc),
-        ..Program::opaque(&["rustc", "rustdoc"])
+        ..ProgramSpec::opaque(&["rustc", "rustdoc"])
     },
-    Program {
+    ProgramSpec {
         answers: &["show", "which *", "--version", "-V", "toolchain list", "target list"],
         obeys: &["rust-toolchain.toml", "rust-toolchain"],
-        ..Program::opaque(&["rustup"])
+        ..ProgramSpec::opaque(&["rustup"])
     },
-    Program {
+    ProgramSpec {
         single_dash: true,
         valued: &[
             ("C", RUN),
             ("blockprofile", WRITE),
             ("coverprofile", WRITE),
             ("cpuprofile", WRITE),
-            ("exec", Role::Code),
+            ("exec", ArgumentRole::Code),
             ("memprofile", WRITE),
             ("mutexprofile", WRITE),
             ("o", TREE),
             ("outputdir", TREE),
             ("pkgdir", TREE),
-            ("toolexec", Role::Code),
+            ("toolexec", ArgumentRole::Code),
             ("trace", WRITE),
-            ("vettool", Role::Script),
+            ("vettool", ArgumentRole::Script),
         ],
-        ..Program::opaque(&["go"])
+        ..ProgramSpec::opaque(&["go"])
     },
-    Program {
+    ProgramSpec {
         single_dash: true,
         valued: &[("d", TREE), ("h", TREE), ("s", TREE)],
         answers: &["-version", "--version"],
-        ..Program::opaque(&["javac", "kotlinc", "scalac", "groovyc"])
+        ..ProgramSpec::opaque(&["javac", "kotlinc", "scalac", "groovyc"])
     },
-    Program { answers: &["-version", "--version"], ..Program::opaque(&["java", "jar"]) },
-    Program {
+    ProgramSpec { answers: &["-version", "--version"], ..ProgramSpec::opaque(&["java", "jar"]) },
+    ProgramSpec {
         valued: &[
             ("outDir", TREE),
             ("outFile", WRITE),
@@ -89,31 +89,31 @@ pub(super) const ROWS: &[Program] = &[
             ("tsBuildInfoFile", WRITE),
             ("generateTrace", TREE),
             ("generateCpuProfile", WRITE),
-            ("p", Role::Read),
-            ("project", Role::Read),
+            ("p", ArgumentRole::Read),
+            ("project", ArgumentRole::Read),
         ],
         answers: &["--version", "-v"],
-        ..Program::opaque(&["tsc", "vue-tsc"])
+        ..ProgramSpec::opaque(&["tsc", "vue-tsc"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("outfile", WRITE), ("outdir", TREE), ("metafile", WRITE)],
         answers: &["--version"],
-        ..Program::opaque(&["esbuild"])
+        ..ProgramSpec::opaque(&["esbuild"])
     },
-    Program { valued: &[("o", WRITE), ("file", WRITE), ("d", TREE), ("dir", TREE)], ..Program::opaque(&["rollup"]) },
-    Program { valued: &[("o", TREE), ("output-path", TREE)], ..Program::opaque(&["webpack", "rspack"]) },
-    Program {
+    ProgramSpec { valued: &[("o", WRITE), ("file", WRITE), ("d", TREE), ("dir", TREE)], ..ProgramSpec::opaque(&["rollup"]) },
+    ProgramSpec { valued: &[("o", TREE), ("output-path", TREE)], ..ProgramSpec::opaque(&["webpack", "rspack"]) },
+    ProgramSpec {
         valued: &[("outDir", TREE), ("d", TREE), ("dist-dir", TREE), ("out-dir", TREE)],
-        ..Program::opaque(&["vite", "parcel", "tsup", "wasm-pack", "tsdown"])
+        ..ProgramSpec::opaque(&["vite", "parcel", "tsup", "wasm-pack", "tsdown"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("o", WRITE), ("out-file", WRITE), ("d", TREE), ("out-dir", TREE)],
-        ..Program::opaque(&["babel", "swc"])
+        ..ProgramSpec::opaque(&["babel", "swc"])
     },
-    Program { operands: Operands::Then(&[Role::Read], WRITE), ..Program::opaque(&["sass", "lessc"]) },
-    Program {
+    ProgramSpec { operands: Operands::Then(&[ArgumentRole::Read], WRITE), ..ProgramSpec::opaque(&["sass", "lessc"]) },
+    ProgramSpec {
         valued: &[("o", WRITE), ("output", WRITE), ("out", WRITE), ("d", TREE), ("dir", TREE)],
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "postcss",
             "tailwindcss",
             "pandoc",
@@ -128,38 +128,38 @@ pub(super) const ROWS: &[Program] = &[
             "sphinx-build",
         ])
     },
-    Program { rule: Some(protoc), ..Program::opaque(&["protoc", "buf"]) },
+    ProgramSpec { rule: Some(protoc), ..ProgramSpec::opaque(&["protoc", "buf"]) },
     // Build tools.
-    Program {
+    ProgramSpec {
         valued: &[
             ("C", RUN),
-            ("f", Role::Script),
+            ("f", ArgumentRole::Script),
             ("directory", RUN),
-            ("eval", Role::Code),
-            ("file", Role::Script),
-            ("makefile", Role::Script),
+            ("eval", ArgumentRole::Code),
+            ("file", ArgumentRole::Script),
+            ("makefile", ArgumentRole::Script),
         ],
         answers: &["--version", "-v"],
         scripts: &["GNUmakefile", "Makefile", "makefile"],
         rule: Some(makefile),
-        ..Program::opaque(&["make", "gmake"])
+        ..ProgramSpec::opaque(&["make", "gmake"])
     },
-    Program {
+    ProgramSpec {
         // Its build folder is not judged, like any build tool's.
-        valued: &[("B", Role::Text), ("install", Role::Text), ("prefix", TREE)],
+        valued: &[("B", ArgumentRole::Text), ("install", ArgumentRole::Text), ("prefix", TREE)],
         answers: &["--version"],
         rule: Some(cmake),
-        ..Program::opaque(&["cmake"])
+        ..ProgramSpec::opaque(&["cmake"])
     },
-    Program {
-        valued: &[("C", RUN), ("f", Role::Script)],
+    ProgramSpec {
+        valued: &[("C", RUN), ("f", ArgumentRole::Script)],
         answers: &["--version"],
         scripts: &["build.ninja", "justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml", "tasks.py", "Rakefile"],
-        ..Program::opaque(&["ninja", "samu", "just", "task", "invoke", "inv", "rake"])
+        ..ProgramSpec::opaque(&["ninja", "samu", "just", "task", "invoke", "inv", "rake"])
     },
-    Program {
+    ProgramSpec {
         answers: &["--version", "-v"],
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "gradle",
             "gradlew",
             "mvn",
@@ -238,9 +238,9 @@ pub(super) const ROWS: &[Program] = &[
         ])
     },
     // Tests and checks.
-    Program {
+    ProgramSpec {
         valued: &[
-            ("basetemp", Role::Path(Access::DeleteTree)),
+            ("basetemp", ArgumentRole::Path(Access::DeleteTree)),
             ("html", WRITE),
             ("junit-xml", WRITE),
             ("junitxml", WRITE),
@@ -248,21 +248,21 @@ pub(super) const ROWS: &[Program] = &[
             ("report-log", WRITE),
         ],
         answers: &["--version", "-V"],
-        ..Program::opaque(&["pytest", "py.test"])
+        ..ProgramSpec::opaque(&["pytest", "py.test"])
     },
-    Program {
+    ProgramSpec {
         valued: &[
             ("cache-dir", TREE),
             ("html-report", TREE),
             ("junit-xml", WRITE),
             ("xml-report", TREE),
             ("txt-report", TREE),
-            ("python-executable", Role::Script),
+            ("python-executable", ArgumentRole::Script),
         ],
         answers: &["--version", "-V"],
-        ..Program::opaque(&["mypy", "dmypy"])
+        ..ProgramSpec::opaque(&["mypy", "dmypy"])
     },
-    Program {
+    ProgramSpec {
         valued: &[
             ("o", WRITE),
             ("d", TREE),
@@ -271,7 +271,7 @@ pub(super) const ROWS: &[Program] = &[
             ("directory", TREE),
             ("data-file", WRITE),
         ],
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "coverage",
             "flake8",
             "pylint",
@@ -285,14 +285,14 @@ pub(super) const ROWS: &[Program] = &[
             "pydocstyle",
         ])
     },
-    Program {
+    ProgramSpec {
         valued: &[("cacheDirectory", TREE), ("coverageDirectory", TREE), ("outputFile", WRITE)],
         answers: &["--version"],
-        ..Program::opaque(&["jest", "vitest", "mocha", "ava", "tap", "karma", "c8", "nyc"])
+        ..ProgramSpec::opaque(&["jest", "vitest", "mocha", "ava", "tap", "karma", "c8", "nyc"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("output", TREE)],
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "playwright",
             "cypress",
             "wdio",
@@ -323,20 +323,20 @@ pub(super) const ROWS: &[Program] = &[
             "commitlint",
         ])
     },
-    Program {
+    ProgramSpec {
         valued: &[("log-file", WRITE), ("xml-file", WRITE), ("massif-out-file", WRITE), ("callgrind-out-file", WRITE)],
         answers: &["--version"],
         rule: Some(valgrind),
-        ..Program::opaque(&["valgrind"])
+        ..ProgramSpec::opaque(&["valgrind"])
     },
     // The index is in the working directory, unless an option says otherwise.
-    Program { valued: &[("f", WRITE), ("o", WRITE)], rule: Some(index), ..Program::opaque(&["ctags", "etags"]) },
+    ProgramSpec { valued: &[("f", WRITE), ("o", WRITE)], rule: Some(index), ..ProgramSpec::opaque(&["ctags", "etags"]) },
     // Media.
-    Program {
+    ProgramSpec {
         operands: Operands::Rule,
         answers: &["-version"],
         rule: Some(last_operand),
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "ffmpeg",
             "convert",
             "magick",
@@ -348,12 +348,12 @@ pub(super) const ROWS: &[Program] = &[
             "inkscape",
         ])
     },
-    Program { operands: Operands::All(Role::Rewrite), ..Program::opaque(&["mogrify", "optipng", "jpegoptim"]) },
-    Program { valued: OUTPUT, ..Program::opaque(&["cwebp", "pngquant", "avifenc"]) },
+    ProgramSpec { operands: Operands::All(ArgumentRole::Rewrite), ..ProgramSpec::opaque(&["mogrify", "optipng", "jpegoptim"]) },
+    ProgramSpec { valued: OUTPUT, ..ProgramSpec::opaque(&["cwebp", "pngquant", "avifenc"]) },
 ];
 
 /// `--emit asm=FILE`, `--print cfg=FILE`.
-fn rustc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn rustc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     for value in parsed.values(&["emit", "print"]).filter_map(Arg::text) {
         for file in value.split(',').filter_map(|part| part.split_once('=')).map(|(_, file)| file) {
             reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
@@ -362,7 +362,7 @@ fn rustc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_
 }
 
 /// `--go_out=plugins=grpc:FOLDER`.
-fn protoc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn protoc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     for text in call.args.iter().filter_map(Arg::text) {
         let Some((option, value)) = text.split_once('=') else { continue };
         if option.starts_with("--") && (option.ends_with("_out") || matches!(option, "--descriptor_set_out" | "--dependency_out"))
@@ -380,11 +380,11 @@ const COMPILER_OUTPUTS: &[&str] = &["-MF", "-MJ", "-Map", "-aux-info", "-o", "-o
 const ATTACHED_OUTPUTS: &[&str] = &["-MF", "-MJ", "-o"];
 
 /// What a compiler is told to write. Its options have one dash whatever their length.
-fn compiler(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn compiler(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     for (nth, arg) in call.args.iter().enumerate() {
         let (Arg::Known(text) | Arg::One(text)) = arg else { continue };
         if text.starts_with('@') {
-            reader.unknown(format!("`{}` takes its arguments from `{}`", call.name, arg.display()));
+            reader.add_unknown(format!("`{}` takes its arguments from `{}`", call.name, arg.display()));
         } else if let Some(passed) = ["-Wa,", "-Wl,", "-Wp,"].iter().find_map(|prefix| text.strip_prefix(prefix)) {
             // `-Wp,-MD,FILE`, `-Wl,-Map=FILE`.
             let words: Vec<&str> = passed.split([',', '=']).collect();
@@ -407,14 +407,14 @@ fn compiler(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>)
 }
 
 /// `valgrind PROGRAM`: the program is read as well.
-fn valgrind(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn valgrind(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let at = call.args.iter().position(|arg| !arg.may_be_option());
     if let Some(program) = at.and_then(|at| call.args.get(at..)) {
         reader.run_program(program, call.state, call.input);
     }
 }
 
-fn index(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn index(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["f", "o"]) {
         let name = if call.name == "etags" { "TAGS" } else { "tags" };
         enter(reader, call, WRITE, &Arg::known(name));
@@ -422,21 +422,21 @@ fn index(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_
 }
 
 /// A makefile on standard input is text that is run.
-fn makefile(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn makefile(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.values(&["f", "file", "makefile"]).any(|file| file.is("-") || !file.is_certain()) {
-        reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
+        reader.add_unknown(format!("`{}` runs text that it reads when it runs", call.name));
     }
 }
 
 /// `cmake -E COMMAND`: small programs of its own, such as `rm` and `copy`.
-fn cmake(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn cmake(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     if call.args.first().is_some_and(|arg| arg.is("-E")) {
-        reader.unknown(format!("`{} -E` runs a command of its own", call.name));
+        reader.add_unknown(format!("`{} -E` runs a command of its own", call.name));
     }
 }
 
 /// The last operand is what is written.
-fn last_operand(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn last_operand(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if let Some(output) = parsed.operands.last().filter(|output| !output.is("-")) {
         enter(reader, call, WRITE, output);
     }

@@ -5,15 +5,15 @@ use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::command_of;
 use super::network::copy_to_last;
-use super::spec::{Invocation, Mode, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, OperandOverride, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 
-const RUN: Role = Role::Path(Access::Execute);
-const TREE: Role = Role::Path(Access::WriteTree);
-const WRITE: Role = Role::Path(Access::Write);
+const RUN: ArgumentRole = ArgumentRole::Path(Access::Execute);
+const TREE: ArgumentRole = ArgumentRole::Path(Access::WriteTree);
+const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         answers: &[
             "--version",
             "version",
@@ -34,13 +34,13 @@ pub(super) const ROWS: &[Program] = &[
             "context ls",
         ],
         rule: Some(|reader, call, _| read_command(reader, call, CONTAINERS)),
-        ..Program::opaque(&["docker", "podman", "nerdctl"])
+        ..ProgramSpec::opaque(&["docker", "podman", "nerdctl"])
     },
-    Program {
+    ProgramSpec {
         answers: &["--version", "version", "ps", "logs", "config"],
-        ..Program::opaque(&["docker-compose", "podman-compose"])
+        ..ProgramSpec::opaque(&["docker-compose", "podman-compose"])
     },
-    Program {
+    ProgramSpec {
         answers: &[
             "get *",
             "get * *",
@@ -53,19 +53,19 @@ pub(super) const ROWS: &[Program] = &[
             "config current-context",
         ],
         rule: Some(|reader, call, _| read_command(reader, call, KUBECTL)),
-        ..Program::opaque(&["kubectl", "oc"])
+        ..ProgramSpec::opaque(&["kubectl", "oc"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("d", TREE), ("destination", TREE), ("output-dir", TREE), ("untardir", TREE)],
         answers: &["version", "list", "ls", "status *", "history *"],
-        ..Program::opaque(&["helm", "kustomize", "skaffold", "kind", "minikube", "k3d", "argocd", "flux"])
+        ..ProgramSpec::opaque(&["helm", "kustomize", "skaffold", "kind", "minikube", "k3d", "argocd", "flux"])
     },
-    Program {
+    ProgramSpec {
         single_dash: true,
         valued: &[("chdir", RUN), ("out", WRITE), ("state-out", WRITE), ("state", WRITE), ("backup", WRITE)],
         answers: &["version", "--version", "-version", "-v"],
         rule: Some(|reader, call, _| read_command(reader, call, TERRAFORM)),
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "terraform",
             "tofu",
             "terragrunt",
@@ -79,14 +79,14 @@ pub(super) const ROWS: &[Program] = &[
             "serverless",
         ])
     },
-    Program {
+    ProgramSpec {
         answers: &["--version"],
         rule: Some(|reader, call, _| read_command(reader, call, CLOUD)),
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "aws", "gcloud", "gsutil", "az", "rclone", "mc", "s3cmd", "doctl", "heroku", "fly", "flyctl", "eksctl",
         ])
     },
-    Program {
+    ProgramSpec {
         answers: &[
             "--version",
             "auth status",
@@ -110,62 +110,75 @@ pub(super) const ROWS: &[Program] = &[
             "workflow list",
         ],
         rule: Some(|reader, call, _| read_command(reader, call, HUB)),
-        ..Program::opaque(&["gh", "glab", "hub"])
+        ..ProgramSpec::opaque(&["gh", "glab", "hub"])
     },
-    Program { answers: &["--version", "deps *", "info *", "list", "outdated", "search *"], ..Program::opaque(&["brew", "port"]) },
-    Program { answers: &["list *", "policy *", "search *", "show *"], ..Program::opaque(&["apt", "apt-cache"]) },
-    Program::opaque(&[
+    ProgramSpec {
+        answers: &["--version", "deps *", "info *", "list", "outdated", "search *"],
+        ..ProgramSpec::opaque(&["brew", "port"])
+    },
+    ProgramSpec { answers: &["list *", "policy *", "search *", "show *"], ..ProgramSpec::opaque(&["apt", "apt-cache"]) },
+    ProgramSpec::opaque(&[
         "apt-get", "dpkg", "dnf", "yum", "rpm", "apk", "pacman", "zypper", "snap", "flatpak", "choco", "winget", "scoop",
     ]),
 ];
 
-const CONTAINERS: &[Program] = &[
-    Program {
+const CONTAINERS: &[ProgramSpec] = &[
+    ProgramSpec {
         flags: "aLq",
         operands: Operands::Rule,
         rule: Some(copy_to_last),
-        ..Program::opaque(&["cp", "container cp", "compose cp"])
+        ..ProgramSpec::opaque(&["cp", "container cp", "compose cp"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("o", WRITE), ("output", WRITE)],
-        ..Program::opaque(&["save", "export", "image save", "container export"])
+        ..ProgramSpec::opaque(&["save", "export", "image save", "container export"])
     },
-    Program {
+    ProgramSpec {
         valued: &[
-            ("o", Role::Text),
-            ("output", Role::Text),
+            ("o", ArgumentRole::Text),
+            ("output", ArgumentRole::Text),
             ("iidfile", WRITE),
             ("metadata-file", WRITE),
-            ("f", Role::Read),
-            ("file", Role::Read),
+            ("f", ArgumentRole::Read),
+            ("file", ArgumentRole::Read),
         ],
         rule: Some(image_output),
-        ..Program::opaque(&["build", "buildx build", "image build"])
+        ..ProgramSpec::opaque(&["build", "buildx build", "image build"])
     },
-    Program { valued: &[("cidfile", WRITE)], ends_at_operand: true, ..Program::opaque(&["run", "create"]) },
+    ProgramSpec { valued: &[("cidfile", WRITE)], ends_at_operand: true, ..ProgramSpec::opaque(&["run", "create"]) },
 ];
 
-const KUBECTL: &[Program] = &[Program {
-    valued: &[("c", Role::Text), ("n", Role::Text), ("container", Role::Text), ("namespace", Role::Text)],
+const KUBECTL: &[ProgramSpec] = &[ProgramSpec {
+    valued: &[
+        ("c", ArgumentRole::Text),
+        ("n", ArgumentRole::Text),
+        ("container", ArgumentRole::Text),
+        ("namespace", ArgumentRole::Text),
+    ],
     operands: Operands::Rule,
     rule: Some(copy_to_last),
-    ..Program::opaque(&["cp"])
+    ..ProgramSpec::opaque(&["cp"])
 }];
 
-const TERRAFORM: &[Program] = &[Program {
+const TERRAFORM: &[ProgramSpec] = &[ProgramSpec {
     single_dash: true,
     long: &["check", "diff", "recursive", "write"],
-    operands: Operands::All(Role::Rewrite),
-    modes: &[Mode { when: &["check"], operands: Operands::All(Role::Text) }],
-    ..Program::opaque(&["fmt"])
+    operands: Operands::All(ArgumentRole::Rewrite),
+    modes: &[OperandOverride { when: &["check"], operands: Operands::All(ArgumentRole::Text) }],
+    ..ProgramSpec::opaque(&["fmt"])
 }];
 
-const CLOUD: &[Program] = &[Program {
+const CLOUD: &[ProgramSpec] = &[ProgramSpec {
     flags: "mr",
-    valued: &[("exclude", Role::Text), ("include", Role::Text), ("profile", Role::Text), ("region", Role::Text)],
+    valued: &[
+        ("exclude", ArgumentRole::Text),
+        ("include", ArgumentRole::Text),
+        ("profile", ArgumentRole::Text),
+        ("region", ArgumentRole::Text),
+    ],
     operands: Operands::Rule,
     rule: Some(copy_to_last),
-    ..Program::opaque(&[
+    ..ProgramSpec::opaque(&[
         "s3 cp",
         "s3 mv",
         "s3 sync",
@@ -181,29 +194,29 @@ const CLOUD: &[Program] = &[Program {
     ])
 }];
 
-const HUB: &[Program] = &[
-    Program::refused(&["pr checkout", "co"], "may change any file of the workspace"),
-    Program {
+const HUB: &[ProgramSpec] = &[
+    ProgramSpec::refused(&["pr checkout", "co"], "may change any file of the workspace"),
+    ProgramSpec {
         valued: &[
             ("D", TREE),
             ("dir", TREE),
             ("O", WRITE),
             ("output", WRITE),
-            ("n", Role::Text),
-            ("name", Role::Text),
-            ("p", Role::Text),
-            ("pattern", Role::Text),
-            ("R", Role::Text),
-            ("repo", Role::Text),
+            ("n", ArgumentRole::Text),
+            ("name", ArgumentRole::Text),
+            ("p", ArgumentRole::Text),
+            ("pattern", ArgumentRole::Text),
+            ("R", ArgumentRole::Text),
+            ("repo", ArgumentRole::Text),
         ],
         rule: Some(download),
-        ..Program::opaque(&["release download", "run download"])
+        ..ProgramSpec::opaque(&["release download", "run download"])
     },
-    Program { operands: Operands::Rule, rule: Some(clone), ..Program::opaque(&["repo clone", "gist clone"]) },
+    ProgramSpec { operands: Operands::Rule, rule: Some(clone), ..ProgramSpec::opaque(&["repo clone", "gist clone"]) },
 ];
 
 /// `--output type=local,dest=FOLDER`, or the folder itself.
-fn image_output(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn image_output(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     for value in parsed.values(&["o", "output"]) {
         let Some(text) = value.text() else { continue };
         let named = text.split(',').find_map(|part| part.strip_prefix("dest="));
@@ -216,16 +229,16 @@ fn image_output(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pa
 }
 
 /// Without a folder the names are known only at run time.
-fn download(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn download(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["D", "dir", "O", "output"]) {
-        reader.unknown(format!(
+        reader.add_unknown(format!(
             "`{}` makes files whose names are only known when it runs; give it a folder with `--dir`",
             call.name
         ));
     }
 }
 
-fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let folder = match parsed.operands.as_slice() {
         [_, folder, ..] => Some((*folder).clone()),
         [name] => name.text().and_then(|name| name.trim_end_matches(".git").rsplit('/').next()).map(Arg::known),
@@ -233,11 +246,11 @@ fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_
     };
     match folder {
         Some(folder) => reader.touch(call.state, call.name, &folder, Access::WriteTree),
-        None => reader.unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
+        None => reader.add_unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
     }
 }
 
 /// Reads the command of a program by a table, where that has it.
-fn read_command(reader: &mut ShellReader<'_>, call: &Invocation<'_>, table: &[Program]) {
+fn read_command(reader: &mut ShellReader<'_>, call: &Invocation<'_>, table: &[ProgramSpec]) {
     command_of(reader, call, &[table]);
 }

@@ -1,7 +1,7 @@
 //! Programs that replace a file by its packed or unpacked form: `gzip`, `bzip2`, `xz`, `zstd`.
 
-use super::place::{remove_suffix, replace, suffixed};
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::derived_paths::{remove_suffix, replace, suffixed};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::Access;
@@ -24,16 +24,20 @@ const LONG: &[&str] = &[
     "version",
 ];
 
-const fn packer(names: &'static [&'static str]) -> Program {
-    Program { long: LONG, operands: Operands::Rule, rule: Some(pack), options_first: true, ..Program::new(names) }
+const fn packer(names: &'static [&'static str]) -> ProgramSpec {
+    ProgramSpec { long: LONG, operands: Operands::Rule, rule: Some(pack), options_first: true, ..ProgramSpec::new(names) }
 }
 
 /// Not listed: `-r`, `-S`, `-N`, `--files`, which lead to other names.
-pub(super) const ROWS: &[Program] = &[
-    Program { flags: "cdfklnqtv123456789", ..packer(&["gzip", "gunzip"]) },
-    Program { flags: "cdfkqstvz123456789", ..packer(&["bzip2", "bunzip2"]) },
-    Program { flags: "cdefklqtvz0123456789", valued: &[("T", Role::Text), ("threads", Role::Text)], ..packer(&["xz", "unxz"]) },
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec { flags: "cdfklnqtv123456789", ..packer(&["gzip", "gunzip"]) },
+    ProgramSpec { flags: "cdfkqstvz123456789", ..packer(&["bzip2", "bunzip2"]) },
+    ProgramSpec {
+        flags: "cdefklqtvz0123456789",
+        valued: &[("T", ArgumentRole::Text), ("threads", ArgumentRole::Text)],
+        ..packer(&["xz", "unxz"])
+    },
+    ProgramSpec {
         flags: "cdfklqtvz0123456789",
         long: &[
             "stdout",
@@ -51,17 +55,17 @@ pub(super) const ROWS: &[Program] = &[
             "long",
             "version",
         ],
-        valued: &[("o", Role::Path(Access::Write)), ("D", Role::Read)],
-        attached: &[("T", Role::Text), ("fast", Role::Text)],
+        valued: &[("o", ArgumentRole::Path(Access::Write)), ("D", ArgumentRole::Read)],
+        attached: &[("T", ArgumentRole::Text), ("fast", ArgumentRole::Text)],
         ..packer(&["zstd", "unzstd", "zstdmt"])
     },
-    Program {
+    ProgramSpec {
         flags: "fqv",
-        operands: Operands::All(Role::Read),
-        ..Program::new(&["zcat", "gzcat", "bzcat", "xzcat", "lzcat", "zstdcat"])
+        operands: Operands::All(ArgumentRole::Read),
+        ..ProgramSpec::new(&["zcat", "gzcat", "bzcat", "xzcat", "lzcat", "zstdcat"])
     },
-    Program { operands: Operands::All(Role::Read), ..Program::new(&["zdiff", "zcmp", "zless", "zmore"]) },
-    Program::unreadable(&[
+    ProgramSpec { operands: Operands::All(ArgumentRole::Read), ..ProgramSpec::new(&["zdiff", "zcmp", "zless", "zmore"]) },
+    ProgramSpec::unreadable(&[
         "pigz",
         "unpigz",
         "compress",
@@ -77,7 +81,7 @@ pub(super) const ROWS: &[Program] = &[
     ]),
 ];
 
-fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     // The value of `-o` is always the next argument, and letters after a number are options.
     let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
         Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
@@ -87,7 +91,7 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         None => false,
     };
     if call.name.contains("zst") && call.args.iter().any(is_split) {
-        return reader.unknown(format!("`{}` has options put together, whose values are not certain", call.name));
+        return reader.add_unknown(format!("`{}` has options put together, whose values are not certain", call.name));
     }
     let packs = parsed.has(&["z", "compress"]);
     let unpacks = parsed.has(&["d", "decompress", "uncompress"]) || call.name.contains("un");
@@ -98,13 +102,13 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     if !parsed.is_ordered()
         && parsed.has(&["c", "stdout", "to-stdout", "t", "test", "l", "list", "d", "decompress", "z", "k", "keep"])
     {
-        return reader.unknown(format!("`{}` has options after its files, which it may take for files", call.name));
+        return reader.add_unknown(format!("`{}` has options after its files, which it may take for files", call.name));
     }
     if u8::from(packs) + u8::from(unpacks) + u8::from(looks) > 1
         || (removes && (prints || looks))
         || (prints && parsed.has(&["o"]))
     {
-        return reader.unknown(format!("`{}` has options that contradict each other", call.name));
+        return reader.add_unknown(format!("`{}` has options that contradict each other", call.name));
     }
     let keeps = parsed.has(&["k", "keep"]) || (call.name.contains("zst") && !removes);
     for file in parsed.operands.iter().filter(|file| !file.is("-")) {
@@ -122,7 +126,7 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
             };
             match end {
                 Some(end) => replace(reader, call, &end),
-                None => reader.unknown(format!("what `{}` makes of `{}` is not certain", call.name, file.display())),
+                None => reader.add_unknown(format!("what `{}` makes of `{}` is not certain", call.name, file.display())),
             }
         }
         if !keeps {

@@ -2,18 +2,18 @@
 //!
 //! Whether a destination is a folder decides what is written. Where that is not certain, both readings are entered.
 
-use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
-use super::{Invocation, Mode, Operands, Parsed, Program, Role};
+use super::derived_paths::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
+use super::{ArgumentRole, Invocation, OperandOverride, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::{Access, Origin};
 
 /// Where sources go: an option that names a folder, entered by the rule.
-const TARGET: [(&str, Role); 2] = [("t", Role::Text), ("target-directory", Role::Text)];
+const TARGET: [(&str, ArgumentRole); 2] = [("t", ArgumentRole::Text), ("target-directory", ArgumentRole::Text)];
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Not listed: `-b`, `-S`, `--parents`, which write under other names.
-    Program {
+    ProgramSpec {
         flags: "afiprRvnudPLHlsTx",
         long: &[
             "archive",
@@ -30,23 +30,28 @@ pub(super) const ROWS: &[Program] = &[
             "one-file-system",
         ],
         valued: &TARGET,
-        attached: &[("preserve", Role::Text), ("reflink", Role::Text), ("sparse", Role::Text), ("update", Role::Text)],
+        attached: &[
+            ("preserve", ArgumentRole::Text),
+            ("reflink", ArgumentRole::Text),
+            ("sparse", ArgumentRole::Text),
+            ("update", ArgumentRole::Text),
+        ],
         operands: Operands::Rule,
         rule: Some(copy),
         options_first: true,
-        ..Program::new(&["cp"])
+        ..ProgramSpec::new(&["cp"])
     },
-    Program {
+    ProgramSpec {
         flags: "finuvT",
         long: &["force", "interactive", "no-clobber", "verbose", "no-target-directory"],
         valued: &TARGET,
-        attached: &[("update", Role::Text)],
+        attached: &[("update", ArgumentRole::Text)],
         operands: Operands::Rule,
         rule: Some(rename),
         options_first: true,
-        ..Program::new(&["mv"])
+        ..ProgramSpec::new(&["mv"])
     },
-    Program {
+    ProgramSpec {
         flags: "sfnvihrTLP",
         long: &[
             "symbolic",
@@ -63,31 +68,31 @@ pub(super) const ROWS: &[Program] = &[
         operands: Operands::Rule,
         rule: Some(link),
         options_first: true,
-        ..Program::new(&["ln"])
+        ..ProgramSpec::new(&["ln"])
     },
-    Program { operands: Operands::Rule, rule: Some(link), ..Program::new(&["link"]) },
+    ProgramSpec { operands: Operands::Rule, rule: Some(link), ..ProgramSpec::new(&["link"]) },
     // Not listed: `-D` and `-T`, which take a value in one version and none in the other; `-s`, which runs a program.
-    Program {
+    ProgramSpec {
         flags: "Ccpvd",
         long: &["directory", "compare", "preserve-timestamps", "verbose"],
         valued: &[
-            ("m", Role::Text),
-            ("o", Role::Text),
-            ("g", Role::Text),
-            ("mode", Role::Text),
-            ("owner", Role::Text),
-            ("group", Role::Text),
-            ("t", Role::Text),
-            ("target-directory", Role::Text),
+            ("m", ArgumentRole::Text),
+            ("o", ArgumentRole::Text),
+            ("g", ArgumentRole::Text),
+            ("mode", ArgumentRole::Text),
+            ("owner", ArgumentRole::Text),
+            ("group", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("target-directory", ArgumentRole::Text),
         ],
         operands: Operands::Rule,
-        modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Access::MakeFolder)) }],
+        modes: &[OperandOverride { when: &["d", "directory"], operands: Operands::All(ArgumentRole::Path(Access::MakeFolder)) }],
         rule: Some(install),
         options_first: true,
-        ..Program::new(&["install", "ginstall"])
+        ..ProgramSpec::new(&["install", "ginstall"])
     },
     // Not listed: `-e`, `-b`, `-T`, `--remove-source-files`, `--files-from`, filters that stand in the tree.
-    Program {
+    ProgramSpec {
         flags: "avzrtpgoDlLSWxuqnPihcHAX",
         long: &[
             "archive",
@@ -117,10 +122,15 @@ pub(super) const ROWS: &[Program] = &[
             "no-group",
             "no-perms",
         ],
-        valued: &[("exclude", Role::Text), ("include", Role::Text), ("exclude-from", Role::Read), ("include-from", Role::Read)],
+        valued: &[
+            ("exclude", ArgumentRole::Text),
+            ("include", ArgumentRole::Text),
+            ("exclude-from", ArgumentRole::Read),
+            ("include-from", ArgumentRole::Read),
+        ],
         operands: Operands::Rule,
         rule: Some(synchronize),
-        ..Program::new(&["rsync"])
+        ..ProgramSpec::new(&["rsync"])
     },
 ];
 
@@ -133,7 +143,7 @@ struct Transfer<'p> {
 }
 
 impl Transfer<'_> {
-    /// Every path at which a source may end up; none where that is not certain.
+    /// Every path at which a source may end up; `None` if that is not certain.
     fn ends(&self, reader: &ShellReader<'_>, call: &Invocation<'_>, source: &Arg) -> Vec<Arg> {
         let into = self.into.or_else(|| is_folder(reader, call.state, &self.target));
         let inside = base_name(source).map(|name| below(&self.target, name));
@@ -147,7 +157,7 @@ impl Transfer<'_> {
 }
 
 /// Tells sources from the target. Says so itself where that cannot be done.
-fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p Parsed<'_>) -> Option<Transfer<'p>> {
+fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p ParsedArguments<'_>) -> Option<Transfer<'p>> {
     let folders: Vec<&Arg> = parsed.values(&["t", "target-directory"]).collect();
     let exact = parsed.has(&["T", "no-target-directory"]);
     let operands = parsed.operands.as_slice();
@@ -166,18 +176,18 @@ fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p
             Transfer { sources, target: (*target).clone(), into }
         }
         _ => {
-            reader.unknown(format!("where `{}` puts its files is not certain", call.name));
+            reader.add_unknown(format!("where `{}` puts its files is not certain", call.name));
             return None;
         }
     };
     if operands.iter().any(|operand| matches!(operand, Arg::Many(_))) {
-        reader.unknown(format!("which files `{}` is given is only known when it runs", call.name));
+        reader.add_unknown(format!("which files `{}` is given is only known when it runs", call.name));
         return None;
     }
     Some(found)
 }
 
-fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     let recursive = parsed.has(&["r", "R", "a", "recursive", "archive"]);
     let keeps_links = recursive || parsed.has(&["P", "d", "no-dereference", "preserve"]);
@@ -191,7 +201,11 @@ fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         if ends.is_empty() {
             // A name that is not known, or `.`: something below the target.
             if recursive && !matches!(source, Arg::Known(_) | Arg::Below(..)) || source.text().is_some_and(leads_up) {
-                reader.unknown(format!("`{}` copies `{}`, whose name is part of the destination", call.name, source.display()));
+                reader.add_unknown(format!(
+                    "`{}` copies `{}`, whose name is part of the destination",
+                    call.name,
+                    source.display()
+                ));
             }
             reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
             if may_be_link {
@@ -222,17 +236,17 @@ fn leads_up(path: &str) -> bool {
     path.trim_end_matches('/').ends_with("..")
 }
 
-fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     for source in transfer.sources {
         let nature = nature(reader, call.state, source);
         let ends = transfer.ends(reader, call, source);
         if ends.is_empty() {
-            reader.unknown(format!("`{}` moves `{}`, whose name is part of the destination", call.name, source.display()));
+            reader.add_unknown(format!("`{}` moves `{}`, whose name is part of the destination", call.name, source.display()));
         }
         let is_tree = matches!(nature, Nature::Folder | Nature::Unknown);
         if is_tree && may_hold_working_directory(call.state, source) {
-            reader.unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
+            reader.add_unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
         }
         reader.touch(call.state, call.name, source, if is_tree { Access::DeleteTree } else { Access::Delete });
         for end in &ends {
@@ -257,7 +271,7 @@ fn place(reader: &mut ShellReader<'_>, call: &Invocation<'_>, source: &Arg, end:
     }
 }
 
-fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some(mut transfer) = transfer(reader, call, parsed) else { return };
     if call.name == "link" {
         transfer.into = Some(false);
@@ -271,7 +285,7 @@ fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         let is_replaced = keeps_target && transfer.into.is_none() && nature(reader, call.state, &transfer.target) == Nature::Link;
         let ends = if is_replaced { vec![transfer.target.clone()] } else { transfer.ends(reader, call, source) };
         if ends.is_empty() {
-            reader.unknown(format!("`{}` links to `{}`, whose name is part of the new one", call.name, source.display()));
+            reader.add_unknown(format!("`{}` links to `{}`, whose name is part of the new one", call.name, source.display()));
         }
         for end in ends {
             replace(reader, call, &end);
@@ -294,7 +308,7 @@ fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     }
 }
 
-fn install(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn install(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["d", "directory"]) {
         return;
     }
@@ -310,7 +324,7 @@ fn install(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<
 }
 
 /// `rsync` writes below its last operand, whatever is there.
-fn synchronize(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn synchronize(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     let is_remote = |arg: &Arg| arg.text().is_some_and(|text| text.split('/').next().is_some_and(|first| first.contains(':')));
     if parsed.operands.iter().any(|operand| is_remote(operand)) {

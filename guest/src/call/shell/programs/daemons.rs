@@ -83,7 +83,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         "whoever has the keyboard's focus, or the window manager,",
         &["xdotool", "xte", "ydotool", "wtype", "dotool", "i3-msg", "swaymsg", "hyprctl", "bspc", "awesome-client"],
     ),
-    // Servers that change files, or run programs, for whoever asks.
+    // Servers that change files or run programs for their clients.
     ("a server that may run already", &["sccache", "watchman", "eslint_d", "prettierd", "spring", "bloop", "ng", "grenchman"]),
     (
         "a program that is open already",
@@ -172,32 +172,33 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
         return;
     }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
-        return reader.unconfinable(Elsewhere(format!("`{name}` hands its work to {who} out of the kernel's reach")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` hands its work to {who} out of the kernel's reach")));
     }
     // The Windows Subsystem for Linux has them run by Windows, which reaches all files.
     if name.to_ascii_lowercase().ends_with(".exe") {
-        return reader.unconfinable(Elsewhere(format!("`{name}` is run by Windows out of the kernel's reach")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` is run by Windows out of the kernel's reach")));
     }
     let is_remote =
         |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
     if matches!(name, "vim" | "nvim" | "vi") && call.args.iter().any(is_remote) {
-        return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is open already")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is open already")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
         let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
         if !is_without {
             let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
-            return reader.unconfinable(Elsewhere(format!("`{name}` hands its work to a daemon that may run already{remedy}")));
+            return reader
+                .add_unconfinable(Elsewhere(format!("`{name}` hands its work to a daemon that may run already{remedy}")));
         }
     }
     if name == "rsync" && call.args.iter().filter_map(Arg::text).any(|text| !text.starts_with('-') && text.contains(':')) {
-        reader.unconfinable(Elsewhere("`rsync` hands its work to another machine, which may be this one".to_owned()));
+        reader.add_unconfinable(Elsewhere("`rsync` hands its work to another machine, which may be this one".to_owned()));
     }
 }
 
 /// Enters that a text names the socket of a daemon, where it does.
 pub(in crate::call::shell) fn note_sockets(reader: &mut ShellReader<'_>, text: &str) {
     if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
-        reader.unconfinable(Elsewhere(format!("the command names `{socket}`, through which a daemon can be given work")));
+        reader.add_unconfinable(Elsewhere(format!("the command names `{socket}`, through which a daemon can be given work")));
     }
 }

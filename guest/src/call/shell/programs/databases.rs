@@ -2,64 +2,64 @@
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::super::reader::input::Input;
+use super::super::reader::input::StandardInput;
 use super::background::read_as_it_runs;
-use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 
-const TREE: Role = Role::Path(Access::WriteTree);
-const WRITE: Role = Role::Path(Access::Write);
+const TREE: ArgumentRole = ArgumentRole::Path(Access::WriteTree);
+const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         operands: Operands::Rule,
         single_dash: true,
         valued: SQLITE_VALUES,
         answers: &["--version", "-version"],
         rule: Some(sqlite),
-        ..Program::opaque(&["sqlite3", "duckdb"])
+        ..ProgramSpec::opaque(&["sqlite3", "duckdb"])
     },
-    Program {
+    ProgramSpec {
         valued: &[
-            ("c", Role::Text),
-            ("command", Role::Text),
-            ("f", Role::Script),
-            ("file", Role::Script),
+            ("c", ArgumentRole::Text),
+            ("command", ArgumentRole::Text),
+            ("f", ArgumentRole::Script),
+            ("file", ArgumentRole::Script),
             ("L", WRITE),
             ("log-file", WRITE),
             ("o", WRITE),
             ("output", WRITE),
-            ("e", Role::Text),
-            ("execute", Role::Text),
+            ("e", ArgumentRole::Text),
+            ("execute", ArgumentRole::Text),
             ("tee", WRITE),
         ],
         answers: &["--version", "-V", "-l", "--list"],
         rule: Some(sql_client),
-        ..Program::opaque(&["psql", "mysql", "mariadb"])
+        ..ProgramSpec::opaque(&["psql", "mysql", "mariadb"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("f", WRITE), ("file", WRITE), ("r", WRITE), ("result-file", WRITE), ("o", TREE), ("out", TREE)],
-        ..Program::opaque(&["pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump"])
+        ..ProgramSpec::opaque(&["pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump"])
     },
-    Program {
-        valued: &[("eval", Role::Code), ("f", Role::Script), ("file", Role::Script)],
+    ProgramSpec {
+        valued: &[("eval", ArgumentRole::Code), ("f", ArgumentRole::Script), ("file", ArgumentRole::Script)],
         answers: &["--version", "--help"],
         rule: Some(mongo_shell),
-        ..Program::opaque(&["mongosh", "mongo"])
+        ..ProgramSpec::opaque(&["mongosh", "mongo"])
     },
-    Program {
+    ProgramSpec {
         answers: &["--version", "-v"],
-        ..Program::opaque(&["redis-cli", "redis-server", "clickhouse-client", "pg_ctl", "createdb", "dropdb", "pg_restore"])
+        ..ProgramSpec::opaque(&["redis-cli", "redis-server", "clickhouse-client", "pg_ctl", "createdb", "dropdb", "pg_restore"])
     },
 ];
 
-const SQLITE_VALUES: &[(&str, Role)] = &[
-    ("cmd", Role::Text),
-    ("init", Role::Script),
-    ("separator", Role::Text),
-    ("nullvalue", Role::Text),
-    ("newline", Role::Text),
-    ("c", Role::Text),
+const SQLITE_VALUES: &[(&str, ArgumentRole)] = &[
+    ("cmd", ArgumentRole::Text),
+    ("init", ArgumentRole::Script),
+    ("separator", ArgumentRole::Text),
+    ("nullvalue", ArgumentRole::Text),
+    ("newline", ArgumentRole::Text),
+    ("c", ArgumentRole::Text),
 ];
 
 /// Commands of the SQLite shell that only show something.
@@ -94,7 +94,7 @@ const SQL_FILES: &[&str] = &[
     "writefile",
 ];
 
-fn sqlite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn sqlite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let mut operands = parsed.operands.iter();
     if let Some(database) = operands.next().filter(|file| !file.is(":memory:"))
         && !call.args.iter().any(|arg| arg.is("-readonly") || arg.is("--readonly"))
@@ -108,10 +108,10 @@ fn sqlite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'
         judge_sql(reader, call, text.text());
     }
     match call.input {
-        Input::Text(text) => judge_sql(reader, call, Some(text)),
+        StandardInput::Text(text) => judge_sql(reader, call, Some(text)),
         // With a statement among its arguments it does not read any.
-        Input::Inherited | Input::Unknown if is_told => {}
-        Input::Inherited | Input::Unknown => read_as_it_runs(reader, call),
+        StandardInput::Inherited | StandardInput::Unknown if is_told => {}
+        StandardInput::Inherited | StandardInput::Unknown => read_as_it_runs(reader, call),
     }
 }
 
@@ -125,12 +125,12 @@ fn judge_sql(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: Option<&
     });
     if !is_plain {
         let shown = text.map(|text| Arg::known(text).display()).unwrap_or_else(|| "…".to_owned());
-        reader.unknown(format!("`{}` is given `{shown}`, which may write to other files or run programs", call.name));
+        reader.add_unknown(format!("`{}` is given `{shown}`, which may write to other files or run programs", call.name));
     }
 }
 
 /// Commands of the client itself that write files or run programs: `\o`, `\!`, `\copy`, `system`, `tee`.
-fn sql_client(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn sql_client(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const COMMANDS: &[&str] = &[
         "\\!",
         "\\copy",
@@ -149,24 +149,28 @@ fn sql_client(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pars
     let is_harmful = |text: &str| COMMANDS.iter().any(|command| text.to_ascii_lowercase().contains(command));
     for text in parsed.values(&["c", "command", "e", "execute"]) {
         if text.text().is_none_or(is_harmful) {
-            reader.unknown(format!("`{}` is given `{}`, which may write to files or run programs", call.name, text.display()));
+            reader.add_unknown(format!(
+                "`{}` is given `{}`, which may write to files or run programs",
+                call.name,
+                text.display()
+            ));
         }
     }
     if parsed.has(&["c", "command", "e", "execute", "f", "file"]) {
         return;
     }
     match call.input {
-        Input::Text(text) if !is_harmful(text) => {}
-        Input::Text(text) => {
+        StandardInput::Text(text) if !is_harmful(text) => {}
+        StandardInput::Text(text) => {
             let shown = Arg::known(text).display();
-            reader.unknown(format!("`{}` is given `{shown}`, which may write to files or run programs", call.name));
+            reader.add_unknown(format!("`{}` is given `{shown}`, which may write to files or run programs", call.name));
         }
-        Input::Inherited | Input::Unknown => read_as_it_runs(reader, call),
+        StandardInput::Inherited | StandardInput::Unknown => read_as_it_runs(reader, call),
     }
 }
 
 /// JavaScript that reaches files: from its arguments, from a script, or typed.
-fn mongo_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn mongo_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_script = |arg: &&&Arg| arg.text().is_some_and(|text| text.ends_with(".js") || text.ends_with(".mongodb"));
     match parsed.operands.iter().find(is_script) {
         Some(file) => reader.touch(call.state, call.name, file, Access::Execute),

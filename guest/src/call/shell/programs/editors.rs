@@ -1,10 +1,10 @@
 //! Editors: they write the files that are named, and whatever else is typed into them.
 
-use super::{Invocation, Parsed, Program};
+use super::{Invocation, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::effects::Access;
 
-pub(super) const ROWS: &[Program] = &[Program::raw(
+pub(super) const ROWS: &[ProgramSpec] = &[ProgramSpec::raw(
     &[
         "ed",
         "red",
@@ -32,9 +32,9 @@ pub(super) const ROWS: &[Program] = &[Program::raw(
     open,
 )];
 
-fn open(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn open(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     for file in call.args.iter().filter(|arg| !arg.may_be_option() && !arg.text().is_some_and(|text| text.starts_with('+'))) {
         reader.touch(call.state, call.name, file, Access::Write);
     }
-    reader.unknown(format!("`{}` is an editor, which does whatever is typed or scripted", call.name));
+    reader.add_unknown(format!("`{}` is an editor, which does whatever is typed or scripted", call.name));
 }

@@ -4,7 +4,7 @@
 //! what it writes. So there are two lists, and everything between them is safe only where no program sees it.
 
 /// Whether a variable may stand before a listed program, or be exported, and change nothing but what is shown or decided
-/// inside the program. `value` is none where it is only known when the command runs.
+/// inside the program. `value` is `None` if it is only known when the command runs.
 pub(in crate::call::shell) fn is_harmless(name: &str, value: Option<&str>) -> bool {
     match name {
         // Programs that show text: the only pager that runs nothing.

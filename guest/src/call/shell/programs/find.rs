@@ -2,13 +2,13 @@
 //!
 //! What is found is known only at run time, but not where: below the folders at which the search begins.
 
-use super::{Invocation, Parsed, Program};
+use super::{Invocation, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::{ShellReader, lexical};
 use crate::effects::Access;
 use crate::ports::FileKind;
 
-pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];
+pub(super) const ROWS: &[ProgramSpec] = &[ProgramSpec::raw(&["find", "gfind"], search)];
 
 /// Tests and actions with one value. Not listed: what writes (`-fprint`, `-fls`), and `-files0-from`.
 const VALUED: &[&str] = &[
@@ -109,11 +109,15 @@ struct FindCommand<'c> {
     is_conjunction: bool,
 }
 
-fn search(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn search(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let search = match read(call.args) {
         Ok(search) => search,
         Err(arg) => {
-            return reader.unknown(format!("`{}` has the argument `{}`, whose effect is not known", call.name, arg.display()));
+            return reader.add_unknown(format!(
+                "`{}` has the argument `{}`, whose effect is not known",
+                call.name,
+                arg.display()
+            ));
         }
     };
     for root in &search.roots {
@@ -214,7 +218,7 @@ fn run_for_found(
     let is_place = |arg: &Arg| arg.is("{}");
     let named_by_find = command.first().is_none_or(holds_place);
     if named_by_find || command.iter().any(|arg| holds_place(arg) && !is_place(arg)) {
-        return reader.unknown(format!("`{}` puts commands together from what it finds", call.name));
+        return reader.add_unknown(format!("`{}` puts commands together from what it finds", call.name));
     }
     let fill = |path: &[Arg]| -> Vec<Arg> {
         command.iter().flat_map(|arg| if is_place(arg) { path.to_vec() } else { vec![arg.clone()] }).collect()

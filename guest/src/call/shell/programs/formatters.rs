@@ -5,104 +5,104 @@
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::command_of;
-use super::spec::{Invocation, Mode, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, OperandOverride, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 
-const REWRITE: Operands = Operands::All(Role::Rewrite);
-const LOOK: Operands = Operands::All(Role::Text);
+const REWRITE: Operands = Operands::All(ArgumentRole::Rewrite);
+const LOOK: Operands = Operands::All(ArgumentRole::Text);
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         flags: "wcl",
         long: &["write", "check", "list-different"],
         valued: &[
-            ("config", Role::Read),
-            ("ignore-path", Role::Read),
-            ("log-level", Role::Text),
-            ("parser", Role::Text),
-            ("plugin", Role::Text),
-            ("print-width", Role::Text),
-            ("stdin-filepath", Role::Text),
-            ("tab-width", Role::Text),
-            ("cache-location", Role::Path(Access::Write)),
+            ("config", ArgumentRole::Read),
+            ("ignore-path", ArgumentRole::Read),
+            ("log-level", ArgumentRole::Text),
+            ("parser", ArgumentRole::Text),
+            ("plugin", ArgumentRole::Text),
+            ("print-width", ArgumentRole::Text),
+            ("stdin-filepath", ArgumentRole::Text),
+            ("tab-width", ArgumentRole::Text),
+            ("cache-location", ArgumentRole::Path(Access::Write)),
         ],
-        modes: &[Mode { when: &["w", "write"], operands: REWRITE }],
-        ..Program::opaque(&["prettier"])
+        modes: &[OperandOverride { when: &["w", "write"], operands: REWRITE }],
+        ..ProgramSpec::opaque(&["prettier"])
     },
-    Program {
+    ProgramSpec {
         long: &["fix"],
         valued: &[
-            ("c", Role::Read),
-            ("f", Role::Text),
-            ("o", Role::Path(Access::Write)),
-            ("cache-file", Role::Path(Access::Write)),
-            ("cache-location", Role::Path(Access::WriteTree)),
-            ("config", Role::Read),
-            ("ext", Role::Text),
-            ("fix-type", Role::Text),
-            ("format", Role::Text),
-            ("ignore-path", Role::Read),
-            ("ignore-pattern", Role::Text),
-            ("max-warnings", Role::Text),
-            ("output-file", Role::Path(Access::Write)),
-            ("parser", Role::Text),
-            ("plugin", Role::Text),
-            ("resolve-plugins-relative-to", Role::Text),
-            ("rule", Role::Text),
-            ("rulesdir", Role::Text),
+            ("c", ArgumentRole::Read),
+            ("f", ArgumentRole::Text),
+            ("o", ArgumentRole::Path(Access::Write)),
+            ("cache-file", ArgumentRole::Path(Access::Write)),
+            ("cache-location", ArgumentRole::Path(Access::WriteTree)),
+            ("config", ArgumentRole::Read),
+            ("ext", ArgumentRole::Text),
+            ("fix-type", ArgumentRole::Text),
+            ("format", ArgumentRole::Text),
+            ("ignore-path", ArgumentRole::Read),
+            ("ignore-pattern", ArgumentRole::Text),
+            ("max-warnings", ArgumentRole::Text),
+            ("output-file", ArgumentRole::Path(Access::Write)),
+            ("parser", ArgumentRole::Text),
+            ("plugin", ArgumentRole::Text),
+            ("resolve-plugins-relative-to", ArgumentRole::Text),
+            ("rule", ArgumentRole::Text),
+            ("rulesdir", ArgumentRole::Text),
         ],
-        modes: &[Mode { when: &["fix"], operands: REWRITE }],
+        modes: &[OperandOverride { when: &["fix"], operands: REWRITE }],
         rule: Some(everything_with_fix),
-        ..Program::opaque(&["eslint", "eslint_d", "stylelint", "standard", "xo", "oxlint", "tslint"])
+        ..ProgramSpec::opaque(&["eslint", "eslint_d", "stylelint", "standard", "xo", "oxlint", "tslint"])
     },
-    Program {
+    ProgramSpec {
         flags: "q",
         long: &["check", "diff", "color"],
         valued: &[
-            ("c", Role::Text),
-            ("l", Role::Text),
-            ("t", Role::Text),
-            ("code", Role::Text),
-            ("config", Role::Read),
-            ("exclude", Role::Text),
-            ("extend-exclude", Role::Text),
-            ("include", Role::Text),
-            ("line-length", Role::Text),
-            ("target-version", Role::Text),
+            ("c", ArgumentRole::Text),
+            ("l", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("code", ArgumentRole::Text),
+            ("config", ArgumentRole::Read),
+            ("exclude", ArgumentRole::Text),
+            ("extend-exclude", ArgumentRole::Text),
+            ("include", ArgumentRole::Text),
+            ("line-length", ArgumentRole::Text),
+            ("target-version", ArgumentRole::Text),
         ],
         operands: REWRITE,
-        modes: &[Mode { when: &["check", "diff", "c", "code"], operands: LOOK }],
-        ..Program::opaque(&["black", "blue"])
+        modes: &[OperandOverride { when: &["check", "diff", "c", "code"], operands: LOOK }],
+        ..ProgramSpec::opaque(&["black", "blue"])
     },
-    Program {
+    ProgramSpec {
         flags: "cdq",
         long: &["check", "check-only", "diff", "stdout"],
         valued: &[
-            ("l", Role::Text),
-            ("line-length", Role::Text),
-            ("profile", Role::Text),
-            ("p", Role::Text),
-            ("settings-path", Role::Read),
-            ("sp", Role::Read),
-            ("skip", Role::Text),
+            ("l", ArgumentRole::Text),
+            ("line-length", ArgumentRole::Text),
+            ("profile", ArgumentRole::Text),
+            ("p", ArgumentRole::Text),
+            ("settings-path", ArgumentRole::Read),
+            ("sp", ArgumentRole::Read),
+            ("skip", ArgumentRole::Text),
         ],
         operands: REWRITE,
-        modes: &[Mode { when: &["c", "d", "check", "check-only", "diff", "stdout"], operands: LOOK }],
-        ..Program::opaque(&["isort"])
+        modes: &[OperandOverride { when: &["c", "d", "check", "check-only", "diff", "stdout"], operands: LOOK }],
+        ..ProgramSpec::opaque(&["isort"])
     },
-    Program {
+    ProgramSpec {
         flags: "ird",
         long: &["in-place", "recursive", "diff"],
         valued: &[
-            ("style", Role::Text),
-            ("max-line-length", Role::Text),
-            ("e", Role::Text),
-            ("exclude", Role::Text),
-            ("ignore", Role::Text),
-            ("select", Role::Text),
+            ("style", ArgumentRole::Text),
+            ("max-line-length", ArgumentRole::Text),
+            ("e", ArgumentRole::Text),
+            ("exclude", ArgumentRole::Text),
+            ("ignore", ArgumentRole::Text),
+            ("select", ArgumentRole::Text),
         ],
-        modes: &[Mode { when: &["i", "in-place"], operands: REWRITE }],
-        ..Program::opaque(&[
+        modes: &[OperandOverride { when: &["i", "in-place"], operands: REWRITE }],
+        ..ProgramSpec::opaque(&[
             "autopep8",
             "yapf",
             "autoflake",
@@ -113,122 +113,125 @@ pub(super) const ROWS: &[Program] = &[
             "buildifier",
         ])
     },
-    Program { rule: Some(ruff), ..Program::opaque(&["ruff"]) },
-    Program {
+    ProgramSpec { rule: Some(ruff), ..ProgramSpec::opaque(&["ruff"]) },
+    ProgramSpec {
         long: &["check"],
         valued: &[
-            ("config", Role::Text),
-            ("config-path", Role::Read),
-            ("edition", Role::Text),
-            ("emit", Role::Text),
-            ("color", Role::Text),
+            ("config", ArgumentRole::Text),
+            ("config-path", ArgumentRole::Read),
+            ("edition", ArgumentRole::Text),
+            ("emit", ArgumentRole::Text),
+            ("color", ArgumentRole::Text),
         ],
         operands: REWRITE,
-        modes: &[Mode { when: &["check"], operands: LOOK }],
-        ..Program::opaque(&["rustfmt", "stylua", "taplo-fmt"])
+        modes: &[OperandOverride { when: &["check"], operands: LOOK }],
+        ..ProgramSpec::opaque(&["rustfmt", "stylua", "taplo-fmt"])
     },
-    Program {
+    ProgramSpec {
         single_dash: true,
         flags: "delsw",
-        valued: &[("r", Role::Text), ("cpuprofile", Role::Path(Access::Write)), ("local", Role::Text)],
-        modes: &[Mode { when: &["w"], operands: REWRITE }],
-        ..Program::opaque(&["gofmt", "goimports", "gofumpt"])
+        valued: &[("r", ArgumentRole::Text), ("cpuprofile", ArgumentRole::Path(Access::Write)), ("local", ArgumentRole::Text)],
+        modes: &[OperandOverride { when: &["w"], operands: REWRITE }],
+        ..ProgramSpec::opaque(&["gofmt", "goimports", "gofumpt"])
     },
-    Program {
+    ProgramSpec {
         flags: "wdls",
         long: &["write", "diff", "list", "simplify"],
-        valued: &[("i", Role::Text), ("indent", Role::Text), ("ln", Role::Text)],
-        modes: &[Mode { when: &["w", "write"], operands: REWRITE }],
-        ..Program::opaque(&["shfmt"])
+        valued: &[("i", ArgumentRole::Text), ("indent", ArgumentRole::Text), ("ln", ArgumentRole::Text)],
+        modes: &[OperandOverride { when: &["w", "write"], operands: REWRITE }],
+        ..ProgramSpec::opaque(&["shfmt"])
     },
-    Program {
+    ProgramSpec {
         flags: "aAx",
         long: &["auto-correct", "autocorrect", "auto-correct-all", "autocorrect-all", "fix-layout"],
         valued: &[
-            ("c", Role::Read),
-            ("o", Role::Path(Access::Write)),
-            ("config", Role::Read),
-            ("only", Role::Text),
-            ("out", Role::Path(Access::Write)),
-            ("format", Role::Text),
-            ("f", Role::Text),
+            ("c", ArgumentRole::Read),
+            ("o", ArgumentRole::Path(Access::Write)),
+            ("config", ArgumentRole::Read),
+            ("only", ArgumentRole::Text),
+            ("out", ArgumentRole::Path(Access::Write)),
+            ("format", ArgumentRole::Text),
+            ("f", ArgumentRole::Text),
         ],
-        modes: &[Mode {
+        modes: &[OperandOverride {
             when: &["a", "A", "x", "auto-correct", "autocorrect", "auto-correct-all", "autocorrect-all", "fix-layout"],
             operands: REWRITE,
         }],
-        ..Program::opaque(&["rubocop", "standardrb"])
+        ..ProgramSpec::opaque(&["rubocop", "standardrb"])
     },
-    Program { rule: Some(biome), ..Program::opaque(&["biome"]) },
-    Program {
+    ProgramSpec { rule: Some(biome), ..ProgramSpec::opaque(&["biome"]) },
+    ProgramSpec {
         operands: REWRITE,
         long: &["lint", "dry-run"],
-        valued: &[("config", Role::Read), ("swiftversion", Role::Text)],
-        modes: &[Mode { when: &["lint", "dry-run"], operands: LOOK }],
-        ..Program::opaque(&["swiftformat"])
+        valued: &[("config", ArgumentRole::Read), ("swiftversion", ArgumentRole::Text)],
+        modes: &[OperandOverride { when: &["lint", "dry-run"], operands: LOOK }],
+        ..ProgramSpec::opaque(&["swiftformat"])
     },
 ];
 
 /// A linter that fixes without being told where does so everywhere.
-fn everything_with_fix(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn everything_with_fix(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["fix"]) && parsed.operands.is_empty() {
-        super::enter(reader, call, Role::Rewrite, &Arg::known("."));
+        super::enter(reader, call, ArgumentRole::Rewrite, &Arg::known("."));
     }
 }
 
-fn everything(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn everything(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const LOOKS: &[&str] = &["check", "diff", "h", "help"];
     if parsed.operands.is_empty() && !parsed.has(LOOKS) {
-        super::enter(reader, call, Role::Rewrite, &Arg::known("."));
+        super::enter(reader, call, ArgumentRole::Rewrite, &Arg::known("."));
     }
 }
 
-const RUFF_VALUES: &[(&str, Role)] = &[
-    ("o", Role::Path(Access::Write)),
-    ("cache-dir", Role::Path(Access::WriteTree)),
-    ("config", Role::Text),
-    ("exclude", Role::Text),
-    ("extend-select", Role::Text),
-    ("fixable", Role::Text),
-    ("ignore", Role::Text),
-    ("line-length", Role::Text),
-    ("output-file", Role::Path(Access::Write)),
-    ("output-format", Role::Text),
-    ("select", Role::Text),
-    ("stdin-filename", Role::Text),
-    ("target-version", Role::Text),
+const RUFF_VALUES: &[(&str, ArgumentRole)] = &[
+    ("o", ArgumentRole::Path(Access::Write)),
+    ("cache-dir", ArgumentRole::Path(Access::WriteTree)),
+    ("config", ArgumentRole::Text),
+    ("exclude", ArgumentRole::Text),
+    ("extend-select", ArgumentRole::Text),
+    ("fixable", ArgumentRole::Text),
+    ("ignore", ArgumentRole::Text),
+    ("line-length", ArgumentRole::Text),
+    ("output-file", ArgumentRole::Path(Access::Write)),
+    ("output-format", ArgumentRole::Text),
+    ("select", ArgumentRole::Text),
+    ("stdin-filename", ArgumentRole::Text),
+    ("target-version", ArgumentRole::Text),
 ];
 
-const RUFF: &[Program] = &[
-    Program {
+const RUFF: &[ProgramSpec] = &[
+    ProgramSpec {
         long: &["fix", "fix-only", "unsafe-fixes", "add-noqa", "diff"],
         valued: RUFF_VALUES,
-        modes: &[Mode { when: &["diff"], operands: LOOK }, Mode { when: &["fix", "fix-only", "add-noqa"], operands: REWRITE }],
+        modes: &[
+            OperandOverride { when: &["diff"], operands: LOOK },
+            OperandOverride { when: &["fix", "fix-only", "add-noqa"], operands: REWRITE },
+        ],
         rule: Some(everything_with_fix),
-        ..Program::opaque(&["check"])
+        ..ProgramSpec::opaque(&["check"])
     },
-    Program {
+    ProgramSpec {
         flags: "h",
         long: &["check", "diff", "help"],
         valued: RUFF_VALUES,
         operands: REWRITE,
-        modes: &[Mode { when: &["check", "diff"], operands: LOOK }],
+        modes: &[OperandOverride { when: &["check", "diff"], operands: LOOK }],
         rule: Some(everything),
-        ..Program::opaque(&["format"])
+        ..ProgramSpec::opaque(&["format"])
     },
 ];
 
-fn ruff(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn ruff(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     command_of(reader, call, &[RUFF]);
 }
 
-const BIOME: &[Program] = &[Program {
+const BIOME: &[ProgramSpec] = &[ProgramSpec {
     long: &["write", "apply", "apply-unsafe", "fix", "unsafe"],
-    valued: &[("config-path", Role::Read), ("max-diagnostics", Role::Text), ("reporter", Role::Text)],
-    modes: &[Mode { when: &["write", "apply", "apply-unsafe", "fix"], operands: REWRITE }],
-    ..Program::opaque(&["check", "format", "lint"])
+    valued: &[("config-path", ArgumentRole::Read), ("max-diagnostics", ArgumentRole::Text), ("reporter", ArgumentRole::Text)],
+    modes: &[OperandOverride { when: &["write", "apply", "apply-unsafe", "fix"], operands: REWRITE }],
+    ..ProgramSpec::opaque(&["check", "format", "lint"])
 }];
 
-fn biome(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn biome(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     command_of(reader, call, &[BIOME]);
 }

@@ -2,34 +2,34 @@
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::super::reader::input::Input;
+use super::super::reader::input::StandardInput;
 use super::super::reader::script::Language;
 use super::background::read_as_it_runs;
-use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use super::tollgate::{govern, is_script_of_tollgate};
 use crate::effects::{Access, Persistence};
 
 const VERSION: &[&str] = &["--version", "-V", "-v", "--help", "-h"];
 
 /// A script, and its arguments.
-const SCRIPT: Operands = Operands::Then(&[Role::Text], Role::Text);
+const SCRIPT: Operands = Operands::Then(&[ArgumentRole::Text], ArgumentRole::Text);
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         flags: "bBdEiIOPqRsSuvx",
         valued: &[
-            ("c", Role::Code),
-            ("m", Role::Text),
-            ("W", Role::Text),
-            ("X", Role::Text),
-            ("check-hash-based-pycs", Role::Text),
+            ("c", ArgumentRole::Code),
+            ("m", ArgumentRole::Text),
+            ("W", ArgumentRole::Text),
+            ("X", ArgumentRole::Text),
+            ("check-hash-based-pycs", ArgumentRole::Text),
         ],
         ends_at_operand: true,
         ends_behind: &["c", "m"],
         operands: SCRIPT,
         answers: &["--version", "-V", "-VV", "--help", "-h"],
         rule: Some(python),
-        ..Program::new(&[
+        ..ProgramSpec::new(&[
             "python",
             "python2",
             "python3",
@@ -44,7 +44,7 @@ pub(super) const ROWS: &[Program] = &[
             "pypy3",
         ])
     },
-    Program {
+    ProgramSpec {
         flags: "ci",
         long: &[
             "check",
@@ -65,106 +65,112 @@ pub(super) const ROWS: &[Program] = &[
             "watch",
         ],
         valued: &[
-            ("e", Role::Code),
-            ("p", Role::Code),
-            ("C", Role::Text),
-            ("conditions", Role::Text),
-            ("env-file", Role::Read),
-            ("eval", Role::Code),
-            ("experimental-loader", Role::Text),
-            ("import", Role::Text),
-            ("loader", Role::Text),
-            ("print", Role::Code),
-            ("r", Role::Text),
-            ("require", Role::Text),
-            ("test-name-pattern", Role::Text),
-            ("test-reporter", Role::Text),
-            ("test-reporter-destination", Role::Path(Access::Write)),
+            ("e", ArgumentRole::Code),
+            ("p", ArgumentRole::Code),
+            ("C", ArgumentRole::Text),
+            ("conditions", ArgumentRole::Text),
+            ("env-file", ArgumentRole::Read),
+            ("eval", ArgumentRole::Code),
+            ("experimental-loader", ArgumentRole::Text),
+            ("import", ArgumentRole::Text),
+            ("loader", ArgumentRole::Text),
+            ("print", ArgumentRole::Code),
+            ("r", ArgumentRole::Text),
+            ("require", ArgumentRole::Text),
+            ("test-name-pattern", ArgumentRole::Text),
+            ("test-reporter", ArgumentRole::Text),
+            ("test-reporter-destination", ArgumentRole::Path(Access::Write)),
         ],
         attached: &[
-            ("inspect", Role::Text),
-            ("max-old-space-size", Role::Text),
-            ("stack-size", Role::Text),
-            ("stack-trace-limit", Role::Text),
-            ("unhandled-rejections", Role::Text),
+            ("inspect", ArgumentRole::Text),
+            ("max-old-space-size", ArgumentRole::Text),
+            ("stack-size", ArgumentRole::Text),
+            ("stack-trace-limit", ArgumentRole::Text),
+            ("unhandled-rejections", ArgumentRole::Text),
         ],
         ends_at_operand: true,
         operands: SCRIPT,
         answers: VERSION,
         rule: Some(node),
-        ..Program::new(&["node", "nodejs"])
+        ..ProgramSpec::new(&["node", "nodejs"])
     },
-    Program {
+    ProgramSpec {
         long: &["files", "transpile-only", "swc", "esm", "watch", "no-cache"],
         flags: "TS",
         valued: &[
-            ("e", Role::Code),
-            ("p", Role::Code),
-            ("eval", Role::Code),
-            ("print", Role::Code),
-            ("P", Role::Read),
-            ("project", Role::Read),
-            ("tsconfig", Role::Read),
-            ("r", Role::Text),
-            ("require", Role::Text),
-            ("import", Role::Text),
-            ("env-file", Role::Read),
+            ("e", ArgumentRole::Code),
+            ("p", ArgumentRole::Code),
+            ("eval", ArgumentRole::Code),
+            ("print", ArgumentRole::Code),
+            ("P", ArgumentRole::Read),
+            ("project", ArgumentRole::Read),
+            ("tsconfig", ArgumentRole::Read),
+            ("r", ArgumentRole::Text),
+            ("require", ArgumentRole::Text),
+            ("import", ArgumentRole::Text),
+            ("env-file", ArgumentRole::Read),
         ],
         ends_at_operand: true,
         operands: SCRIPT,
         answers: VERSION,
         rule: Some(node),
-        ..Program::new(&["ts-node", "ts-node-esm", "tsx", "babel-node", "vite-node", "esno", "swc-node"])
+        ..ProgramSpec::new(&["ts-node", "ts-node-esm", "tsx", "babel-node", "vite-node", "esno", "swc-node"])
     },
-    Program {
+    ProgramSpec {
         flags: "wWduU",
         long: &["enable-yjit", "yjit", "disable-gems"],
-        valued: &[("e", Role::Code), ("I", Role::Text), ("r", Role::Text), ("E", Role::Text)],
+        valued: &[("e", ArgumentRole::Code), ("I", ArgumentRole::Text), ("r", ArgumentRole::Text), ("E", ArgumentRole::Text)],
         ends_at_operand: true,
         operands: SCRIPT,
         answers: &["--version", "-v", "--help", "-h"],
         rule: Some(script),
-        ..Program::new(&["ruby", "jruby", "truffleruby"])
+        ..ProgramSpec::new(&["ruby", "jruby", "truffleruby"])
     },
-    Program {
+    ProgramSpec {
         flags: "01234567alnpw",
-        valued: &[("e", Role::Text), ("I", Role::Text)],
-        attached: &[("i", Role::Text)],
+        valued: &[("e", ArgumentRole::Text), ("I", ArgumentRole::Text)],
+        attached: &[("i", ArgumentRole::Text)],
         ends_at_operand: true,
         operands: Operands::Rule,
         answers: &["--version", "-v", "-V", "--help", "-h"],
         rule: Some(perl),
-        ..Program::new(&["perl"])
+        ..ProgramSpec::new(&["perl"])
     },
-    Program {
+    ProgramSpec {
         flags: "nq",
         valued: &[
-            ("r", Role::Code),
-            ("B", Role::Code),
-            ("E", Role::Code),
-            ("R", Role::Code),
-            ("F", Role::Script),
-            ("c", Role::Read),
-            ("d", Role::Text),
-            ("l", Role::Read),
-            ("S", Role::Text),
-            ("t", Role::Text),
-            ("f", Role::Script),
+            ("r", ArgumentRole::Code),
+            ("B", ArgumentRole::Code),
+            ("E", ArgumentRole::Code),
+            ("R", ArgumentRole::Code),
+            ("F", ArgumentRole::Script),
+            ("c", ArgumentRole::Read),
+            ("d", ArgumentRole::Text),
+            ("l", ArgumentRole::Read),
+            ("S", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("f", ArgumentRole::Script),
         ],
         ends_at_operand: true,
         operands: Operands::Rule,
         answers: &["--version", "-v", "-i", "-m", "--help", "-h", "--ini", "-l *"],
         rule: Some(php),
-        ..Program::new(&["php"])
+        ..ProgramSpec::new(&["php"])
     },
-    Program {
-        valued: &[("e", Role::Code), ("eval", Role::Code), ("E", Role::Code), ("print", Role::Code), ("l", Role::Text)],
+    ProgramSpec {
+        valued: &[
+            ("e", ArgumentRole::Code),
+            ("eval", ArgumentRole::Code),
+            ("E", ArgumentRole::Code),
+            ("print", ArgumentRole::Code),
+            ("l", ArgumentRole::Text),
+        ],
         long: &["vanilla", "no-save", "no-restore"],
         ends_at_operand: true,
         operands: SCRIPT,
         answers: &["--version"],
         rule: Some(script),
-        ..Program::new(&[
+        ..ProgramSpec::new(&[
             "lua",
             "luajit",
             "Rscript",
@@ -181,13 +187,13 @@ pub(super) const ROWS: &[Program] = &[
             "ipython",
         ])
     },
-    Program { answers: &["--version", "-V", "--help"], rule: Some(deno), ..Program::opaque(&["deno"]) },
+    ProgramSpec { answers: &["--version", "-V", "--help"], rule: Some(deno), ..ProgramSpec::opaque(&["deno"]) },
     // Consoles: without a file they run what is typed.
-    Program {
-        valued: &[("e", Role::Code), ("eval", Role::Code)],
+    ProgramSpec {
+        valued: &[("e", ArgumentRole::Code), ("eval", ArgumentRole::Code)],
         answers: &["--version", "-version", "-v", "-V", "--help", "-h"],
         rule: Some(console),
-        ..Program::opaque(&[
+        ..ProgramSpec::opaque(&[
             "R", "bpython", "clj", "clojure", "erl", "ghci", "iex", "irb", "jshell", "kotlin", "ocaml", "octave", "pry",
             "ptpython", "sbcl", "scala", "utop",
         ])
@@ -198,16 +204,16 @@ pub(super) const ROWS: &[Program] = &[
 pub(super) fn run_file(reader: &mut ShellReader<'_>, call: &Invocation<'_>, file: &Arg) {
     let is_stream = file.text().is_some_and(|text| text == "-" || text.starts_with("/dev/") || text.starts_with("/proc/"));
     if is_stream || !file.is_certain() {
-        if *call.input == Input::Inherited {
+        if *call.input == StandardInput::Inherited {
             reader.outlast(Persistence::Interactive);
         }
-        return reader.unknown(format!("`{}` runs `{}`, text that is only known when it runs", call.name, file.display()));
+        return reader.add_unknown(format!("`{}` runs `{}`, text that is only known when it runs", call.name, file.display()));
     }
     reader.touch(call.state, call.name, file, Access::Execute);
 }
 
 /// A language with a script as its first operand; without one it reads text that nobody has seen.
-fn script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["c", "e", "p", "E", "eval", "print"]) {
         // Entered as code, by its role.
         return;
@@ -221,7 +227,7 @@ fn script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'
     }
 }
 
-fn node(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn node(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["i", "interactive"]) {
         return read_as_it_runs(reader, call);
     }
@@ -244,14 +250,14 @@ fn node(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     script(reader, call, parsed);
 }
 
-fn console(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn console(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.operands.is_empty() && !parsed.has(&["e", "eval"]) {
         read_as_it_runs(reader, call);
     }
 }
 
 /// `python3 -m MODULE`: a program like any other, found in the working directory first.
-fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     // After the script or the module, it goes on with what is typed.
     if parsed.has(&["i"]) {
         read_as_it_runs(reader, call);
@@ -278,10 +284,10 @@ fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'
             "cProfile" | "code" | "gzip" | "lib2to3" | "pdb" | "profile" | "runpy" | "shutil" | "tarfile" | "timeit" | "trace"
             | "zipapp" | "zipfile",
         ) => {
-            reader.unknown(format!("`{} -m {}` writes or runs what its arguments say", call.name, module.display()));
+            reader.add_unknown(format!("`{} -m {}` writes or runs what its arguments say", call.name, module.display()));
         }
         Some(_) => {}
-        None => reader.unknown(format!("`{} -m` runs a module that is only known when it runs", call.name)),
+        None => reader.add_unknown(format!("`{} -m` runs a module that is only known when it runs", call.name)),
     }
 }
 
@@ -290,29 +296,29 @@ fn is_tool(name: &str) -> bool {
     matches!(name, "pip" | "pytest" | "mypy" | "coverage") || super::formatters::ROWS.iter().any(|row| row.names.contains(&name))
 }
 
-const JSON_TOOL: Program = Program {
+const JSON_TOOL: ProgramSpec = ProgramSpec {
     long: &["compact", "json-lines", "no-ensure-ascii", "no-indent", "sort-keys", "tab"],
-    valued: &[("indent", Role::Text)],
-    operands: Operands::Then(&[Role::Read], Role::Path(Access::Write)),
-    ..Program::new(&["json.tool"])
+    valued: &[("indent", ArgumentRole::Text)],
+    operands: Operands::Then(&[ArgumentRole::Read], ArgumentRole::Path(Access::Write)),
+    ..ProgramSpec::new(&["json.tool"])
 };
 
-const ENVIRONMENT: Program = Program {
-    valued: &[("p", Role::Text), ("prompt", Role::Text), ("python", Role::Text)],
+const ENVIRONMENT: ProgramSpec = ProgramSpec {
+    valued: &[("p", ArgumentRole::Text), ("prompt", ArgumentRole::Text), ("python", ArgumentRole::Text)],
     operands: Operands::Rule,
     rule: Some(environment),
-    ..Program::opaque(&["venv", "virtualenv"])
+    ..ProgramSpec::opaque(&["venv", "virtualenv"])
 };
 
 /// The folder of an environment is made and filled. Under its usual names it is a build folder, which is not judged.
-fn environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     for folder in parsed.operands.iter().filter(|folder| !(folder.is(".venv") || folder.is("venv"))) {
         reader.touch(call.state, call.name, folder, Access::WriteTree);
     }
 }
 
 /// Perl on a line: certain for a substitution that cannot run anything. With `-i` the files are rewritten.
-fn perl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn perl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let one_liner = parsed.has(&["e"]);
     if !one_liner && !parsed.has(&["a", "i", "n", "p"]) {
         return script(reader, call, parsed);
@@ -324,7 +330,7 @@ fn perl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         .iter()
         .all(|file| file.text().is_some_and(|text| !text.contains(['|', '<', '>', '&']) && text.trim() == text));
     if !is_plain || !are_files {
-        reader.unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name));
+        reader.add_unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name));
     }
     let suffixes: Vec<&Arg> = parsed.values(&["i"]).collect();
     for file in parsed.operands.iter().filter(|_| parsed.has(&["i"])) {
@@ -334,7 +340,7 @@ fn perl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
                 (Some(file), Some(suffix)) if !suffix.contains(['/', '*']) => {
                     reader.touch(call.state, call.name, &Arg::known(format!("{file}{suffix}")), Access::Write);
                 }
-                _ => reader.unknown(format!("`{}` keeps a copy at a place that is not certain", call.name)),
+                _ => reader.add_unknown(format!("`{}` keeps a copy at a place that is not certain", call.name)),
             }
         }
     }
@@ -355,7 +361,7 @@ fn is_substitution(code: &str) -> bool {
     }
 }
 
-fn php(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn php(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["r", "B", "E", "R"]) {
         return;
     }
@@ -368,13 +374,13 @@ fn php(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>)
 }
 
 /// `deno run FILE`, `deno eval TEXT`.
-fn deno(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn deno(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     match parsed.operands.first().and_then(|arg| arg.text()) {
-        Some("eval" | "repl") => reader.unknown(format!("`{} eval` runs text whose effects cannot be seen", call.name)),
+        Some("eval" | "repl") => reader.add_unknown(format!("`{} eval` runs text whose effects cannot be seen", call.name)),
         None => read_as_it_runs(reader, call),
         Some("fmt") if !call.args.iter().any(|arg| arg.is("--check")) => {
             for file in parsed.operands.get(1..).unwrap_or_default() {
-                super::enter(reader, call, Role::Rewrite, file);
+                super::enter(reader, call, ArgumentRole::Rewrite, file);
             }
         }
         Some("run") if parsed.operands.get(1).is_some_and(|file| file.is("-")) => {

@@ -1,28 +1,28 @@
 //! Programs that make keys and certificates: the files that their options name are written.
 
 use super::super::reader::ShellReader;
-use super::place::suffixed;
-use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use super::derived_paths::suffixed;
+use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 
-const TREE: Role = Role::Path(Access::WriteTree);
-const WRITE: Role = Role::Path(Access::Write);
+const TREE: ArgumentRole = ArgumentRole::Path(Access::WriteTree);
+const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Its options have one dash or two.
-    Program {
+    ProgramSpec {
         single_dash: true,
         valued: &[
             ("CAserial", WRITE),
             ("-CAserial", WRITE),
             ("certsout", WRITE),
             ("-certsout", WRITE),
-            ("config", Role::Script),
-            ("-config", Role::Script),
+            ("config", ArgumentRole::Script),
+            ("-config", ArgumentRole::Script),
             ("crl_out", WRITE),
             ("-crl_out", WRITE),
-            ("engine", Role::Script),
-            ("-engine", Role::Script),
+            ("engine", ArgumentRole::Script),
+            ("-engine", ArgumentRole::Script),
             ("keylogfile", WRITE),
             ("-keylogfile", WRITE),
             ("keyout", WRITE),
@@ -37,42 +37,42 @@ pub(super) const ROWS: &[Program] = &[
             ("-sess_out", WRITE),
             ("sigout", WRITE),
             ("-sigout", WRITE),
-            ("signer", Role::Read),
-            ("-signer", Role::Read),
+            ("signer", ArgumentRole::Read),
+            ("-signer", ArgumentRole::Read),
             ("writerand", WRITE),
             ("-writerand", WRITE),
         ],
         answers: &["version", "version -a", "list -commands", "ciphers", "help"],
         rule: Some(openssl),
-        ..Program::opaque(&["openssl"])
+        ..ProgramSpec::opaque(&["openssl"])
     },
     // What is not listed may name a file that is written.
-    Program {
+    ProgramSpec {
         flags: "ABceghHiklLpqQuUvXy",
         valued: &[
-            ("C", Role::Text),
-            ("E", Role::Text),
-            ("F", Role::Text),
-            ("I", Role::Text),
-            ("N", Role::Text),
-            ("P", Role::Text),
-            ("R", Role::Text),
-            ("V", Role::Text),
-            ("a", Role::Text),
-            ("b", Role::Text),
-            ("f", Role::Text),
-            ("m", Role::Text),
-            ("n", Role::Text),
-            ("t", Role::Text),
-            ("z", Role::Text),
+            ("C", ArgumentRole::Text),
+            ("E", ArgumentRole::Text),
+            ("F", ArgumentRole::Text),
+            ("I", ArgumentRole::Text),
+            ("N", ArgumentRole::Text),
+            ("P", ArgumentRole::Text),
+            ("R", ArgumentRole::Text),
+            ("V", ArgumentRole::Text),
+            ("a", ArgumentRole::Text),
+            ("b", ArgumentRole::Text),
+            ("f", ArgumentRole::Text),
+            ("m", ArgumentRole::Text),
+            ("n", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("z", ArgumentRole::Text),
         ],
         operands: Operands::None,
         opaque: true,
         rule: Some(ssh_keygen),
-        ..Program::new(&["ssh-keygen"])
+        ..ProgramSpec::new(&["ssh-keygen"])
     },
     // It takes any beginning of an option for the option, so that only whole ones are known.
-    Program {
+    ProgramSpec {
         flags: "abdesqv",
         long: &[
             "armor",
@@ -93,34 +93,34 @@ pub(super) const ROWS: &[Program] = &[
         ],
         valued: &[
             ("o", WRITE),
-            ("r", Role::Text),
-            ("u", Role::Text),
-            ("local-user", Role::Text),
+            ("r", ArgumentRole::Text),
+            ("u", ArgumentRole::Text),
+            ("local-user", ArgumentRole::Text),
             ("output", WRITE),
-            ("recipient", Role::Text),
+            ("recipient", ArgumentRole::Text),
         ],
-        operands: Operands::All(Role::Read),
+        operands: Operands::All(ArgumentRole::Read),
         opaque: true,
         answers: &["--version", "--list-keys", "-k", "--list-secret-keys", "-K"],
         rule: Some(gpg),
-        ..Program::new(&["gpg", "gpg2"])
+        ..ProgramSpec::new(&["gpg", "gpg2"])
     },
-    Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["age", "age-keygen", "rage", "minisign"]) },
+    ProgramSpec { valued: &[("o", WRITE), ("output", WRITE)], ..ProgramSpec::opaque(&["age", "age-keygen", "rage", "minisign"]) },
 ];
 
 /// Without a command some versions run what they read, and `ca` writes wherever its settings say.
-fn openssl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn openssl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     match parsed.operands.first() {
-        None => reader.unknown(format!("`{}` may run commands that are typed into it", call.name)),
+        None => reader.add_unknown(format!("`{}` may run commands that are typed into it", call.name)),
         Some(command) if command.is("ca") => {
-            reader.unknown(format!("`{} ca` writes what its settings say", call.name));
+            reader.add_unknown(format!("`{} ca` writes what its settings say", call.name));
         }
         Some(_) => {}
     }
 }
 
 /// Without a name for it, the result stands beside its source.
-fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["o", "output"]) || parsed.has(&["verify", "export", "fingerprint", "check-signatures"]) {
         return;
     }
@@ -132,7 +132,7 @@ fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>)
 }
 
 /// The key that `-f` names, and the public one beside it. With one of a few options the file is only read.
-fn ssh_keygen(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn ssh_keygen(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let reads = parsed.has(&["B", "F", "l", "y", "e", "L"]);
     for file in parsed.values(&["f"]) {
         if reads {

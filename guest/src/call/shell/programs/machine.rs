@@ -1,79 +1,85 @@
 //! Programs that inspect the machine, its processes and its network, or send a signal: none changes a file.
 
 use super::tollgate::control;
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 
-const fn texts(names: &'static [&'static str]) -> Program {
-    Program { operands: Operands::All(Role::Text), ..Program::reader(names) }
+const fn texts(names: &'static [&'static str]) -> ProgramSpec {
+    ProgramSpec { operands: Operands::All(ArgumentRole::Text), ..ProgramSpec::reader(names) }
 }
 
-const fn strict_texts(names: &'static [&'static str]) -> Program {
-    Program { operands: Operands::All(Role::Text), ..Program::new(names) }
+const fn strict_texts(names: &'static [&'static str]) -> ProgramSpec {
+    ProgramSpec { operands: Operands::All(ArgumentRole::Text), ..ProgramSpec::new(names) }
 }
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     texts(&["whoami", "id", "groups", "logname", "users", "who", "w", "last", "getent"]),
     texts(&["ps", "pgrep", "pidof", "pstree", "uptime", "free", "vmstat", "nproc", "lscpu", "lsblk", "netstat"]),
     texts(&["printenv", "locale", "getconf", "tty", "cal", "clear", "sync", "pbpaste"]),
     // A signal ends a process and leaves files as they are.
-    Program { rule: Some(ends_tollgate), ..texts(&["kill", "pkill", "killall", "killall5", "skill", "fuser", "xkill"]) },
+    ProgramSpec { rule: Some(ends_tollgate), ..texts(&["kill", "pkill", "killall", "killall5", "skill", "fuser", "xkill"]) },
     texts(&["ping", "ping6", "dig", "host", "nslookup", "traceroute"]),
     // The programs below can set what they show, or write it down.
-    Program {
+    ProgramSpec {
         flags: "asnrvmpio",
         long: &["all", "kernel-name", "nodename", "kernel-release", "machine", "operating-system", "version"],
-        ..Program::new(&["uname"])
+        ..ProgramSpec::new(&["uname"])
     },
-    Program {
+    ProgramSpec {
         flags: "fsdiIAy",
         long: &["fqdn", "short", "ip-address", "all-ip-addresses", "version"],
-        ..Program::new(&["hostname"])
+        ..ProgramSpec::new(&["hostname"])
     },
-    Program::new(&["arch"]),
-    Program {
+    ProgramSpec::new(&["arch"]),
+    ProgramSpec {
         flags: "uRjn",
         long: &["utc", "universal", "rfc-email", "rfc-2822", "debug", "version"],
-        valued: &[("d", Role::Text), ("date", Role::Text), ("r", Role::Text), ("reference", Role::Read), ("v", Role::Text)],
-        attached: &[("I", Role::Text), ("iso-8601", Role::Text), ("rfc-3339", Role::Text)],
-        operands: Operands::All(Role::Text),
+        valued: &[
+            ("d", ArgumentRole::Text),
+            ("date", ArgumentRole::Text),
+            ("r", ArgumentRole::Text),
+            ("reference", ArgumentRole::Read),
+            ("v", ArgumentRole::Text),
+        ],
+        attached: &[("I", ArgumentRole::Text), ("iso-8601", ArgumentRole::Text), ("rfc-3339", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(only_formats),
-        ..Program::new(&["date"])
+        ..ProgramSpec::new(&["date"])
     },
-    Program { valued: &[("T", Role::Text)], ..strict_texts(&["tput"]) },
-    Program {
+    ProgramSpec { valued: &[("T", ArgumentRole::Text)], ..strict_texts(&["tput"]) },
+    ProgramSpec {
         flags: "ntPlbUR",
-        valued: &[("p", Role::Text), ("u", Role::Text), ("c", Role::Text)],
-        attached: &[("i", Role::Text), ("F", Role::Text)],
-        operands: Operands::All(Role::Read),
-        ..Program::new(&["lsof"])
+        valued: &[("p", ArgumentRole::Text), ("u", ArgumentRole::Text), ("c", ArgumentRole::Text)],
+        attached: &[("i", ArgumentRole::Text), ("F", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Read),
+        ..ProgramSpec::new(&["lsof"])
     },
-    Program {
+    ProgramSpec {
         flags: "nraloempistudwx460bHO",
         long: &["numeric", "all", "listening", "processes", "tcp", "udp", "unix", "summary", "extended", "no-header"],
         ..strict_texts(&["ss"])
     },
     // Makes a folder for its settings in the user's home, whatever its options.
-    Program::opaque(&["top", "htop", "btop"]),
+    ProgramSpec::opaque(&["top", "htop", "btop"]),
     // A page that is a file of the workspace goes through formatters that obey it.
-    Program {
+    ProgramSpec {
         flags: "kfaw",
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(only_names),
-        ..Program::new(&["man", "apropos", "whatis"])
+        ..ProgramSpec::new(&["man", "apropos", "whatis"])
     },
     // Their languages have no files; what is read as input is arithmetic.
-    Program {
+    ProgramSpec {
         flags: "lqsw",
         long: &["mathlib", "quiet", "version"],
-        operands: Operands::All(Role::Read),
-        ..Program::new(&["bc"])
+        operands: Operands::All(ArgumentRole::Read),
+        ..ProgramSpec::new(&["bc"])
     },
 ];
 
 /// `pkill tollgate`, `kill $(pidof tollgate)`.
-fn ends_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn ends_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let is_named = |arg: &Arg| arg.text().is_some_and(|text| text.to_ascii_lowercase().contains("tollgate"));
     let is_uncertain = |arg: &Arg| !arg.is_certain();
     if call.args.iter().any(is_named) || (reader.names_tollgate && call.args.iter().any(is_uncertain)) {
@@ -82,16 +88,16 @@ fn ends_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed
 }
 
 /// `date +FORMAT` shows the time, any other operand sets it.
-fn only_formats(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn only_formats(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_format = |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+'));
     if let Some(other) = parsed.operands.iter().find(|arg| !is_format(arg)) {
-        reader.unknown(format!("`{}` may set the clock to `{}`", call.name, other.display()));
+        reader.add_unknown(format!("`{}` may set the clock to `{}`", call.name, other.display()));
     }
 }
 
-fn only_names(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn only_names(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_name = |arg: &&&Arg| arg.text().is_some_and(|text| !text.contains('/'));
     if let Some(other) = parsed.operands.iter().find(|arg| !is_name(arg)) {
-        reader.unknown(format!("`{}` shows `{}`, which may be a file of its own", call.name, other.display()));
+        reader.add_unknown(format!("`{}` shows `{}`, which may be a file of its own", call.name, other.display()));
     }
 }

@@ -16,6 +16,7 @@ mod compress;
 mod copy;
 mod daemons;
 mod databases;
+mod derived_paths;
 mod editors;
 pub(super) mod environment;
 mod files;
@@ -29,7 +30,6 @@ mod network;
 mod outputs;
 mod patch;
 mod pattern;
-mod place;
 mod prefix;
 mod readers;
 mod runners;
@@ -45,19 +45,19 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 pub(super) use daemons::note_sockets;
-pub(super) use spec::{Invocation, Mode, Operands, Parsed, Program, Role, Unlisted};
+pub(super) use spec::{ArgumentRole, Invocation, OperandOverride, Operands, ParsedArguments, ProgramSpec, Unlisted};
 pub(super) use tollgate::control_in;
 
 use super::reader::arg::{Arg, display};
-use super::reader::input::Input;
+use super::reader::input::StandardInput;
 use super::reader::script::Language;
 use super::reader::state::{Dialect, ShellState};
 use super::reader::{ShellReader, lexical};
-use crate::effects::Access;
+use crate::effects::{Access, path};
 use crate::ports::FileKind;
 
 /// All rows, in the order in which a reader of the code would look for them.
-const TABLE: &[&[Program]] = &[
+const TABLE: &[&[ProgramSpec]] = &[
     readers::ROWS,
     searches::ROWS,
     outputs::ROWS,
@@ -98,17 +98,17 @@ const TELLING_NAMES: &[&str] = &[
 ];
 
 /// Enters what a program does. `argv` begins with its name.
-pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState, input: &Input) {
+pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState, input: &StandardInput) {
     let Some((name, args)) = argv.split_first() else { return };
     let Arg::Known(written) = name else {
         // `x=$(which tollgate); $x init`
         if reader.names_tollgate {
             tollgate::govern_unnamed(reader, state, args);
         }
-        return reader.unknown(format!("`{}` is a command that is only known when it runs", name.display()));
+        return reader.add_unknown(format!("`{}` is a command that is only known when it runs", name.display()));
     };
     let Some(base) = base_name(written) else {
-        return reader.unknown(format!("`{}` is not the name of a program", display(written)));
+        return reader.add_unknown(format!("`{}` is not the name of a program", display(written)));
     };
     let call = Invocation { name: base, args, state, input };
     let row = find(if tollgate::is_program(base) { "tollgate" } else { base });
@@ -132,14 +132,14 @@ pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState
         return;
     }
     if let Some(variable) = state.influence.as_deref().filter(|name| environment::names_an_output(name)) {
-        reader.unknown(format!("`{variable}` says what `{base}` writes"));
+        reader.add_unknown(format!("`{variable}` says what `{base}` writes"));
     }
     match row {
         Some(row) if row.opaque => apply(reader, row, &call),
         Some(row) => {
             // A program that runs another one leaves it to that one.
             if let (Some(variable), false) = (&state.influence, row.runs_another) {
-                reader.unknown(format!("`{variable}` may change what `{base}` does"));
+                reader.add_unknown(format!("`{variable}` may change what `{base}` does"));
             }
             apply(reader, row, &call);
         }
@@ -160,10 +160,10 @@ pub(super) fn name(argv: &[Arg]) -> String {
 
 /// The row of a program. A command hook is a process that looks up a few names and ends, so an index is made only once many have
 /// been looked up.
-fn find(name: &str) -> Option<&'static Program> {
+fn find(name: &str) -> Option<&'static ProgramSpec> {
     const MAX_UNINDEXED: u32 = 64;
     thread_local! {
-        static ROWS: BTreeMap<&'static str, &'static Program> =
+        static ROWS: BTreeMap<&'static str, &'static ProgramSpec> =
             rows().flat_map(|row| row.names.iter().map(move |name| (*name, row))).collect();
         static LOOKUPS: Cell<u32> = const { Cell::new(0) };
     }
@@ -175,7 +175,7 @@ fn find(name: &str) -> Option<&'static Program> {
     ROWS.with(|rows| rows.get(name).copied())
 }
 
-fn rows() -> impl Iterator<Item = &'static Program> {
+fn rows() -> impl Iterator<Item = &'static ProgramSpec> {
     TABLE.iter().copied().flatten()
 }
 
@@ -186,7 +186,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Enters what a row says about a call.
-fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
+fn apply(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocation<'_>) {
     if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {
         return;
     }
@@ -195,16 +195,16 @@ fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
         reader.execute(call.state);
     }
     if let Some(why) = row.refused {
-        reader.unknown(format!("`{}` {why}", call.name));
+        reader.add_unknown(format!("`{}` {why}", call.name));
     }
     let (parsed, roles) = match row.parse(call.args) {
         Ok(parsed) => parsed,
         // A value is missing: the program says so and ends.
         Err(Unlisted::NoValue(_)) if row.opaque => return,
         Err(unlisted) => {
-            reader.unknown(unlisted.reason(call.name));
+            reader.add_unknown(unlisted.reason(call.name));
             // What is named explicitly is still judged, so that it can be refused with a good reason.
-            if let Operands::All(role @ Role::Path(_)) = row.operands {
+            if let Operands::All(role @ ArgumentRole::Path(_)) = row.operands {
                 call.args
                     .iter()
                     .filter(|arg| arg.is_certain() && !arg.may_be_option())
@@ -220,7 +220,11 @@ fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
     match row.operands_for(&parsed) {
         Operands::None => {
             if let Some(operand) = parsed.operands.first() {
-                reader.unknown(format!("`{}` has the argument `{}`, whose effect is not known", call.name, operand.display()));
+                reader.add_unknown(format!(
+                    "`{}` has the argument `{}`, whose effect is not known",
+                    call.name,
+                    operand.display()
+                ));
             }
         }
         Operands::All(role) => parsed.operands.iter().for_each(|operand| enter(reader, call, role, operand)),
@@ -228,7 +232,7 @@ fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
             for (nth, operand) in parsed.operands.iter().enumerate() {
                 // Which argument is which is only certain up to here.
                 if let (Arg::Many(_), false) = (operand, row.lenient) {
-                    reader.unknown(Unlisted::Uncertain(operand.display()).reason(call.name));
+                    reader.add_unknown(Unlisted::Uncertain(operand.display()).reason(call.name));
                 }
                 enter(reader, call, first.get(nth).copied().unwrap_or(rest), operand);
             }
@@ -244,18 +248,20 @@ fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
 }
 
 /// Enters what happens to one argument.
-pub(super) fn enter(reader: &mut ShellReader<'_>, call: &Invocation<'_>, role: Role, arg: &Arg) {
+pub(super) fn enter(reader: &mut ShellReader<'_>, call: &Invocation<'_>, role: ArgumentRole, arg: &Arg) {
     match role {
-        Role::Text => {}
-        Role::Read => reader.touch(call.state, call.name, arg, Access::Read),
-        Role::Path(access) => reader.touch(call.state, call.name, arg, access),
-        Role::Stamp => {
+        ArgumentRole::Text => {}
+        ArgumentRole::Read => reader.touch(call.state, call.name, arg, Access::Read),
+        ArgumentRole::Path(access) => reader.touch(call.state, call.name, arg, access),
+        ArgumentRole::Stamp => {
             let exists = reader.kind(call.state, arg).is_some_and(|kind| kind != FileKind::Missing);
             reader.touch(call.state, call.name, arg, if exists { Access::Attributes } else { Access::Write });
         }
-        Role::Script => reader.touch(call.state, call.name, arg, Access::Execute),
-        Role::Rewrite => rewrite(reader, call, arg),
-        Role::Code => reader.unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name)),
+        ArgumentRole::Script => reader.touch(call.state, call.name, arg, Access::Execute),
+        ArgumentRole::Rewrite => rewrite(reader, call, arg),
+        ArgumentRole::Code => {
+            reader.add_unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name))
+        }
     }
 }
 
@@ -278,14 +284,14 @@ fn rewrite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     let at = folder.as_ref().unwrap_or(arg);
     let path = call.state.locate(at).map(|path| lexical(&path));
     if path.is_some_and(|path| path == "." || path == ".." || path.starts_with("../")) {
-        return reader.unknown(format!("`{}` may rewrite any file of the workspace", call.name));
+        return reader.add_unknown(format!("`{}` may rewrite any file of the workspace", call.name));
     }
     let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(FileKind::Directory);
     reader.touch(call.state, call.name, at, if is_folder { Access::WriteTree } else { Access::Write });
 }
 
 /// Whether a file that a program obeys is in its folder or above it, or may be there.
-fn obeys_a_file(reader: &ShellReader<'_>, row: &Program, state: &ShellState) -> bool {
+fn obeys_a_file(reader: &ShellReader<'_>, row: &ProgramSpec, state: &ShellState) -> bool {
     if row.obeys.is_empty() {
         return false;
     }
@@ -295,11 +301,12 @@ fn obeys_a_file(reader: &ShellReader<'_>, row: &Program, state: &ShellState) -> 
 }
 
 /// Enters the files that say what a program runs, where the command itself writes one of them.
-fn run_scripts(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>, roles: &[(Role, Arg)]) {
+fn run_scripts(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocation<'_>, roles: &[(ArgumentRole, Arg)]) {
     if row.scripts.is_empty() {
         return;
     }
-    let named = roles.iter().filter(|(role, _)| *role == Role::Path(Access::Execute)).filter_map(|(_, at)| call.state.locate(at));
+    let named =
+        roles.iter().filter(|(role, _)| *role == ArgumentRole::Path(Access::Execute)).filter_map(|(_, at)| call.state.locate(at));
     let mut folders: Vec<String> = named.map(|folder| lexical(&folder)).collect();
     let mut folder = call.state.join(".").map(|folder| lexical(&folder)).unwrap_or_default();
     while !matches!(folder.as_str(), "" | "." | "/" | "..") && folders.len() < MAX_FOLDERS {
@@ -324,7 +331,7 @@ fn below(folder: &str, name: &str) -> String {
 
 /// Reads the command of a program that has several (`docker cp`), each a row of a table of its own. False where no table
 /// has one for the first words that are not options.
-fn command_of(reader: &mut ShellReader<'_>, call: &Invocation<'_>, tables: &[&[Program]]) -> bool {
+fn command_of(reader: &mut ShellReader<'_>, call: &Invocation<'_>, tables: &[&[ProgramSpec]]) -> bool {
     let mut args = call.args;
     let mut is_value = false;
     while let Some((first, rest)) = args.split_first() {
@@ -392,7 +399,7 @@ fn look_for_programs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     look_for_tollgate(reader, call);
     let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| TELLING_NAMES.contains(&name));
     if let Some(arg) = call.args.iter().find(telling) {
-        reader.unknown(format!("`{}` may run `{}`", display(call.name), arg.display()));
+        reader.add_unknown(format!("`{}` may run `{}`", display(call.name), arg.display()));
     }
 }
 
@@ -421,14 +428,7 @@ fn base_name(path: &str) -> Option<&str> {
 
 /// Whether a program is in a folder that agents cannot write to.
 fn is_trusted(path: &str) -> bool {
-    let mut names: Vec<&str> = Vec::new();
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => drop(names.pop()),
-            name => names.push(name),
-        }
-    }
+    let mut names = path::lexical(path);
     names.pop();
     path.starts_with('/') && TRUSTED_FOLDERS.contains(&format!("/{}", names.join("/")).as_str())
 }

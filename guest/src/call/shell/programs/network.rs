@@ -2,14 +2,14 @@
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 use crate::ports::FileKind;
 
-const WRITE: Role = Role::Path(Access::Write);
+const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         flags: "fgiknqsvGILNSZ#01246",
         long: &[
             "basic",
@@ -58,69 +58,69 @@ pub(super) const ROWS: &[Program] = &[
             "verbose",
         ],
         valued: &[
-            ("b", Role::Text),
+            ("b", ArgumentRole::Text),
             ("c", WRITE),
-            ("d", Role::Text),
-            ("e", Role::Text),
-            ("m", Role::Text),
-            ("o", Role::Text),
-            ("r", Role::Text),
-            ("u", Role::Text),
-            ("w", Role::Text),
-            ("x", Role::Text),
-            ("A", Role::Text),
+            ("d", ArgumentRole::Text),
+            ("e", ArgumentRole::Text),
+            ("m", ArgumentRole::Text),
+            ("o", ArgumentRole::Text),
+            ("r", ArgumentRole::Text),
+            ("u", ArgumentRole::Text),
+            ("w", ArgumentRole::Text),
+            ("x", ArgumentRole::Text),
+            ("A", ArgumentRole::Text),
             ("D", WRITE),
-            ("E", Role::Text),
-            ("F", Role::Text),
-            ("H", Role::Text),
-            ("X", Role::Text),
-            ("cacert", Role::Read),
-            ("cert", Role::Text),
-            ("connect-timeout", Role::Text),
-            ("connect-to", Role::Text),
-            ("cookie", Role::Text),
+            ("E", ArgumentRole::Text),
+            ("F", ArgumentRole::Text),
+            ("H", ArgumentRole::Text),
+            ("X", ArgumentRole::Text),
+            ("cacert", ArgumentRole::Read),
+            ("cert", ArgumentRole::Text),
+            ("connect-timeout", ArgumentRole::Text),
+            ("connect-to", ArgumentRole::Text),
+            ("cookie", ArgumentRole::Text),
             ("cookie-jar", WRITE),
-            ("data", Role::Text),
-            ("data-ascii", Role::Text),
-            ("data-binary", Role::Text),
-            ("data-raw", Role::Text),
-            ("data-urlencode", Role::Text),
+            ("data", ArgumentRole::Text),
+            ("data-ascii", ArgumentRole::Text),
+            ("data-binary", ArgumentRole::Text),
+            ("data-raw", ArgumentRole::Text),
+            ("data-urlencode", ArgumentRole::Text),
             ("dump-header", WRITE),
-            ("form", Role::Text),
-            ("form-string", Role::Text),
-            ("header", Role::Text),
-            ("json", Role::Text),
-            ("key", Role::Read),
-            ("limit-rate", Role::Text),
-            ("max-filesize", Role::Text),
-            ("max-redirs", Role::Text),
-            ("max-time", Role::Text),
-            ("noproxy", Role::Text),
-            ("oauth2-bearer", Role::Text),
-            ("output", Role::Text),
-            ("proxy", Role::Text),
-            ("range", Role::Text),
-            ("referer", Role::Text),
-            ("request", Role::Text),
-            ("resolve", Role::Text),
-            ("retry", Role::Text),
-            ("retry-delay", Role::Text),
-            ("retry-max-time", Role::Text),
+            ("form", ArgumentRole::Text),
+            ("form-string", ArgumentRole::Text),
+            ("header", ArgumentRole::Text),
+            ("json", ArgumentRole::Text),
+            ("key", ArgumentRole::Read),
+            ("limit-rate", ArgumentRole::Text),
+            ("max-filesize", ArgumentRole::Text),
+            ("max-redirs", ArgumentRole::Text),
+            ("max-time", ArgumentRole::Text),
+            ("noproxy", ArgumentRole::Text),
+            ("oauth2-bearer", ArgumentRole::Text),
+            ("output", ArgumentRole::Text),
+            ("proxy", ArgumentRole::Text),
+            ("range", ArgumentRole::Text),
+            ("referer", ArgumentRole::Text),
+            ("request", ArgumentRole::Text),
+            ("resolve", ArgumentRole::Text),
+            ("retry", ArgumentRole::Text),
+            ("retry-delay", ArgumentRole::Text),
+            ("retry-max-time", ArgumentRole::Text),
             ("stderr", WRITE),
             ("trace", WRITE),
             ("trace-ascii", WRITE),
-            ("url", Role::Text),
-            ("url-query", Role::Text),
-            ("user", Role::Text),
-            ("user-agent", Role::Text),
-            ("write-out", Role::Text),
+            ("url", ArgumentRole::Text),
+            ("url-query", ArgumentRole::Text),
+            ("user", ArgumentRole::Text),
+            ("user-agent", ArgumentRole::Text),
+            ("write-out", ArgumentRole::Text),
         ],
         operands: Operands::Rule,
         answers: &["--version", "-V", "--help", "-h"],
         rule: Some(curl),
-        ..Program::new(&["curl"])
+        ..ProgramSpec::new(&["curl"])
     },
-    Program {
+    ProgramSpec {
         flags: "dqvS46",
         long: &[
             "content-on-error",
@@ -139,110 +139,119 @@ pub(super) const ROWS: &[Program] = &[
             "verbose",
         ],
         valued: &[
-            ("t", Role::Text),
-            ("T", Role::Text),
-            ("U", Role::Text),
-            ("O", Role::Text),
-            ("body-data", Role::Text),
-            ("connect-timeout", Role::Text),
-            ("header", Role::Text),
-            ("max-redirect", Role::Text),
-            ("method", Role::Text),
-            ("output-document", Role::Text),
-            ("password", Role::Text),
-            ("post-data", Role::Text),
-            ("read-timeout", Role::Text),
-            ("referer", Role::Text),
-            ("timeout", Role::Text),
-            ("tries", Role::Text),
-            ("user", Role::Text),
-            ("user-agent", Role::Text),
-            ("wait", Role::Text),
+            ("t", ArgumentRole::Text),
+            ("T", ArgumentRole::Text),
+            ("U", ArgumentRole::Text),
+            ("O", ArgumentRole::Text),
+            ("body-data", ArgumentRole::Text),
+            ("connect-timeout", ArgumentRole::Text),
+            ("header", ArgumentRole::Text),
+            ("max-redirect", ArgumentRole::Text),
+            ("method", ArgumentRole::Text),
+            ("output-document", ArgumentRole::Text),
+            ("password", ArgumentRole::Text),
+            ("post-data", ArgumentRole::Text),
+            ("read-timeout", ArgumentRole::Text),
+            ("referer", ArgumentRole::Text),
+            ("timeout", ArgumentRole::Text),
+            ("tries", ArgumentRole::Text),
+            ("user", ArgumentRole::Text),
+            ("user-agent", ArgumentRole::Text),
+            ("wait", ArgumentRole::Text),
         ],
         operands: Operands::Rule,
         answers: &["--version", "--help"],
         rule: Some(wget),
-        ..Program::new(&["wget"])
+        ..ProgramSpec::new(&["wget"])
     },
-    Program {
+    ProgramSpec {
         valued: &[
-            ("c", Role::Text),
-            ("D", Role::Text),
-            ("F", Role::Script),
-            ("J", Role::Text),
-            ("P", Role::Text),
-            ("S", Role::Script),
-            ("X", Role::Text),
-            ("i", Role::Read),
-            ("l", Role::Text),
-            ("o", Role::Text),
+            ("c", ArgumentRole::Text),
+            ("D", ArgumentRole::Text),
+            ("F", ArgumentRole::Script),
+            ("J", ArgumentRole::Text),
+            ("P", ArgumentRole::Text),
+            ("S", ArgumentRole::Script),
+            ("X", ArgumentRole::Text),
+            ("i", ArgumentRole::Read),
+            ("l", ArgumentRole::Text),
+            ("o", ArgumentRole::Text),
         ],
         flags: "346ABCOTpqrRsv",
         operands: Operands::Rule,
         rule: Some(scp),
-        ..Program::opaque(&["scp"])
+        ..ProgramSpec::opaque(&["scp"])
     },
-    Program {
+    ProgramSpec {
         flags: "1246AaCfGgKkMNnqsTtVvXxYy",
         valued: &[
-            ("b", Role::Text),
-            ("c", Role::Text),
-            ("D", Role::Text),
-            ("e", Role::Text),
+            ("b", ArgumentRole::Text),
+            ("c", ArgumentRole::Text),
+            ("D", ArgumentRole::Text),
+            ("e", ArgumentRole::Text),
             ("E", WRITE),
-            ("F", Role::Script),
-            ("i", Role::Read),
-            ("I", Role::Text),
-            ("J", Role::Text),
-            ("L", Role::Text),
-            ("l", Role::Text),
-            ("m", Role::Text),
-            ("o", Role::Text),
-            ("O", Role::Text),
-            ("p", Role::Text),
-            ("Q", Role::Text),
-            ("R", Role::Text),
+            ("F", ArgumentRole::Script),
+            ("i", ArgumentRole::Read),
+            ("I", ArgumentRole::Text),
+            ("J", ArgumentRole::Text),
+            ("L", ArgumentRole::Text),
+            ("l", ArgumentRole::Text),
+            ("m", ArgumentRole::Text),
+            ("o", ArgumentRole::Text),
+            ("O", ArgumentRole::Text),
+            ("p", ArgumentRole::Text),
+            ("Q", ArgumentRole::Text),
+            ("R", ArgumentRole::Text),
             ("S", WRITE),
-            ("W", Role::Text),
-            ("w", Role::Text),
+            ("W", ArgumentRole::Text),
+            ("w", ArgumentRole::Text),
         ],
         ends_at_operand: true,
         rule: Some(ssh_options),
-        ..Program::opaque(&["ssh"])
+        ..ProgramSpec::opaque(&["ssh"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("o", WRITE), ("output", WRITE)],
-        ..Program::opaque(&["http", "https", "httpie", "xh", "xhs", "grpcurl", "websocat", "ngrok"])
+        ..ProgramSpec::opaque(&["http", "https", "httpie", "xh", "xhs", "grpcurl", "websocat", "ngrok"])
     },
-    Program {
-        valued: &[("d", Role::Path(Access::WriteTree)), ("dir", Role::Path(Access::WriteTree)), ("l", WRITE), ("log", WRITE)],
-        ..Program::opaque(&["aria2c"])
+    ProgramSpec {
+        valued: &[
+            ("d", ArgumentRole::Path(Access::WriteTree)),
+            ("dir", ArgumentRole::Path(Access::WriteTree)),
+            ("l", WRITE),
+            ("log", WRITE),
+        ],
+        ..ProgramSpec::opaque(&["aria2c"])
     },
-    Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["axel", "yt-dlp", "youtube-dl"]) },
-    Program {
+    ProgramSpec { valued: &[("o", WRITE), ("output", WRITE)], ..ProgramSpec::opaque(&["axel", "yt-dlp", "youtube-dl"]) },
+    ProgramSpec {
         // Whether a port is open, and nothing else.
         answers: &["-z * *", "-zv * *", "-vz * *", "-z -v * *", "-z -w1 * *", "-zw1 * *"],
-        ..Program::refused(&["nc", "ncat", "netcat"], MOVES_DATA)
+        ..ProgramSpec::refused(&["nc", "ncat", "netcat"], MOVES_DATA)
     },
-    Program::refused(&["socat", "telnet", "ftp", "sftp", "lftp", "tftp"], MOVES_DATA),
+    ProgramSpec::refused(&["socat", "telnet", "ftp", "sftp", "lftp", "tftp"], MOVES_DATA),
 ];
 
 const MOVES_DATA: &str = "moves data to and from files and programs in ways that its arguments do not show";
 
-fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     for output in parsed.values(&["o", "output"]) {
         // `#1` stands for a piece of the address.
         if output.text().is_none_or(|text| text.contains('#')) && !output.is_certain()
             || output.text().is_some_and(|text| text.contains('#'))
         {
-            reader.unknown(format!("`{}` writes to `{}`, a name that is only known when it runs", call.name, output.display()));
+            reader.add_unknown(format!(
+                "`{}` writes to `{}`, a name that is only known when it runs",
+                call.name,
+                output.display()
+            ));
         } else if !output.is("-") {
             reader.touch(call.state, call.name, output, Access::Write);
         }
     }
     for format in parsed.values(&["w", "write-out"]) {
         if format.text().is_none_or(|text| text.contains("%output{") || text.starts_with('@')) {
-            reader.unknown(format!("`{}` has the format `{}`, which may write to a file", call.name, format.display()));
+            reader.add_unknown(format!("`{}` has the format `{}`, which may write to a file", call.name, format.display()));
         }
     }
     for sent in parsed.values(&["d", "data", "data-ascii", "data-binary", "json"]) {
@@ -252,7 +261,7 @@ fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     }
     for address in parsed.operands.iter().copied().chain(parsed.values(&["url"])) {
         if !is_web_address(address) {
-            reader.unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
+            reader.add_unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
         }
     }
 }
@@ -280,10 +289,10 @@ fn is_web_address(arg: &Arg) -> bool {
     }
 }
 
-fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let outputs: Vec<&Arg> = parsed.values(&["O", "output-document"]).collect();
     if outputs.is_empty() && !parsed.has(&["spider"]) {
-        reader.unknown(format!("`{}` makes a file whose name is only known when it runs; name it with `-O`", call.name));
+        reader.add_unknown(format!("`{}` makes a file whose name is only known when it runs; name it with `-O`", call.name));
     }
     for output in outputs {
         if !output.is("-") {
@@ -292,7 +301,7 @@ fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     }
     for address in &parsed.operands {
         if !is_web_address(address) {
-            reader.unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
+            reader.add_unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
         }
     }
 }
@@ -304,7 +313,7 @@ pub(super) fn is_remote(arg: &Arg) -> bool {
 }
 
 /// Enters the last operand as what files are copied to, unless it is on another machine.
-pub(super) fn copy_to_last(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn copy_to_last(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     if sources.is_empty() || is_remote(target) || target.is("-") {
         return;
@@ -313,7 +322,7 @@ pub(super) fn copy_to_last(reader: &mut ShellReader<'_>, call: &Invocation<'_>, 
     reader.touch(call.state, call.name, target, if is_file { Access::Write } else { Access::WriteTree });
 }
 
-fn scp(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn scp(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     ssh_options(reader, call, parsed);
     let many = parsed.operands.len() > 2 || parsed.has(&["r"]);
     match parsed.operands.as_slice() {
@@ -325,13 +334,13 @@ fn scp(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>)
 }
 
 /// Settings of `ssh` that run a program on this machine.
-fn ssh_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn ssh_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const COMMANDS: [&str; 6] =
         ["include", "knownhostscommand", "localcommand", "pkcs11provider", "proxycommand", "securitykeyprovider"];
     for option in parsed.values(&["o"]) {
         let text = option.text().map(str::to_ascii_lowercase);
         if text.is_none_or(|text| COMMANDS.iter().any(|command| text.trim_start().starts_with(command))) {
-            reader.unknown(format!("`{}` has the setting `{}`, which may run a program", call.name, option.display()));
+            reader.add_unknown(format!("`{}` has the setting `{}`, which may run a program", call.name, option.display()));
         }
     }
 }

@@ -1,19 +1,19 @@
 //! Programs that only read, except for a file that an option or the last operand names, or an option that runs something.
 
-use super::place::{parent, suffixed};
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::derived_paths::{parent, suffixed};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::Access;
 use crate::ports::FileKind;
 
-const WRITE: Role = Role::Path(Access::Write);
-const FILES: Operands = Operands::All(Role::Read);
-const INPUT_THEN_OUTPUT: Operands = Operands::Then(&[Role::Read], WRITE);
+const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
+const FILES: Operands = Operands::All(ArgumentRole::Read);
+const INPUT_THEN_OUTPUT: Operands = Operands::Then(&[ArgumentRole::Read], WRITE);
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Not listed: `--compress-program`, `-T`.
-    Program {
+    ProgramSpec {
         flags: "bdfghinMrRVuszcCm",
         long: &[
             "ignore-leading-blanks",
@@ -33,56 +33,56 @@ pub(super) const ROWS: &[Program] = &[
             "version",
         ],
         valued: &[
-            ("k", Role::Text),
-            ("t", Role::Text),
-            ("S", Role::Text),
-            ("key", Role::Text),
-            ("field-separator", Role::Text),
-            ("buffer-size", Role::Text),
-            ("parallel", Role::Text),
-            ("sort", Role::Text),
+            ("k", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("S", ArgumentRole::Text),
+            ("key", ArgumentRole::Text),
+            ("field-separator", ArgumentRole::Text),
+            ("buffer-size", ArgumentRole::Text),
+            ("parallel", ArgumentRole::Text),
+            ("sort", ArgumentRole::Text),
             ("o", WRITE),
             ("output", WRITE),
         ],
-        attached: &[("check", Role::Text)],
+        attached: &[("check", ArgumentRole::Text)],
         operands: FILES,
-        ..Program::new(&["sort"])
+        ..ProgramSpec::new(&["sort"])
     },
-    Program {
+    ProgramSpec {
         flags: "cdDuiz",
         long: &["count", "repeated", "unique", "ignore-case", "zero-terminated", "version"],
         valued: &[
-            ("f", Role::Text),
-            ("s", Role::Text),
-            ("w", Role::Text),
-            ("skip-fields", Role::Text),
-            ("skip-chars", Role::Text),
-            ("check-chars", Role::Text),
+            ("f", ArgumentRole::Text),
+            ("s", ArgumentRole::Text),
+            ("w", ArgumentRole::Text),
+            ("skip-fields", ArgumentRole::Text),
+            ("skip-chars", ArgumentRole::Text),
+            ("check-chars", ArgumentRole::Text),
         ],
-        attached: &[("all-repeated", Role::Text), ("group", Role::Text)],
+        attached: &[("all-repeated", ArgumentRole::Text), ("group", ArgumentRole::Text)],
         operands: INPUT_THEN_OUTPUT,
         rule: Some(no_late_options),
         options_first: true,
-        ..Program::new(&["uniq"])
+        ..ProgramSpec::new(&["uniq"])
     },
-    Program {
+    ProgramSpec {
         flags: "erz",
         long: &["echo", "repeat", "zero-terminated", "version"],
         valued: &[
-            ("i", Role::Text),
-            ("n", Role::Text),
-            ("input-range", Role::Text),
-            ("head-count", Role::Text),
-            ("random-source", Role::Read),
+            ("i", ArgumentRole::Text),
+            ("n", ArgumentRole::Text),
+            ("input-range", ArgumentRole::Text),
+            ("head-count", ArgumentRole::Text),
+            ("random-source", ArgumentRole::Read),
             ("o", WRITE),
             ("output", WRITE),
         ],
         operands: FILES,
-        ..Program::new(&["shuf"])
+        ..ProgramSpec::new(&["shuf"])
     },
     // The value of a letter is always the next argument, so that combined letters are listed one by one. Not listed: `-R`,
     // which writes a file into every folder in some versions.
-    Program {
+    ProgramSpec {
         flags: "adlfxiqNQpugshDFvtcUrASnCXJ",
         long: &[
             "la",
@@ -101,104 +101,109 @@ pub(super) const ROWS: &[Program] = &[
             "-version",
         ],
         valued: &[
-            ("L", Role::Text),
-            ("aL", Role::Text),
-            ("dL", Role::Text),
-            ("P", Role::Text),
-            ("I", Role::Text),
-            ("-filelimit", Role::Text),
-            ("-charset", Role::Text),
-            ("-timefmt", Role::Text),
+            ("L", ArgumentRole::Text),
+            ("aL", ArgumentRole::Text),
+            ("dL", ArgumentRole::Text),
+            ("P", ArgumentRole::Text),
+            ("I", ArgumentRole::Text),
+            ("-filelimit", ArgumentRole::Text),
+            ("-charset", ArgumentRole::Text),
+            ("-timefmt", ArgumentRole::Text),
             ("o", WRITE),
         ],
         single_dash: true,
         operands: FILES,
-        ..Program::new(&["tree"])
+        ..ProgramSpec::new(&["tree"])
     },
     // `-i` reads a file in one version and takes no value in the others.
-    Program {
+    ProgramSpec {
         flags: "dDi",
         long: &["decode", "ignore-garbage", "version"],
         valued: &[
-            ("w", Role::Text),
-            ("b", Role::Text),
-            ("wrap", Role::Text),
-            ("break", Role::Text),
+            ("w", ArgumentRole::Text),
+            ("b", ArgumentRole::Text),
+            ("wrap", ArgumentRole::Text),
+            ("break", ArgumentRole::Text),
             ("o", WRITE),
             ("output", WRITE),
         ],
         operands: FILES,
-        ..Program::new(&["base64"])
+        ..ProgramSpec::new(&["base64"])
     },
     // Letters cannot be combined; any option is known by its first letter, so that only whole words are listed.
-    Program {
+    ProgramSpec {
         flags: "abeEipruCv",
         long: &["ps", "plain", "bits", "revert", "include", "autoskip", "upper"],
         valued: &[
-            ("c", Role::Text),
-            ("g", Role::Text),
-            ("l", Role::Text),
-            ("s", Role::Text),
-            ("cols", Role::Text),
-            ("len", Role::Text),
+            ("c", ArgumentRole::Text),
+            ("g", ArgumentRole::Text),
+            ("l", ArgumentRole::Text),
+            ("s", ArgumentRole::Text),
+            ("cols", ArgumentRole::Text),
+            ("len", ArgumentRole::Text),
         ],
         single_dash: true,
         operands: INPUT_THEN_OUTPUT,
         rule: Some(no_late_options),
-        ..Program::new(&["xxd"])
+        ..ProgramSpec::new(&["xxd"])
     },
-    Program {
+    ProgramSpec {
         flags: "csl",
         long: &["list", "silent", "version"],
         valued: &[
-            ("f", Role::Text),
-            ("t", Role::Text),
-            ("from-code", Role::Text),
-            ("to-code", Role::Text),
+            ("f", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("from-code", ArgumentRole::Text),
+            ("to-code", ArgumentRole::Text),
             ("o", WRITE),
             ("output", WRITE),
         ],
         operands: FILES,
-        ..Program::new(&["iconv"])
+        ..ProgramSpec::new(&["iconv"])
     },
-    Program { flags: "v", operands: Operands::All(Role::Text), ..Program::new(&["envsubst"]) },
+    ProgramSpec { flags: "v", operands: Operands::All(ArgumentRole::Text), ..ProgramSpec::new(&["envsubst"]) },
     // Not listed: `-C`, which writes a compiled list, and `-z`, which runs programs.
-    Program {
+    ProgramSpec {
         flags: "biLhkNnrs0v",
         long: &["brief", "mime", "mime-type", "mime-encoding", "dereference", "no-dereference", "version"],
-        valued: &[("F", Role::Text), ("f", Role::Read), ("m", Role::Read), ("files-from", Role::Read)],
+        valued: &[
+            ("F", ArgumentRole::Text),
+            ("f", ArgumentRole::Read),
+            ("m", ArgumentRole::Read),
+            ("files-from", ArgumentRole::Read),
+        ],
         operands: FILES,
-        ..Program::new(&["file"])
+        ..ProgramSpec::new(&["file"])
     },
-    Program { flags: "ilsWbBatE", valued: &[("w", Role::Text)], operands: FILES, ..Program::new(&["sdiff"]) },
-    Program { flags: "AmeExX3aT", operands: FILES, ..Program::new(&["diff3"]) },
+    ProgramSpec { flags: "ilsWbBatE", valued: &[("w", ArgumentRole::Text)], operands: FILES, ..ProgramSpec::new(&["sdiff"]) },
+    ProgramSpec { flags: "AmeExX3aT", operands: FILES, ..ProgramSpec::new(&["diff3"]) },
     // With `-G` the second operand is written.
-    Program { operands: FILES, ..Program::new(&["ptx"]) },
+    ProgramSpec { operands: FILES, ..ProgramSpec::new(&["ptx"]) },
     // Not listed: what is typed into them, or given as `+COMMAND`, can run anything.
-    Program { flags: "NRSFXEeirnsMmIJ", operands: FILES, rule: Some(no_commands), ..Program::new(&["less"]) },
-    Program { flags: "s", operands: FILES, rule: Some(no_commands), ..Program::new(&["more"]) },
+    ProgramSpec { flags: "NRSFXEeirnsMmIJ", operands: FILES, rule: Some(no_commands), ..ProgramSpec::new(&["less"]) },
+    ProgramSpec { flags: "s", operands: FILES, rule: Some(no_commands), ..ProgramSpec::new(&["more"]) },
     // Not listed: `--pager`.
-    Program {
+    ProgramSpec {
         flags: "pnAPSfu",
         long: &["plain", "number", "show-all", "no-pager", "list-languages", "list-themes", "version"],
         valued: &[
-            ("l", Role::Text),
-            ("r", Role::Text),
-            ("H", Role::Text),
-            ("language", Role::Text),
-            ("line-range", Role::Text),
-            ("style", Role::Text),
-            ("color", Role::Text),
-            ("theme", Role::Text),
-            ("paging", Role::Text),
-            ("file-name", Role::Text),
+            ("l", ArgumentRole::Text),
+            ("r", ArgumentRole::Text),
+            ("H", ArgumentRole::Text),
+            ("language", ArgumentRole::Text),
+            ("line-range", ArgumentRole::Text),
+            ("style", ArgumentRole::Text),
+            ("color", ArgumentRole::Text),
+            ("theme", ArgumentRole::Text),
+            ("paging", ArgumentRole::Text),
+            ("file-name", ArgumentRole::Text),
         ],
         operands: FILES,
         rule: Some(no_cache),
-        ..Program::new(&["bat", "batcat"])
+        ..ProgramSpec::new(&["bat", "batcat"])
     },
     // Not listed: `-s`, which writes a file per document.
-    Program {
+    ProgramSpec {
         flags: "rejCMNnPi",
         long: &[
             "inplace",
@@ -212,93 +217,98 @@ pub(super) const ROWS: &[Program] = &[
             "version",
         ],
         valued: &[
-            ("o", Role::Text),
-            ("p", Role::Text),
-            ("I", Role::Text),
-            ("output-format", Role::Text),
-            ("input-format", Role::Text),
-            ("indent", Role::Text),
+            ("o", ArgumentRole::Text),
+            ("p", ArgumentRole::Text),
+            ("I", ArgumentRole::Text),
+            ("output-format", ArgumentRole::Text),
+            ("input-format", ArgumentRole::Text),
+            ("indent", ArgumentRole::Text),
         ],
-        operands: Operands::Then(&[Role::Text], Role::Read),
+        operands: Operands::Then(&[ArgumentRole::Text], ArgumentRole::Read),
         rule: Some(edit_documents),
-        ..Program::new(&["yq"])
+        ..ProgramSpec::new(&["yq"])
     },
-    Program {
+    ProgramSpec {
         long: &["noout", "format", "valid", "huge", "recover", "html", "nonet", "nowarning", "noblanks", "c14n", "version"],
         valued: &[
-            ("xpath", Role::Text),
-            ("schema", Role::Read),
-            ("relaxng", Role::Read),
-            ("encode", Role::Text),
+            ("xpath", ArgumentRole::Text),
+            ("schema", ArgumentRole::Read),
+            ("relaxng", ArgumentRole::Read),
+            ("encode", ArgumentRole::Text),
             ("o", WRITE),
             ("output", WRITE),
         ],
         operands: FILES,
-        ..Program::new(&["xmllint"])
+        ..ProgramSpec::new(&["xmllint"])
     },
-    Program {
+    ProgramSpec {
         flags: "aip",
         long: &["append", "ignore-interrupts", "version"],
-        attached: &[("output-error", Role::Text)],
+        attached: &[("output-error", ArgumentRole::Text)],
         operands: Operands::All(WRITE),
-        ..Program::new(&["tee"])
+        ..ProgramSpec::new(&["tee"])
     },
-    Program { flags: "a", operands: Operands::All(WRITE), ..Program::new(&["sponge"]) },
+    ProgramSpec { flags: "a", operands: Operands::All(WRITE), ..ProgramSpec::new(&["sponge"]) },
     // Not listed: `--filter`, which runs a command for each part.
-    Program {
+    ProgramSpec {
         flags: "dxeu",
         long: &["elide-empty-files", "verbose", "version"],
         valued: &[
-            ("l", Role::Text),
-            ("b", Role::Text),
-            ("C", Role::Text),
-            ("n", Role::Text),
-            ("a", Role::Text),
-            ("lines", Role::Text),
-            ("bytes", Role::Text),
-            ("number", Role::Text),
-            ("suffix-length", Role::Text),
+            ("l", ArgumentRole::Text),
+            ("b", ArgumentRole::Text),
+            ("C", ArgumentRole::Text),
+            ("n", ArgumentRole::Text),
+            ("a", ArgumentRole::Text),
+            ("lines", ArgumentRole::Text),
+            ("bytes", ArgumentRole::Text),
+            ("number", ArgumentRole::Text),
+            ("suffix-length", ArgumentRole::Text),
         ],
-        attached: &[("numeric-suffixes", Role::Text), ("hex-suffixes", Role::Text)],
-        operands: Operands::Then(&[Role::Read], Role::Text),
+        attached: &[("numeric-suffixes", ArgumentRole::Text), ("hex-suffixes", ArgumentRole::Text)],
+        operands: Operands::Then(&[ArgumentRole::Read], ArgumentRole::Text),
         rule: Some(write_parts),
-        ..Program::new(&["split"])
+        ..ProgramSpec::new(&["split"])
     },
     // Not listed: `-b`, whose text can lead to another folder.
-    Program {
+    ProgramSpec {
         flags: "skzq",
         long: &["silent", "quiet", "keep-files", "elide-empty-files", "version"],
-        valued: &[("f", Role::Text), ("n", Role::Text), ("prefix", Role::Text), ("digits", Role::Text)],
-        operands: Operands::Then(&[Role::Read], Role::Text),
+        valued: &[
+            ("f", ArgumentRole::Text),
+            ("n", ArgumentRole::Text),
+            ("prefix", ArgumentRole::Text),
+            ("digits", ArgumentRole::Text),
+        ],
+        operands: Operands::Then(&[ArgumentRole::Read], ArgumentRole::Text),
         rule: Some(write_sections),
-        ..Program::new(&["csplit"])
+        ..ProgramSpec::new(&["csplit"])
     },
 ];
 
 /// After its input, what looks like an option may be its output.
-fn no_late_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn no_late_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.is_ordered() {
-        reader.unknown(format!("`{}` may take an option after its input for its output", call.name));
+        reader.add_unknown(format!("`{}` may take an option after its input for its output", call.name));
     }
 }
 
-fn no_commands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn no_commands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let may_be_command =
         |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+') || text.is_empty());
     if let Some(command) = parsed.operands.iter().find(may_be_command) {
-        reader.unknown(format!("`{}` begins with the command `{}`", call.name, command.display()));
+        reader.add_unknown(format!("`{}` begins with the command `{}`", call.name, command.display()));
     }
 }
 
 /// `bat cache` is not a file.
-fn no_cache(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn no_cache(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.operands.first().is_some_and(|first| first.is("cache")) {
-        reader.unknown(format!("`{} cache` changes what is kept for the user", call.name));
+        reader.add_unknown(format!("`{} cache` changes what is kept for the user", call.name));
     }
 }
 
 /// `yq -i` writes its files. The first operand is an expression, unless a file of that name is there.
-fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["i", "inplace", "in-place"]) {
         return;
     }
@@ -318,11 +328,11 @@ fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &
 }
 
 /// The parts stand beside one another in the folder of the prefix.
-fn write_parts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn write_parts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     write_beside(reader, call, parsed.operands.get(1).copied());
 }
 
-fn write_sections(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn write_sections(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     write_beside(reader, call, parsed.values(&["f", "prefix"]).last());
 }
 

@@ -1,26 +1,30 @@
 //! Programs that apply patches: every file that any interpretation of the patch could change.
 
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::patch::{self, PatchDialect, Strip, targets};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::input::Input;
+use crate::call::shell::reader::input::StandardInput;
 use crate::effects::Access;
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         flags: "sNtR",
         long: &["silent", "quiet", "forward", "batch", "reverse", "dry-run"],
-        valued: &[("p", Role::Text), ("strip", Role::Text)],
+        valued: &[("p", ArgumentRole::Text), ("strip", ArgumentRole::Text)],
         rule: Some(unified),
-        ..Program::new(&["patch", "gpatch"])
+        ..ProgramSpec::new(&["patch", "gpatch"])
     },
     // What some agent programs give their models: a patch in its envelope, as the only argument or as input.
-    Program { operands: Operands::All(Role::Text), rule: Some(envelope), ..Program::new(&["apply_patch", "applypatch"]) },
+    ProgramSpec {
+        operands: Operands::All(ArgumentRole::Text),
+        rule: Some(envelope),
+        ..ProgramSpec::new(&["apply_patch", "applypatch"])
+    },
 ];
 
 /// `patch` looks for the files of its input, and leaves what did not fit beside them.
-fn unified(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn unified(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["dry-run"]) {
         return;
     }
@@ -32,7 +36,7 @@ fn unified(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<
 }
 
 /// How many folders are taken off the names in the patch, as the options say.
-pub(super) fn strip(parsed: &Parsed<'_>, unsaid: Strip) -> Option<Strip> {
+pub(super) fn strip(parsed: &ParsedArguments<'_>, unsaid: Strip) -> Option<Strip> {
     let mut counts = parsed.values(&["p", "strip"]);
     match (counts.next(), counts.next()) {
         (None, _) => Some(unsaid),
@@ -44,11 +48,11 @@ pub(super) fn strip(parsed: &Parsed<'_>, unsaid: Strip) -> Option<Strip> {
 /// Enters every file that the patch on standard input could change. Where it cannot be seen, the call is unknown.
 pub(super) fn enter_targets(reader: &mut ShellReader<'_>, call: &Invocation<'_>, strip: Option<Strip>) -> Vec<String> {
     let found = match (call.input, strip) {
-        (Input::Text(text), Some(strip)) => patch::every_target(text, strip).ok(),
+        (StandardInput::Text(text), Some(strip)) => patch::every_target(text, strip).ok(),
         _ => None,
     };
     let Some(paths) = found else {
-        reader.unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
+        reader.add_unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
         return Vec::new();
     };
     for path in &paths {
@@ -59,9 +63,9 @@ pub(super) fn enter_targets(reader: &mut ShellReader<'_>, call: &Invocation<'_>,
     paths
 }
 
-fn envelope(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn envelope(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let text = match (parsed.operands.as_slice(), call.input) {
-        ([], Input::Text(text)) => Some(text.as_str()),
+        ([], StandardInput::Text(text)) => Some(text.as_str()),
         ([patch], _) => patch.text(),
         _ => None,
     };
@@ -71,6 +75,6 @@ fn envelope(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed
                 .iter()
                 .for_each(|change| reader.touch(call.state, call.name, &Arg::known(change.path.as_str()), change.access));
         }
-        None => reader.unknown(format!("`{}` is given a patch that cannot be read", call.name)),
+        None => reader.add_unknown(format!("`{}` is given a patch that cannot be read", call.name)),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Programs disagree about a delimiter in brackets, so that text in which it is there is not read.
 
-/// What follows a pattern up to its delimiter, taken off `rest`; none where programs may see another end.
+/// What follows a pattern up to its delimiter, taken off `rest`; `None` if programs may see another end.
 pub(super) fn take_pattern<'t>(rest: &mut &'t str, delimiter: char) -> Option<&'t str> {
     let pattern = take_until(rest, delimiter)?;
     has_plain_brackets(pattern).then_some(pattern)

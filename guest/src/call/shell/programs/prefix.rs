@@ -3,93 +3,108 @@
 use std::rc::Rc;
 
 use super::environment::{is_harmless, may_influence, names_an_output};
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::Dialect;
 use crate::effects::Access;
 
-const fn prefix(names: &'static [&'static str]) -> Program {
-    Program {
+const fn prefix(names: &'static [&'static str]) -> ProgramSpec {
+    ProgramSpec {
         ends_at_operand: true,
         operands: Operands::Rule,
         runs_another: true,
         rule: Some(run_operands),
-        ..Program::new(names)
+        ..ProgramSpec::new(names)
     }
 }
 
-pub(super) const ROWS: &[Program] = &[
-    Program { valued: &[("n", Role::Text), ("adjustment", Role::Text)], ..prefix(&["nice"]) },
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec { valued: &[("n", ArgumentRole::Text), ("adjustment", ArgumentRole::Text)], ..prefix(&["nice"]) },
+    ProgramSpec {
         flags: "t",
-        valued: &[("c", Role::Text), ("n", Role::Text), ("class", Role::Text), ("classdata", Role::Text)],
+        valued: &[
+            ("c", ArgumentRole::Text),
+            ("n", ArgumentRole::Text),
+            ("class", ArgumentRole::Text),
+            ("classdata", ArgumentRole::Text),
+        ],
         ..prefix(&["ionice"])
     },
-    Program {
+    ProgramSpec {
         valued: &[
-            ("i", Role::Text),
-            ("o", Role::Text),
-            ("e", Role::Text),
-            ("input", Role::Text),
-            ("output", Role::Text),
-            ("error", Role::Text),
+            ("i", ArgumentRole::Text),
+            ("o", ArgumentRole::Text),
+            ("e", ArgumentRole::Text),
+            ("input", ArgumentRole::Text),
+            ("output", ArgumentRole::Text),
+            ("error", ArgumentRole::Text),
         ],
         ..prefix(&["stdbuf"])
     },
-    Program { flags: "cfw", long: &["fork", "wait", "ctty"], ..prefix(&["setsid"]) },
+    ProgramSpec { flags: "cfw", long: &["fork", "wait", "ctty"], ..prefix(&["setsid"]) },
     prefix(&["chronic", "unbuffer"]),
-    Program { flags: "disum", valued: &[("t", Role::Text)], ..prefix(&["caffeinate"]) },
-    Program { flags: "fcCtTrqyvi", ..prefix(&["strace"]) },
+    ProgramSpec { flags: "disum", valued: &[("t", ArgumentRole::Text)], ..prefix(&["caffeinate"]) },
+    ProgramSpec { flags: "fcCtTrqyvi", ..prefix(&["strace"]) },
     // The shell's own `time` is a word of its language; this is the program.
-    Program {
+    ProgramSpec {
         flags: "pvalh",
         long: &["portability", "verbose", "append"],
         valued: &[
-            ("f", Role::Text),
-            ("format", Role::Text),
-            ("o", Role::Path(Access::Write)),
-            ("output", Role::Path(Access::Write)),
+            ("f", ArgumentRole::Text),
+            ("format", ArgumentRole::Text),
+            ("o", ArgumentRole::Path(Access::Write)),
+            ("output", ArgumentRole::Path(Access::Write)),
         ],
         ..prefix(&["time", "gtime"])
     },
-    Program {
+    ProgramSpec {
         flags: "fpv",
         long: &["foreground", "preserve-status", "verbose"],
-        valued: &[("k", Role::Text), ("s", Role::Text), ("kill-after", Role::Text), ("signal", Role::Text)],
+        valued: &[
+            ("k", ArgumentRole::Text),
+            ("s", ArgumentRole::Text),
+            ("kill-after", ArgumentRole::Text),
+            ("signal", ArgumentRole::Text),
+        ],
         rule: Some(run_behind_first),
         ..prefix(&["timeout", "gtimeout"])
     },
-    Program { flags: "ac", long: &["cpu-list"], rule: Some(run_behind_first), ..prefix(&["taskset"]) },
-    Program { flags: "fr", rule: Some(run_behind_first), ..prefix(&["chrt"]) },
-    Program { rule: Some(run_detached), ..prefix(&["nohup"]) },
-    Program {
+    ProgramSpec { flags: "ac", long: &["cpu-list"], rule: Some(run_behind_first), ..prefix(&["taskset"]) },
+    ProgramSpec { flags: "fr", rule: Some(run_behind_first), ..prefix(&["chrt"]) },
+    ProgramSpec { rule: Some(run_detached), ..prefix(&["nohup"]) },
+    ProgramSpec {
         flags: "iv0",
         long: &["ignore-environment", "null", "debug"],
-        valued: &[("u", Role::Text), ("unset", Role::Text)],
+        valued: &[("u", ArgumentRole::Text), ("unset", ArgumentRole::Text)],
         rule: Some(run_with_environment),
         ..prefix(&["env", "genv"])
     },
     prefix(&["busybox", "toybox"]),
-    Program {
+    ProgramSpec {
         flags: "tbegcx",
         long: &["no-title", "beep", "errexit", "chgexit", "color", "exec"],
-        valued: &[("n", Role::Text), ("interval", Role::Text)],
-        attached: &[("d", Role::Text), ("differences", Role::Text)],
+        valued: &[("n", ArgumentRole::Text), ("interval", ArgumentRole::Text)],
+        attached: &[("d", ArgumentRole::Text), ("differences", ArgumentRole::Text)],
         rule: Some(run_again),
         ..prefix(&["watch"])
     },
-    Program {
+    ProgramSpec {
         flags: "nsxuoF",
         long: &["nonblock", "shared", "exclusive", "unlock", "close", "no-fork"],
-        valued: &[("w", Role::Text), ("E", Role::Text), ("timeout", Role::Text), ("conflict-exit-code", Role::Text)],
+        valued: &[
+            ("w", ArgumentRole::Text),
+            ("E", ArgumentRole::Text),
+            ("timeout", ArgumentRole::Text),
+            ("conflict-exit-code", ArgumentRole::Text),
+        ],
         rule: Some(run_locked),
         ..prefix(&["flock"])
     },
     // Another root, another user, another machine's view: what a path means there is not known here.
-    Program::unreadable(&["arch-chroot", "capsh", "ltrace", "prlimit", "xvfb-run"]),
+    ProgramSpec::unreadable(&["arch-chroot", "capsh", "ltrace", "prlimit", "xvfb-run"]),
     // They type for someone, or run something later.
-    Program::unreadable(&["script"]),
+    ProgramSpec::unreadable(&["script"]),
 ];
 
 fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, command: &[&Arg]) {
@@ -97,23 +112,23 @@ fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, command: &[&Arg]) {
     reader.run_program(&command, call.state, call.input);
 }
 
-fn run_operands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_operands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     run(reader, call, &parsed.operands);
 }
 
 /// `timeout 5 COMMAND`
-fn run_behind_first(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_behind_first(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     run(reader, call, parsed.operands.get(1..).unwrap_or_default());
 }
 
 /// In a terminal `nohup` writes what the command says to a file of its own.
-fn run_detached(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_detached(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     reader.execute(call.state);
     run(reader, call, &parsed.operands);
 }
 
 /// `env NAME=VALUE… COMMAND`
-fn run_with_environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_with_environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let mut state = call.state.clone();
     let mut influence = |name: &str| {
         if state.influence.is_none() || names_an_output(name) {
@@ -152,7 +167,7 @@ fn run_with_environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, par
 }
 
 /// `watch` gives its operands to a shell, joined with blanks.
-fn run_again(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_again(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["x", "exec"]) {
         return run(reader, call, &parsed.operands);
     }
@@ -163,12 +178,12 @@ fn run_again(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parse
 fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: Option<String>) {
     match text {
         Some(text) => reader.script(&text, &call.state.child(Dialect::Posix), call.input),
-        None => reader.unknown(format!("`{}` runs a command that is only known when it runs", call.name)),
+        None => reader.add_unknown(format!("`{}` runs a command that is only known when it runs", call.name)),
     }
 }
 
 /// `flock FILE COMMAND` and `flock FILE -c TEXT`
-fn run_locked(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_locked(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some((lock, command)) = parsed.operands.split_first() else { return };
     // Without a command, a number is a descriptor that is open already.
     if !(command.is_empty() && lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))) {

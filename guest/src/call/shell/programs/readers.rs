@@ -2,108 +2,143 @@
 //!
 //! A program with one option that does is not here but in `outputs` or `searches`, with its options listed.
 
-use super::{Operands, Program, Role};
+use super::{ArgumentRole, Operands, ProgramSpec};
 
 /// The first operand is text, the others are files.
-const TEXT_THEN_FILES: Operands = Operands::Then(&[Role::Text], Role::Read);
+const TEXT_THEN_FILES: Operands = Operands::Then(&[ArgumentRole::Text], ArgumentRole::Read);
 
-const fn texts(names: &'static [&'static str]) -> Program {
-    Program { operands: Operands::All(Role::Text), ..Program::reader(names) }
+const fn texts(names: &'static [&'static str]) -> ProgramSpec {
+    ProgramSpec { operands: Operands::All(ArgumentRole::Text), ..ProgramSpec::reader(names) }
 }
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Files as they are.
-    Program::reader(&["cat", "tac", "nl", "rev", "sum", "cksum", "b2sum", "md5", "hd", "hexyl", "unexpand", "tsort"]),
-    Program {
-        valued: &[("n", Role::Text), ("c", Role::Text), ("lines", Role::Text), ("bytes", Role::Text), ("pid", Role::Text)],
-        ..Program::reader(&["head", "tail"])
-    },
-    Program { attached: &[("files0-from", Role::Read)], ..Program::reader(&["wc"]) },
-    Program::reader(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum"]),
-    Program { valued: &[("a", Role::Text)], ..Program::reader(&["shasum"]) },
-    Program {
-        valued: &[("d", Role::Text), ("f", Role::Text), ("c", Role::Text), ("b", Role::Text), ("w", Role::Text)],
-        ..Program::reader(&["cut", "paste", "fold", "fmt"])
-    },
-    Program { valued: &[("t", Role::Text), ("i", Role::Text)], ..Program::reader(&["expand"]) },
-    Program {
-        valued: &[("s", Role::Text), ("c", Role::Text), ("o", Role::Text), ("N", Role::Text)],
-        ..Program::reader(&["column"])
-    },
-    Program { valued: &[("t", Role::Text), ("j", Role::Text), ("o", Role::Text)], ..Program::reader(&["join"]) },
-    Program::reader(&["cmp", "comm", "col", "colrm", "pr"]),
-    Program {
+    ProgramSpec::reader(&["cat", "tac", "nl", "rev", "sum", "cksum", "b2sum", "md5", "hd", "hexyl", "unexpand", "tsort"]),
+    ProgramSpec {
         valued: &[
-            ("U", Role::Text),
-            ("C", Role::Text),
-            ("I", Role::Text),
-            ("x", Role::Text),
-            ("L", Role::Text),
-            ("label", Role::Text),
+            ("n", ArgumentRole::Text),
+            ("c", ArgumentRole::Text),
+            ("lines", ArgumentRole::Text),
+            ("bytes", ArgumentRole::Text),
+            ("pid", ArgumentRole::Text),
         ],
-        ..Program::reader(&["diff"])
+        ..ProgramSpec::reader(&["head", "tail"])
     },
-    Program {
+    ProgramSpec { attached: &[("files0-from", ArgumentRole::Read)], ..ProgramSpec::reader(&["wc"]) },
+    ProgramSpec::reader(&["md5sum", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum"]),
+    ProgramSpec { valued: &[("a", ArgumentRole::Text)], ..ProgramSpec::reader(&["shasum"]) },
+    ProgramSpec {
         valued: &[
-            ("A", Role::Text),
-            ("t", Role::Text),
-            ("N", Role::Text),
-            ("j", Role::Text),
-            ("n", Role::Text),
-            ("s", Role::Text),
+            ("d", ArgumentRole::Text),
+            ("f", ArgumentRole::Text),
+            ("c", ArgumentRole::Text),
+            ("b", ArgumentRole::Text),
+            ("w", ArgumentRole::Text),
         ],
-        ..Program::reader(&["od", "hexdump"])
+        ..ProgramSpec::reader(&["cut", "paste", "fold", "fmt"])
     },
-    Program { valued: &[("n", Role::Text), ("t", Role::Text), ("e", Role::Text)], ..Program::reader(&["strings"]) },
-    Program { valued: &[("w", Role::Text)], ..Program::reader(&["base32", "basenc"]) },
+    ProgramSpec { valued: &[("t", ArgumentRole::Text), ("i", ArgumentRole::Text)], ..ProgramSpec::reader(&["expand"]) },
+    ProgramSpec {
+        valued: &[("s", ArgumentRole::Text), ("c", ArgumentRole::Text), ("o", ArgumentRole::Text), ("N", ArgumentRole::Text)],
+        ..ProgramSpec::reader(&["column"])
+    },
+    ProgramSpec {
+        valued: &[("t", ArgumentRole::Text), ("j", ArgumentRole::Text), ("o", ArgumentRole::Text)],
+        ..ProgramSpec::reader(&["join"])
+    },
+    ProgramSpec::reader(&["cmp", "comm", "col", "colrm", "pr"]),
+    ProgramSpec {
+        valued: &[
+            ("U", ArgumentRole::Text),
+            ("C", ArgumentRole::Text),
+            ("I", ArgumentRole::Text),
+            ("x", ArgumentRole::Text),
+            ("L", ArgumentRole::Text),
+            ("label", ArgumentRole::Text),
+        ],
+        ..ProgramSpec::reader(&["diff"])
+    },
+    ProgramSpec {
+        valued: &[
+            ("A", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("N", ArgumentRole::Text),
+            ("j", ArgumentRole::Text),
+            ("n", ArgumentRole::Text),
+            ("s", ArgumentRole::Text),
+        ],
+        ..ProgramSpec::reader(&["od", "hexdump"])
+    },
+    ProgramSpec {
+        valued: &[("n", ArgumentRole::Text), ("t", ArgumentRole::Text), ("e", ArgumentRole::Text)],
+        ..ProgramSpec::reader(&["strings"])
+    },
+    ProgramSpec { valued: &[("w", ArgumentRole::Text)], ..ProgramSpec::reader(&["base32", "basenc"]) },
     // Patterns in files.
-    Program {
+    ProgramSpec {
         valued: &[
-            ("A", Role::Text),
-            ("B", Role::Text),
-            ("C", Role::Text),
-            ("m", Role::Text),
-            ("e", Role::Text),
-            ("f", Role::Read),
-            ("regexp", Role::Text),
-            ("file", Role::Read),
-            ("max-count", Role::Text),
-            ("after-context", Role::Text),
-            ("before-context", Role::Text),
-            ("context", Role::Text),
-            ("include", Role::Text),
-            ("exclude", Role::Text),
-            ("exclude-dir", Role::Text),
-            ("exclude-from", Role::Read),
+            ("A", ArgumentRole::Text),
+            ("B", ArgumentRole::Text),
+            ("C", ArgumentRole::Text),
+            ("m", ArgumentRole::Text),
+            ("e", ArgumentRole::Text),
+            ("f", ArgumentRole::Read),
+            ("regexp", ArgumentRole::Text),
+            ("file", ArgumentRole::Read),
+            ("max-count", ArgumentRole::Text),
+            ("after-context", ArgumentRole::Text),
+            ("before-context", ArgumentRole::Text),
+            ("context", ArgumentRole::Text),
+            ("include", ArgumentRole::Text),
+            ("exclude", ArgumentRole::Text),
+            ("exclude-dir", ArgumentRole::Text),
+            ("exclude-from", ArgumentRole::Read),
         ],
-        attached: &[("color", Role::Text), ("colour", Role::Text)],
+        attached: &[("color", ArgumentRole::Text), ("colour", ArgumentRole::Text)],
         flags: "abcEFGHhiLlnoPqRrsvwxyzZUVIT0123456789",
         operands: TEXT_THEN_FILES,
-        modes: &[super::Mode { when: &["e", "f", "regexp", "file"], operands: Operands::All(Role::Read) }],
-        ..Program::reader(&["grep", "egrep", "fgrep"])
+        modes: &[super::OperandOverride { when: &["e", "f", "regexp", "file"], operands: Operands::All(ArgumentRole::Read) }],
+        ..ProgramSpec::reader(&["grep", "egrep", "fgrep"])
     },
     // Neither `jq` nor its language can write a file or run a program.
-    Program {
+    ProgramSpec {
         flags: "nrcsSCMaej",
-        valued: &[("f", Role::Read), ("from-file", Role::Read), ("L", Role::Read), ("indent", Role::Text)],
+        valued: &[
+            ("f", ArgumentRole::Read),
+            ("from-file", ArgumentRole::Read),
+            ("L", ArgumentRole::Read),
+            ("indent", ArgumentRole::Text),
+        ],
         operands: TEXT_THEN_FILES,
-        modes: &[super::Mode { when: &["f", "from-file"], operands: Operands::All(Role::Read) }],
-        ..Program::reader(&["jq"])
+        modes: &[super::OperandOverride { when: &["f", "from-file"], operands: Operands::All(ArgumentRole::Read) }],
+        ..ProgramSpec::reader(&["jq"])
     },
     // Folders and names.
-    Program {
-        valued: &[("I", Role::Text), ("w", Role::Text), ("T", Role::Text)],
-        ..Program::reader(&["ls", "dir", "vdir", "exa", "eza", "lsd"])
+    ProgramSpec {
+        valued: &[("I", ArgumentRole::Text), ("w", ArgumentRole::Text), ("T", ArgumentRole::Text)],
+        ..ProgramSpec::reader(&["ls", "dir", "vdir", "exa", "eza", "lsd"])
     },
-    Program {
-        valued: &[("c", Role::Text), ("f", Role::Text), ("format", Role::Text), ("printf", Role::Text), ("t", Role::Text)],
-        ..Program::reader(&["stat"])
+    ProgramSpec {
+        valued: &[
+            ("c", ArgumentRole::Text),
+            ("f", ArgumentRole::Text),
+            ("format", ArgumentRole::Text),
+            ("printf", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+        ],
+        ..ProgramSpec::reader(&["stat"])
     },
-    Program {
-        valued: &[("d", Role::Text), ("B", Role::Text), ("t", Role::Text), ("X", Role::Read), ("max-depth", Role::Text)],
-        ..Program::reader(&["du"])
+    ProgramSpec {
+        valued: &[
+            ("d", ArgumentRole::Text),
+            ("B", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("X", ArgumentRole::Read),
+            ("max-depth", ArgumentRole::Text),
+        ],
+        ..ProgramSpec::reader(&["du"])
     },
-    Program::reader(&["df", "realpath", "readlink", "namei", "getfacl", "lsattr"]),
+    ProgramSpec::reader(&["df", "realpath", "readlink", "namei", "getfacl", "lsattr"]),
     texts(&["basename", "dirname", "pathchk", "which", "whereis"]),
     // Text from arguments or the standard input.
     texts(&["echo", "printf", "true", "false", "test", "[", "pwd", "expr", "seq", "yes", "sleep", "tr", "factor", "numfmt"]),
@@ -119,7 +154,7 @@ mod tests {
         for row in ROWS {
             assert!(row.lenient && !row.opaque && row.rule.is_none(), "{:?}", row.names);
             let roles = row.valued.iter().chain(row.attached).map(|(_, role)| *role);
-            assert!(roles.into_iter().all(|role| matches!(role, Role::Text | Role::Read)), "{:?}", row.names);
+            assert!(roles.into_iter().all(|role| matches!(role, ArgumentRole::Text | ArgumentRole::Read)), "{:?}", row.names);
         }
     }
 }

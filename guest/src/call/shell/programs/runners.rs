@@ -3,16 +3,16 @@
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::super::reader::state::{Dialect, ShellState};
-use super::spec::{Invocation, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, ParsedArguments, ProgramSpec};
 use super::tollgate::{behind_name, control, govern, is_script_of_tollgate, is_tollgate};
 use crate::effects::Access;
 
-const RUN: Role = Role::Path(Access::Execute);
-const TREE: Role = Role::Path(Access::WriteTree);
-const WRITE: Role = Role::Path(Access::Write);
+const RUN: ArgumentRole = ArgumentRole::Path(Access::Execute);
+const TREE: ArgumentRole = ArgumentRole::Path(Access::WriteTree);
+const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
 /// Options of npm and its relatives that say where something is written or run.
-const NODE_PLACES: &[(&str, Role)] = &[
+const NODE_PLACES: &[(&str, ArgumentRole)] = &[
     ("C", RUN),
     ("cache", TREE),
     ("cwd", RUN),
@@ -25,28 +25,28 @@ const NODE_PLACES: &[(&str, Role)] = &[
 ];
 
 /// Options of pip.
-const PYTHON_PLACES: &[(&str, Role)] = &[
-    ("c", Role::Read),
+const PYTHON_PLACES: &[(&str, ArgumentRole)] = &[
+    ("c", ArgumentRole::Read),
     ("d", TREE),
-    ("r", Role::Read),
+    ("r", ArgumentRole::Read),
     ("t", TREE),
     ("w", TREE),
     ("cache-dir", TREE),
-    ("constraint", Role::Read),
+    ("constraint", ArgumentRole::Read),
     ("dest", TREE),
     ("log", WRITE),
     ("log-file", WRITE),
     ("prefix", TREE),
     ("report", WRITE),
-    ("requirement", Role::Read),
+    ("requirement", ArgumentRole::Read),
     ("root", TREE),
     ("src", TREE),
     ("target", TREE),
     ("wheel-dir", TREE),
 ];
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         answers: &[
             "--version",
             "-v",
@@ -70,57 +70,63 @@ pub(super) const ROWS: &[Program] = &[
         scripts: &["package.json"],
         valued: NODE_PLACES,
         rule: Some(node_packages),
-        ..Program::opaque(&["npm"])
+        ..ProgramSpec::opaque(&["npm"])
     },
-    Program {
+    ProgramSpec {
         scripts: &["package.json"],
         valued: NODE_PLACES,
         rule: Some(node_packages),
-        ..Program::opaque(&["pnpm", "yarn", "yarnpkg", "corepack"])
+        ..ProgramSpec::opaque(&["pnpm", "yarn", "yarnpkg", "corepack"])
     },
-    Program {
+    ProgramSpec {
         valued: &[
-            ("e", Role::Code),
-            ("p", Role::Code),
+            ("e", ArgumentRole::Code),
+            ("p", ArgumentRole::Code),
             ("cwd", RUN),
-            ("eval", Role::Code),
+            ("eval", ArgumentRole::Code),
             ("outdir", TREE),
             ("outfile", WRITE),
             ("prefix", RUN),
-            ("print", Role::Code),
+            ("print", ArgumentRole::Code),
         ],
         answers: &["--version", "-v"],
         scripts: &["package.json"],
         rule: Some(node_packages),
-        ..Program::opaque(&["bun"])
+        ..ProgramSpec::opaque(&["bun"])
     },
-    Program { rule: Some(package_program), ..Program::opaque(&["npx", "bunx", "pnpx", "pnx", "uvx", "pipx"]) },
-    Program {
+    ProgramSpec { rule: Some(package_program), ..ProgramSpec::opaque(&["npx", "bunx", "pnpx", "pnx", "uvx", "pipx"]) },
+    ProgramSpec {
         valued: PYTHON_PLACES,
         answers: &["--version", "-V", "check", "freeze", "list", "show *"],
         rule: Some(python_packages),
-        ..Program::opaque(&["pip", "pip3"])
+        ..ProgramSpec::opaque(&["pip", "pip3"])
     },
-    Program {
+    ProgramSpec {
         valued: &[("directory", RUN), ("project", RUN), ("cache-dir", TREE)],
         answers: &["--version"],
         rule: Some(python_packages),
-        ..Program::opaque(&["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "pixi"])
+        ..ProgramSpec::opaque(&["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "pixi"])
     },
-    Program {
+    ProgramSpec {
         rule: Some(python_packages),
-        ..Program::opaque(&["bundle", "bundler", "mise", "asdf", "rtx", "devbox", "doppler", "dotenvx", "op"])
+        ..ProgramSpec::opaque(&["bundle", "bundler", "mise", "asdf", "rtx", "devbox", "doppler", "dotenvx", "op"])
     },
-    Program {
-        valued: &[("C", RUN), ("artifact-dir", TREE), ("manifest-path", Role::Read), ("out-dir", TREE), ("target-dir", TREE)],
+    ProgramSpec {
+        valued: &[
+            ("C", RUN),
+            ("artifact-dir", TREE),
+            ("manifest-path", ArgumentRole::Read),
+            ("out-dir", TREE),
+            ("target-dir", TREE),
+        ],
         answers: &["--version", "-V", "--list", "search *"],
         obeys: &["rust-toolchain.toml", "rust-toolchain", ".cargo/config.toml", ".cargo/config"],
         scripts: &["Cargo.toml", "build.rs"],
         rule: Some(cargo),
-        ..Program::opaque(&["cargo"])
+        ..ProgramSpec::opaque(&["cargo"])
     },
-    Program { rule: Some(words_as_scripts), ..Program::opaque(&["concurrently", "npm-run-all", "run-s", "run-p"]) },
-    Program { rule: Some(behind_assignments), ..Program::opaque(&["cross-env", "dotenv"]) },
+    ProgramSpec { rule: Some(words_as_scripts), ..ProgramSpec::opaque(&["concurrently", "npm-run-all", "run-s", "run-p"]) },
+    ProgramSpec { rule: Some(behind_assignments), ..ProgramSpec::opaque(&["cross-env", "dotenv"]) },
 ];
 
 /// Commands that are followed by the name of a program.
@@ -171,17 +177,17 @@ const PLAIN_OPTIONS: &[&str] = &[
 const VALUED_OPTIONS: &[&str] = &["--from", "--package", "--python", "--spec", "--with", "--workspace", "-p", "-w"];
 
 /// `pip config set`, `npm config delete`: the settings are the user's, or decide what runs.
-fn changes_settings(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn changes_settings(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const CHANGES: &[&str] = &["add", "delete", "edit", "fix", "set", "unset"];
     if let [config, change, ..] = parsed.operands.as_slice()
         && (config.is("config") || config.is("c"))
         && change.text().is_none_or(|change| CHANGES.contains(&change))
     {
-        reader.unknown(format!("`{} config` changes settings", call.name));
+        reader.add_unknown(format!("`{} config` changes settings", call.name));
     }
 }
 
-fn node_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn node_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     changes_settings(reader, call, parsed);
     // npm takes a command by any beginning that is its own (`npm exe`).
     let is_exec = |word: &str| word == "x" || (word.starts_with("ex") && "exec".starts_with(word));
@@ -192,7 +198,7 @@ fn node_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &P
     run_script(reader, call, parsed);
 }
 
-fn python_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn python_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     changes_settings(reader, call, parsed);
     run_inner(reader, call, false);
 }
@@ -206,7 +212,7 @@ pub(super) fn removes_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'
 }
 
 /// `npm run NAME`, `yarn NAME`: what the package says is read for commands that only a person may give.
-fn run_script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let mut words = parsed.operands.iter().filter_map(|arg| arg.text());
     let name = match words.next() {
         Some("run" | "run-script" | "rum" | "urn") => words.next(),
@@ -257,7 +263,7 @@ fn is_formatter(arg: &Arg) -> bool {
 }
 
 /// `npx PROGRAM`.
-fn package_program(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn package_program(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let mut args = skip_options(call.args);
     if call.name == "pipx" {
         match args.split_first() {
@@ -271,7 +277,7 @@ fn package_program(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Pars
     }
 }
 
-/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false where there is no such text. After the name of a
+/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false if there is no such text. After the name of a
 /// program, options are that program's.
 fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) -> bool {
     let mut found = false;
@@ -285,7 +291,7 @@ fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) -
         };
         match text {
             Some(Some(text)) => reader.script(text, &call.state.child(Dialect::Posix), call.input),
-            Some(None) => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
+            Some(None) => reader.add_unknown(format!("`{}` runs text that is only known when it runs", call.name)),
             None => continue,
         }
         found = true;
@@ -325,7 +331,7 @@ fn skip_options(mut args: &[Arg]) -> &[Arg] {
 }
 
 /// `cargo run … tollgate …`, `cargo uninstall tollgate`, `cargo new FOLDER`.
-fn cargo(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn cargo(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let has = |words: &[&str]| parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| words.contains(&word)));
     if let [command, folder, ..] = parsed.operands.as_slice()
         && (command.is("new") || command.is("init"))
@@ -342,7 +348,7 @@ fn cargo(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_
 }
 
 /// `concurrently 'npm run a' 'npm run b'`.
-fn words_as_scripts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn words_as_scripts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if call.name != "concurrently" {
         return;
     }
@@ -352,7 +358,7 @@ fn words_as_scripts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
 }
 
 /// `cross-env NAME=VALUE PROGRAM`.
-fn behind_assignments(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn behind_assignments(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let at = call.args.iter().position(|arg| arg.text().is_some_and(|text| !text.starts_with('-') && !text.contains('=')));
     if let Some(args) = at.and_then(|at| call.args.get(at..)) {
         follow(reader, call, args);

@@ -1,13 +1,13 @@
 //! Search programs that can be told to run something for what they find.
 
-use super::{Mode, Operands, Program, Role};
+use super::{ArgumentRole, OperandOverride, Operands, ProgramSpec};
 
-const TEXT_THEN_FILES: Operands = Operands::Then(&[Role::Text], Role::Read);
-const FILES: Operands = Operands::All(Role::Read);
+const TEXT_THEN_FILES: Operands = Operands::Then(&[ArgumentRole::Text], ArgumentRole::Read);
+const FILES: Operands = Operands::All(ArgumentRole::Read);
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Not listed: `--pre`, `--hostname-bin` and `-z`, which run programs.
-    Program {
+    ProgramSpec {
         flags: "aFHIiLlNnoPpqSsUuvwxc.0V",
         long: &[
             "files",
@@ -58,47 +58,47 @@ pub(super) const ROWS: &[Program] = &[
             "sort-files",
         ],
         valued: &[
-            ("A", Role::Text),
-            ("B", Role::Text),
-            ("C", Role::Text),
-            ("e", Role::Text),
-            ("f", Role::Read),
-            ("g", Role::Text),
-            ("j", Role::Text),
-            ("m", Role::Text),
-            ("M", Role::Text),
-            ("r", Role::Text),
-            ("t", Role::Text),
-            ("T", Role::Text),
-            ("d", Role::Text),
-            ("after-context", Role::Text),
-            ("before-context", Role::Text),
-            ("context", Role::Text),
-            ("regexp", Role::Text),
-            ("file", Role::Read),
-            ("glob", Role::Text),
-            ("iglob", Role::Text),
-            ("threads", Role::Text),
-            ("max-count", Role::Text),
-            ("max-columns", Role::Text),
-            ("max-depth", Role::Text),
-            ("max-filesize", Role::Text),
-            ("replace", Role::Text),
-            ("type", Role::Text),
-            ("type-not", Role::Text),
-            ("sort", Role::Text),
-            ("sortr", Role::Text),
-            ("color", Role::Text),
-            ("colors", Role::Text),
-            ("encoding", Role::Text),
-            ("ignore-file", Role::Read),
+            ("A", ArgumentRole::Text),
+            ("B", ArgumentRole::Text),
+            ("C", ArgumentRole::Text),
+            ("e", ArgumentRole::Text),
+            ("f", ArgumentRole::Read),
+            ("g", ArgumentRole::Text),
+            ("j", ArgumentRole::Text),
+            ("m", ArgumentRole::Text),
+            ("M", ArgumentRole::Text),
+            ("r", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("T", ArgumentRole::Text),
+            ("d", ArgumentRole::Text),
+            ("after-context", ArgumentRole::Text),
+            ("before-context", ArgumentRole::Text),
+            ("context", ArgumentRole::Text),
+            ("regexp", ArgumentRole::Text),
+            ("file", ArgumentRole::Read),
+            ("glob", ArgumentRole::Text),
+            ("iglob", ArgumentRole::Text),
+            ("threads", ArgumentRole::Text),
+            ("max-count", ArgumentRole::Text),
+            ("max-columns", ArgumentRole::Text),
+            ("max-depth", ArgumentRole::Text),
+            ("max-filesize", ArgumentRole::Text),
+            ("replace", ArgumentRole::Text),
+            ("type", ArgumentRole::Text),
+            ("type-not", ArgumentRole::Text),
+            ("sort", ArgumentRole::Text),
+            ("sortr", ArgumentRole::Text),
+            ("color", ArgumentRole::Text),
+            ("colors", ArgumentRole::Text),
+            ("encoding", ArgumentRole::Text),
+            ("ignore-file", ArgumentRole::Read),
         ],
         operands: TEXT_THEN_FILES,
-        modes: &[Mode { when: &["e", "f", "regexp", "file", "files", "type-list"], operands: FILES }],
-        ..Program::new(&["rg", "ripgrep"])
+        modes: &[OperandOverride { when: &["e", "f", "regexp", "file", "files", "type-list"], operands: FILES }],
+        ..ProgramSpec::new(&["rg", "ripgrep"])
     },
     // Not listed: `--pager`.
-    Program {
+    ProgramSpec {
         flags: "acilLnoQqrRsSuUvw0",
         long: &[
             "hidden",
@@ -112,18 +112,18 @@ pub(super) const ROWS: &[Program] = &[
             "count",
         ],
         valued: &[
-            ("A", Role::Text),
-            ("B", Role::Text),
-            ("C", Role::Text),
-            ("G", Role::Text),
-            ("m", Role::Text),
-            ("ignore", Role::Text),
+            ("A", ArgumentRole::Text),
+            ("B", ArgumentRole::Text),
+            ("C", ArgumentRole::Text),
+            ("G", ArgumentRole::Text),
+            ("m", ArgumentRole::Text),
+            ("ignore", ArgumentRole::Text),
         ],
         operands: TEXT_THEN_FILES,
-        ..Program::new(&["ag"])
+        ..ProgramSpec::new(&["ag"])
     },
     // Not listed: `-x`, `-X`.
-    Program {
+    ProgramSpec {
         flags: "HIuspaLlg0Fi1qV",
         long: &[
             "hidden",
@@ -144,36 +144,36 @@ pub(super) const ROWS: &[Program] = &[
             "version",
         ],
         valued: &[
-            ("d", Role::Text),
-            ("t", Role::Text),
-            ("e", Role::Text),
-            ("E", Role::Text),
-            ("S", Role::Text),
-            ("j", Role::Text),
-            ("c", Role::Text),
-            ("max-depth", Role::Text),
-            ("min-depth", Role::Text),
-            ("exact-depth", Role::Text),
-            ("type", Role::Text),
-            ("extension", Role::Text),
-            ("exclude", Role::Text),
-            ("size", Role::Text),
-            ("changed-within", Role::Text),
-            ("changed-before", Role::Text),
-            ("max-results", Role::Text),
-            ("color", Role::Text),
-            ("base-directory", Role::Read),
-            ("search-path", Role::Read),
+            ("d", ArgumentRole::Text),
+            ("t", ArgumentRole::Text),
+            ("e", ArgumentRole::Text),
+            ("E", ArgumentRole::Text),
+            ("S", ArgumentRole::Text),
+            ("j", ArgumentRole::Text),
+            ("c", ArgumentRole::Text),
+            ("max-depth", ArgumentRole::Text),
+            ("min-depth", ArgumentRole::Text),
+            ("exact-depth", ArgumentRole::Text),
+            ("type", ArgumentRole::Text),
+            ("extension", ArgumentRole::Text),
+            ("exclude", ArgumentRole::Text),
+            ("size", ArgumentRole::Text),
+            ("changed-within", ArgumentRole::Text),
+            ("changed-before", ArgumentRole::Text),
+            ("max-results", ArgumentRole::Text),
+            ("color", ArgumentRole::Text),
+            ("base-directory", ArgumentRole::Read),
+            ("search-path", ArgumentRole::Read),
         ],
         operands: TEXT_THEN_FILES,
-        ..Program::new(&["fd", "fdfind"])
+        ..ProgramSpec::new(&["fd", "fdfind"])
     },
     // Scripts around `gzip` and `grep`.
-    Program {
+    ProgramSpec {
         flags: "cilnvwEFHhqs",
-        valued: &[("e", Role::Text), ("A", Role::Text), ("B", Role::Text), ("C", Role::Text)],
+        valued: &[("e", ArgumentRole::Text), ("A", ArgumentRole::Text), ("B", ArgumentRole::Text), ("C", ArgumentRole::Text)],
         operands: TEXT_THEN_FILES,
-        modes: &[Mode { when: &["e"], operands: FILES }],
-        ..Program::new(&["zgrep", "bzgrep", "xzgrep"])
+        modes: &[OperandOverride { when: &["e"], operands: FILES }],
+        ..ProgramSpec::new(&["zgrep", "bzgrep", "xzgrep"])
     },
 ];

@@ -1,16 +1,16 @@
 //! `sed`: which files it edits, and scripts in which every command is known only to edit lines.
 
+use super::derived_paths::{Nature, nature, suffixed};
 use super::pattern::{take_pattern, take_until};
-use super::place::{Nature, nature, suffixed};
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, display};
 use crate::effects::Access;
 use crate::ports::FileKind;
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Not listed: `-f`, whose script is not at hand.
-    Program {
+    ProgramSpec {
         flags: "nErsuz",
         long: &[
             "quiet",
@@ -24,16 +24,16 @@ pub(super) const ROWS: &[Program] = &[
             "sandbox",
             "version",
         ],
-        valued: &[("e", Role::Text), ("expression", Role::Text)],
-        attached: &[("i", Role::Text), ("in-place", Role::Text)],
+        valued: &[("e", ArgumentRole::Text), ("expression", ArgumentRole::Text)],
+        attached: &[("i", ArgumentRole::Text), ("in-place", ArgumentRole::Text)],
         operands: Operands::Rule,
         rule: Some(edit),
         options_first: true,
-        ..Program::new(&["sed", "gsed"])
+        ..ProgramSpec::new(&["sed", "gsed"])
     },
 ];
 
-fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let mut files = parsed.operands.as_slice();
     let mut scripts: Vec<&Arg> = parsed.values(&["e", "expression"]).collect();
     let in_place = parsed.has(&["i", "in-place"]);
@@ -43,14 +43,14 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         let has_bsd_suffix = in_place && suffix.is_none();
         let skipped = usize::from(has_bsd_suffix && files.first().is_some_and(|first| first.is("")));
         let Some((script, rest)) = files.get(skipped..).and_then(<[_]>::split_first) else {
-            return reader.unknown(format!("`{}` has no script", call.name));
+            return reader.add_unknown(format!("`{}` has no script", call.name));
         };
         scripts.push(script);
         files = rest;
         if let (true, 0, [second, _, ..]) = (has_bsd_suffix, skipped, files)
             && second.text().is_none_or(|text| read_script(text) == Err(ScriptDoubt::Unlisted))
         {
-            reader.unknown(format!("`{}` may take `{}` for its script", call.name, second.display()));
+            reader.add_unknown(format!("`{}` may take `{}` for its script", call.name, second.display()));
         }
     }
     // There `-i -e SCRIPT -e NAME` edits a file of that name.
@@ -60,13 +60,13 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         && let Some(name) = scripts.iter().skip(1).find(is_file)
     {
         let why = format!("`{}` may take `{}` for a file", call.name, name.display());
-        reader.unknown(why);
+        reader.add_unknown(why);
     }
     let texts: Option<Vec<&str>> = scripts.iter().map(|script| script.text()).collect();
     match texts.map(|texts| texts.join("\n")) {
-        None => reader.unknown(format!("the script of `{}` is only known when it runs", call.name)),
+        None => reader.add_unknown(format!("the script of `{}` is only known when it runs", call.name)),
         Some(text) if read_script(&text).is_err() => {
-            reader.unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
+            reader.add_unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
             // The most likely one is named explicitly, and can be refused with a good reason.
             if let Some((_, file)) = text.rsplit_once("w ") {
                 reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
@@ -89,7 +89,7 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
             Some(Some(suffix)) if !suffix.contains(['/', '*']) => {
                 reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
             }
-            Some(_) => reader.unknown(format!("where `{}` keeps a copy of `{}` is not certain", call.name, file.display())),
+            Some(_) => reader.add_unknown(format!("where `{}` keeps a copy of `{}` is not certain", call.name, file.display())),
         }
     }
 }

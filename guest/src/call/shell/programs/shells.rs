@@ -2,23 +2,23 @@
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
-use super::super::reader::input::Input;
+use super::super::reader::input::StandardInput;
 use super::super::reader::script::Language;
 use super::super::reader::state::Dialect;
 use super::background::read_as_it_runs;
 use super::interpreters::run_file;
-use super::spec::{Invocation, Operands, Parsed, Program};
+use super::spec::{Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::{Access, Persistence};
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         operands: Operands::Rule,
         lenient: true,
         answers: &["--version", "--help"],
         rule: Some(shell),
-        ..Program::new(&["bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "rbash"])
+        ..ProgramSpec::new(&["bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "rbash"])
     },
-    Program::refused(
+    ProgramSpec::refused(
         &["fish", "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"],
         "is a shell whose language is not supported",
     ),
@@ -33,7 +33,7 @@ const SHELL_LONG: &[&str] = &["--login", "--noprofile", "--norc"];
 /// What may stand behind `-o`.
 const SHELL_SETTINGS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace"];
 
-fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let (mut text, mut input) = (false, false);
     let mut rest = call.args;
     if let [first, file] = rest
@@ -74,7 +74,7 @@ fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     match rest.first() {
         Some(script) if text => match script.text() {
             Some(script) => read_shell(reader, call, script, call.input),
-            None => reader.unknown(format!("`{} -c` runs text that is only known when it runs", call.name)),
+            None => reader.add_unknown(format!("`{} -c` runs text that is only known when it runs", call.name)),
         },
         None if text => {}
         Some(file) if !input => {
@@ -83,28 +83,28 @@ fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
             reader.search_script(call.state, file, Language::Shell(dialect));
         }
         _ => match call.input {
-            Input::Text(script) => read_shell(reader, call, script, &Input::Unknown),
-            Input::Inherited | Input::Unknown => read_as_it_runs(reader, call),
+            StandardInput::Text(script) => read_shell(reader, call, script, &StandardInput::Unknown),
+            StandardInput::Inherited | StandardInput::Unknown => read_as_it_runs(reader, call),
         },
     }
 }
 
 fn unlisted(reader: &mut ShellReader<'_>, call: &Invocation<'_>, option: &Arg) {
     // `-i` among them, which reads what is typed.
-    if *call.input == Input::Inherited {
+    if *call.input == StandardInput::Inherited {
         reader.outlast(Persistence::Interactive);
     }
-    reader.unknown(format!("`{}` has the option `{}`, whose effect is not known", call.name, option.display()));
+    reader.add_unknown(format!("`{}` has the option `{}`, whose effect is not known", call.name, option.display()));
 }
 
 fn is_bash(name: &str) -> bool {
     matches!(name, "bash" | "rbash" | "zsh")
 }
 
-fn read_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: &str, input: &Input) {
+fn read_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: &str, input: &StandardInput) {
     let dialect = if is_bash(call.name) { Dialect::Bash } else { Dialect::Posix };
     if call.name == "zsh" && !means_the_same_in_zsh(text) {
-        reader.unknown(format!("`{}` may mean something else in zsh than in Bash", display(text)));
+        reader.add_unknown(format!("`{}` may mean something else in zsh than in Bash", display(text)));
     }
     reader.script(text, &call.state.child(dialect), input);
 }

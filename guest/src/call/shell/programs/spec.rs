@@ -2,20 +2,20 @@
 //!
 //! A row says nothing about options that it does not list. A call with one of those, with an option cut short, or with an
 //! argument that may turn out to be an option is *unknown*, except for programs that only read whatever their options say
-//! ([`Program::lenient`]).
+//! ([`ProgramSpec::lenient`]).
 //!
 //! Programs differ between GNU, BSD and busybox. A row lists an option only if its meaning is the same, or harmless, in all
 //! of them; where one takes a value and the other does not, it is not listed.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::super::reader::input::Input;
+use super::super::reader::input::StandardInput;
 use super::super::reader::state::ShellState;
 use crate::effects::Access;
 
 /// What a program does with one argument or with the value of one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::call::shell) enum Role {
+pub(in crate::call::shell) enum ArgumentRole {
     /// Not a path: a number, a pattern, a mode, text.
     Text,
     /// A path that is read. Need not be certain.
@@ -38,16 +38,16 @@ pub(in crate::call::shell) enum Operands {
     /// It takes none; one makes the call unknown.
     None,
     /// The same with each.
-    All(Role),
+    All(ArgumentRole),
     /// The first ones have a role each, all others the last role.
-    Then(&'static [Role], Role),
+    Then(&'static [ArgumentRole], ArgumentRole),
     /// The rule of the program reads them.
     Rule,
 }
 
 /// Operands mean something else where one of these options is given.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::call::shell) struct Mode {
+pub(in crate::call::shell) struct OperandOverride {
     /// Short options as one letter, long ones without their dashes.
     pub(super) when: &'static [&'static str],
     /// What they then mean.
@@ -55,21 +55,21 @@ pub(in crate::call::shell) struct Mode {
 }
 
 /// Reads what the table cannot say. Options have been parsed and the values of options entered already.
-pub(in crate::call::shell) type Rule = fn(&mut ShellReader<'_>, &Invocation<'_>, &Parsed<'_>);
+pub(in crate::call::shell) type Rule = fn(&mut ShellReader<'_>, &Invocation<'_>, &ParsedArguments<'_>);
 
 /// One program, or several that take the same arguments.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::call::shell) struct Program {
-    /// What it is called.
+pub(in crate::call::shell) struct ProgramSpec {
+    /// Its name.
     pub(super) names: &'static [&'static str],
     /// Short options without a value, a letter each.
     pub(super) flags: &'static str,
     /// Long options without a value, without their dashes.
     pub(super) long: &'static [&'static str],
     /// Options that take a value, attached or as the next argument: one letter, or a long name without its dashes.
-    pub(super) valued: &'static [(&'static str, Role)],
+    pub(super) valued: &'static [(&'static str, ArgumentRole)],
     /// Options that take a value only where it is attached (`-iSUFFIX`, `--color=WHEN`).
-    pub(super) attached: &'static [(&'static str, Role)],
+    pub(super) attached: &'static [(&'static str, ArgumentRole)],
     /// Whether long options have a single dash, and letters are not combined (`find -name`).
     pub(super) single_dash: bool,
     /// Whether letters are not combined, because programs that do it read some of them otherwise (`git log -pn`). A number
@@ -82,7 +82,7 @@ pub(in crate::call::shell) struct Program {
     /// What happens to operands.
     pub(super) operands: Operands,
     /// The first mode with a given option counts instead of `operands`.
-    pub(super) modes: &'static [Mode],
+    pub(super) modes: &'static [OperandOverride],
     /// Whether every option of every version only reads, so that what is not listed changes nothing.
     pub(super) lenient: bool,
     /// Whether it does more than its arguments say, as a build tool does: it is entered as run, and options that are not
@@ -108,7 +108,7 @@ pub(in crate::call::shell) struct Program {
     pub(super) rule: Option<Rule>,
 }
 
-impl Program {
+impl ProgramSpec {
     /// A program that is known by name alone: any option and any operand makes a call unknown.
     pub(super) const fn new(names: &'static [&'static str]) -> Self {
         Self {
@@ -138,13 +138,13 @@ impl Program {
 
     /// A program that does more than its arguments say. Options and operands that say what it writes are still listed.
     pub(super) const fn opaque(names: &'static [&'static str]) -> Self {
-        Self { operands: Operands::All(Role::Text), lenient: true, opaque: true, ..Self::new(names) }
+        Self { operands: Operands::All(ArgumentRole::Text), lenient: true, opaque: true, ..Self::new(names) }
     }
 
     /// A program that only reads, whatever its options and arguments. Not for one that has a single option, in any version,
     /// that writes or runs something.
     pub(super) const fn reader(names: &'static [&'static str]) -> Self {
-        Self { operands: Operands::All(Role::Read), lenient: true, ..Self::new(names) }
+        Self { operands: Operands::All(ArgumentRole::Read), lenient: true, ..Self::new(names) }
     }
 
     /// A program whose arguments only its rule can read.
@@ -158,11 +158,11 @@ impl Program {
     }
 }
 
-fn say_unreadable(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
-    reader.unknown(format!("what `{}` does cannot be told from its arguments", call.name));
+fn say_unreadable(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
+    reader.add_unknown(format!("what `{}` does cannot be told from its arguments", call.name));
 }
 
-impl Program {
+impl ProgramSpec {
     /// A program whose effects cannot be told from its arguments: "`NAME` …".
     pub(super) const fn refused(names: &'static [&'static str], why: &'static str) -> Self {
         Self { refused: Some(why), lenient: true, operands: Operands::Rule, ..Self::new(names) }
@@ -191,12 +191,12 @@ pub(in crate::call::shell) struct Invocation<'c> {
     /// The shell around it.
     pub(in crate::call::shell) state: &'c ShellState,
     /// What it reads from.
-    pub(in crate::call::shell) input: &'c Input,
+    pub(in crate::call::shell) input: &'c StandardInput,
 }
 
 /// Options taken apart from operands.
 #[derive(Debug, Default)]
-pub(in crate::call::shell) struct Parsed<'c> {
+pub(in crate::call::shell) struct ParsedArguments<'c> {
     /// Options in order, short ones as one letter, long ones without dashes, each with its value.
     pub(super) options: Vec<(String, Option<Arg>)>,
     /// The rest.
@@ -205,7 +205,7 @@ pub(in crate::call::shell) struct Parsed<'c> {
     early: usize,
 }
 
-impl Parsed<'_> {
+impl ParsedArguments<'_> {
     /// Whether one of these options is given.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|(given, _)| names.contains(&given.as_str()))
@@ -254,10 +254,10 @@ impl Unlisted {
     }
 }
 
-impl Program {
+impl ProgramSpec {
     /// The role of an option's value; `None` for an option that is not listed, `Some(None)` for one without a value.
     fn option(&self, name: &str) -> Option<OptionForm> {
-        let find = |list: &[(&str, Role)]| list.iter().find(|(listed, _)| *listed == name).map(|(_, role)| *role);
+        let find = |list: &[(&str, ArgumentRole)]| list.iter().find(|(listed, _)| *listed == name).map(|(_, role)| *role);
         if let Some(role) = find(self.valued) {
             return Some(OptionForm::Valued(role));
         }
@@ -273,8 +273,8 @@ impl Program {
     }
 
     /// Takes the arguments apart. The values of options come with their roles, to be entered by the caller.
-    pub(super) fn parse<'c>(&self, args: &'c [Arg]) -> Result<(Parsed<'c>, Vec<(Role, Arg)>), Unlisted> {
-        let mut parsed = Parsed::default();
+    pub(super) fn parse<'c>(&self, args: &'c [Arg]) -> Result<(ParsedArguments<'c>, Vec<(ArgumentRole, Arg)>), Unlisted> {
+        let mut parsed = ParsedArguments::default();
         let mut roles = Vec::new();
         if self.raw {
             return Ok((parsed, roles));
@@ -297,7 +297,7 @@ impl Program {
                         other => other?,
                     }
                     let is_late = self.options_first && rest.len() < left && !parsed.operands.is_empty();
-                    if is_late && !roles.last().is_some_and(|(role, _)| matches!(role, Role::Path(_))) {
+                    if is_late && !roles.last().is_some_and(|(role, _)| matches!(role, ArgumentRole::Path(_))) {
                         return Err(Unlisted::Late(text.clone()));
                     }
                     if parsed.options.last().is_some_and(|(name, _)| self.ends_behind.contains(&name.as_str())) {
@@ -337,8 +337,8 @@ impl Program {
         &self,
         text: &str,
         rest: &mut std::slice::Iter<'c, Arg>,
-        parsed: &mut Parsed<'c>,
-        roles: &mut Vec<(Role, Arg)>,
+        parsed: &mut ParsedArguments<'c>,
+        roles: &mut Vec<(ArgumentRole, Arg)>,
     ) -> Result<(), Unlisted> {
         let unlisted = || Unlisted::Option(text.to_owned());
         let long = if self.single_dash { text.strip_prefix('-') } else { text.strip_prefix("--") };
@@ -378,7 +378,7 @@ impl Program {
     }
 
     /// What the operands mean, given the options.
-    pub(super) fn operands_for(&self, parsed: &Parsed<'_>) -> Operands {
+    pub(super) fn operands_for(&self, parsed: &ParsedArguments<'_>) -> Operands {
         self.modes.iter().find(|mode| parsed.has(mode.when)).map_or(self.operands, |mode| mode.operands)
     }
 }
@@ -395,6 +395,6 @@ fn next_value(option: &str, rest: &mut std::slice::Iter<'_, Arg>) -> Result<Arg,
 #[derive(Debug, Clone, Copy)]
 enum OptionForm {
     Flag,
-    Attached(Role),
-    Valued(Role),
+    Attached(ArgumentRole),
+    Valued(ArgumentRole),
 }

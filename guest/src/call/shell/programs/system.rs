@@ -2,35 +2,35 @@
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // Other users: who they are decides what is changed, but what they run is still read.
-    Program {
+    ProgramSpec {
         flags: "AbEHikKnPS",
         valued: &[
-            ("g", Role::Text),
-            ("h", Role::Text),
-            ("p", Role::Text),
-            ("u", Role::Text),
-            ("group", Role::Text),
-            ("user", Role::Text),
+            ("g", ArgumentRole::Text),
+            ("h", ArgumentRole::Text),
+            ("p", ArgumentRole::Text),
+            ("u", ArgumentRole::Text),
+            ("group", ArgumentRole::Text),
+            ("user", ArgumentRole::Text),
         ],
         long: &["login", "non-interactive", "preserve-env", "set-home", "stdin"],
         ends_at_operand: true,
         operands: Operands::Rule,
         answers: &["--version", "-V", "-v", "-l"],
         rule: Some(as_user),
-        ..Program::new(&["sudo", "doas"])
+        ..ProgramSpec::new(&["sudo", "doas"])
     },
-    Program::refused(&["su", "runuser", "pkexec", "machinectl", "gosu", "su-exec"], "runs a program as another user"),
+    ProgramSpec::refused(&["su", "runuser", "pkexec", "machinectl", "gosu", "su-exec"], "runs a program as another user"),
     // Later, or elsewhere.
-    Program { answers: &["-l"], ..Program::refused(&["at"], LATER) },
-    Program { answers: &["-l"], ..Program::refused(&["crontab"], LATER) },
-    Program::refused(&["batch", "anacron", "fcron"], LATER),
-    Program { answers: &[""], ..Program::refused(&["atq"], LATER) },
-    Program::refused(&["systemd-run", "systemd-nspawn", "daemonize", "start-stop-daemon", "supervisorctl", "pm2"], LATER),
-    Program {
+    ProgramSpec { answers: &["-l"], ..ProgramSpec::refused(&["at"], LATER) },
+    ProgramSpec { answers: &["-l"], ..ProgramSpec::refused(&["crontab"], LATER) },
+    ProgramSpec::refused(&["batch", "anacron", "fcron"], LATER),
+    ProgramSpec { answers: &[""], ..ProgramSpec::refused(&["atq"], LATER) },
+    ProgramSpec::refused(&["systemd-run", "systemd-nspawn", "daemonize", "start-stop-daemon", "supervisorctl", "pm2"], LATER),
+    ProgramSpec {
         answers: &[
             "--version",
             "status",
@@ -44,15 +44,15 @@ pub(super) const ROWS: &[Program] = &[
             "cat *",
             "--failed",
         ],
-        ..Program::refused(&["systemctl", "service", "initctl"], "starts programs that outlive the command")
+        ..ProgramSpec::refused(&["systemctl", "service", "initctl"], "starts programs that outlive the command")
     },
-    Program { answers: &["list"], ..Program::refused(&["launchctl"], "starts programs that outlive the command") },
-    Program { answers: &["ls", "-V", "list-sessions", "list-windows"], ..Program::refused(&["tmux"], TERMINAL) },
-    Program { answers: &["-ls", "-list", "-v"], ..Program::refused(&["screen"], TERMINAL) },
-    Program::refused(&["zellij", "byobu", "dtach", "abduco", "expect", "autoexpect"], TERMINAL),
+    ProgramSpec { answers: &["list"], ..ProgramSpec::refused(&["launchctl"], "starts programs that outlive the command") },
+    ProgramSpec { answers: &["ls", "-V", "list-sessions", "list-windows"], ..ProgramSpec::refused(&["tmux"], TERMINAL) },
+    ProgramSpec { answers: &["-ls", "-list", "-v"], ..ProgramSpec::refused(&["screen"], TERMINAL) },
+    ProgramSpec::refused(&["zellij", "byobu", "dtach", "abduco", "expect", "autoexpect"], TERMINAL),
     // Devices and file systems.
-    Program { answers: &["", "-l"], ..Program::refused(&["mount"], DEVICES) },
-    Program::refused(
+    ProgramSpec { answers: &["", "-l"], ..ProgramSpec::refused(&["mount"], DEVICES) },
+    ProgramSpec::refused(
         &[
             "umount",
             "losetup",
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Program] = &[
         ],
         DEVICES,
     ),
-    Program::refused(
+    ProgramSpec::refused(
         &[
             "chroot",
             "unshare",
@@ -94,9 +94,9 @@ pub(super) const ROWS: &[Program] = &[
         ],
         "runs a program in an environment of its own, whose paths are not those of the workspace",
     ),
-    Program::refused(&["gdb", "lldb"], "runs programs and commands of its own"),
+    ProgramSpec::refused(&["gdb", "lldb"], "runs programs and commands of its own"),
     // What a person looks at or hears.
-    Program::opaque(&[
+    ProgramSpec::opaque(&[
         "open",
         "xdg-open",
         "code",
@@ -121,8 +121,8 @@ const LATER: &str = "runs a program later, when nothing compares what it changes
 const TERMINAL: &str = "runs programs in another terminal";
 const DEVICES: &str = "changes what paths lead to";
 
-fn as_user(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
-    reader.unknown(format!("`{}` runs a program as another user", call.name));
+fn as_user(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
+    reader.add_unknown(format!("`{}` runs a program as another user", call.name));
     let argv: Vec<Arg> =
         parsed.operands.iter().skip_while(|arg| arg.text().is_some_and(is_assignment)).map(|arg| (*arg).clone()).collect();
     if !argv.is_empty() {

@@ -7,19 +7,19 @@
 use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
 use super::super::reader::state::ShellState;
-use super::spec::{Invocation, Operands, Program};
+use super::spec::{Invocation, Operands, ProgramSpec};
 use crate::effects::Access;
 use crate::ports::{FileKind, Question};
 use crate::state::OwnProgram;
 
-pub(super) const ROWS: &[Program] = &[Program {
+pub(super) const ROWS: &[ProgramSpec] = &[ProgramSpec {
     operands: Operands::Rule,
     lenient: true,
     rule: Some(|reader, call, _| match behind_confine(call.args) {
         Some(command) => reader.run_program(command, call.state, call.input),
         None => govern(reader, call.state, call.args),
     }),
-    ..Program::new(&["tollgate"])
+    ..ProgramSpec::new(&["tollgate"])
 }];
 
 /// Every command that Tollgate has, by its first word.
@@ -145,7 +145,7 @@ pub(super) fn govern(reader: &mut ShellReader<'_>, state: &ShellState, args: &[A
 /// Enters a command that changes the gate, or the wiring that asks it.
 pub(super) fn control(reader: &mut ShellReader<'_>, state: &ShellState, command: String) {
     reader.execute(state);
-    reader.control(command);
+    reader.add_control(command);
 }
 
 /// A command as a message names it: its first words.

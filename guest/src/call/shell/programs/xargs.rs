@@ -1,41 +1,41 @@
 //! `xargs`: a command whose last arguments are known only at run time.
 
-use super::{Invocation, Operands, Parsed, Program, Role};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::input::Input;
+use crate::call::shell::reader::input::StandardInput;
 
 /// Longer input is not read word by word.
 const MAX_INPUT: usize = 4_096;
 
-pub(super) const ROWS: &[Program] = &[
-    Program {
+pub(super) const ROWS: &[ProgramSpec] = &[
+    ProgramSpec {
         flags: "0rtx",
         long: &["null", "no-run-if-empty", "verbose", "exit"],
         valued: &[
-            ("n", Role::Text),
-            ("L", Role::Text),
-            ("P", Role::Text),
-            ("s", Role::Text),
-            ("I", Role::Text),
-            ("d", Role::Text),
-            ("a", Role::Read),
-            ("max-args", Role::Text),
-            ("max-lines", Role::Text),
-            ("max-procs", Role::Text),
-            ("delimiter", Role::Text),
-            ("arg-file", Role::Read),
+            ("n", ArgumentRole::Text),
+            ("L", ArgumentRole::Text),
+            ("P", ArgumentRole::Text),
+            ("s", ArgumentRole::Text),
+            ("I", ArgumentRole::Text),
+            ("d", ArgumentRole::Text),
+            ("a", ArgumentRole::Read),
+            ("max-args", ArgumentRole::Text),
+            ("max-lines", ArgumentRole::Text),
+            ("max-procs", ArgumentRole::Text),
+            ("delimiter", ArgumentRole::Text),
+            ("arg-file", ArgumentRole::Read),
         ],
         ends_at_operand: true,
         operands: Operands::Rule,
         rule: Some(run_for_input),
-        ..Program::new(&["xargs", "gxargs"])
+        ..ProgramSpec::new(&["xargs", "gxargs"])
     },
     // They put commands together from text.
-    Program::unreadable(&["parallel", "sem", "env_parallel", "entr", "run-parts"]),
+    ProgramSpec::unreadable(&["parallel", "sem", "env_parallel", "entr", "run-parts"]),
 ];
 
-fn run_for_input(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run_for_input(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.operands.is_empty() {
         return;
     }
@@ -43,7 +43,7 @@ fn run_for_input(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &P
     match parsed.values(&["I"]).last() {
         Some(place) => match place.text().filter(|place| !place.is_empty()) {
             Some(place) => command.iter_mut().for_each(|arg| replace(arg, place)),
-            None => return reader.unknown(format!("where `{}` puts what it reads is not certain", call.name)),
+            None => return reader.add_unknown(format!("where `{}` puts what it reads is not certain", call.name)),
         },
         None => match known_words(call.input, parsed) {
             Some(words) => command.extend(words.into_iter().map(Arg::known)),
@@ -51,12 +51,12 @@ fn run_for_input(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &P
         },
     }
     // What the command reads is whatever is left, or nothing.
-    reader.run_program(&command, call.state, &Input::Unknown);
+    reader.run_program(&command, call.state, &StandardInput::Unknown);
 }
 
 /// The words of the input, where they are certain and all given to one command.
-fn known_words<'i>(input: &'i Input, parsed: &Parsed<'_>) -> Option<Vec<&'i str>> {
-    let Input::Text(text) = input else { return None };
+fn known_words<'i>(input: &'i StandardInput, parsed: &ParsedArguments<'_>) -> Option<Vec<&'i str>> {
+    let StandardInput::Text(text) = input else { return None };
     let is_plain = text.len() <= MAX_INPUT && !text.contains(['\'', '"', '\\', '\0']) && text.is_ascii();
     let is_whole = parsed.options.iter().all(|(name, _)| matches!(name.as_str(), "r" | "t" | "no-run-if-empty" | "verbose"));
     (is_plain && is_whole).then(|| text.split([' ', '\t', '\n']).filter(|word| !word.is_empty()).collect())

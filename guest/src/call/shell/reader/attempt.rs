@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::ShellReader;
 use super::arg::Arg;
-use super::input::Input;
+use super::input::StandardInput;
 use super::state::ShellState;
 use crate::effects::{PathAccess, Persistence, Placement, Unconfinable};
 
@@ -23,7 +23,7 @@ pub(in crate::call::shell) struct Attempt {
 
 impl ShellReader<'_> {
     /// Follows a program without entering what it does.
-    pub(in crate::call::shell) fn attempt(&mut self, argv: &[Arg], state: &ShellState, input: &Input) -> Attempt {
+    pub(in crate::call::shell) fn attempt(&mut self, argv: &[Arg], state: &ShellState, input: &StandardInput) -> Attempt {
         self.try_out(|trial| trial.run_program(argv, state, input))
     }
 
@@ -61,14 +61,14 @@ impl ShellReader<'_> {
     /// Follows something of which only the commands matter that are a person's to give.
     pub(in crate::call::shell) fn look_for_controls(&mut self, follow: impl FnOnce(&mut Self)) {
         let attempt = self.try_out(follow);
-        attempt.controls.into_iter().for_each(|command| self.control(command));
+        attempt.controls.into_iter().for_each(|command| self.add_control(command));
     }
 
     /// Enters what was found by an attempt.
     pub(in crate::call::shell) fn adopt(&mut self, attempt: Attempt) {
-        attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
-        attempt.controls.into_iter().for_each(|command| self.control(command));
-        attempt.unconfinable.into_iter().for_each(|why| self.unconfinable(why));
+        attempt.unknowns.into_iter().for_each(|why| self.add_unknown(why));
+        attempt.controls.into_iter().for_each(|command| self.add_control(command));
+        attempt.unconfinable.into_iter().for_each(|why| self.add_unconfinable(why));
         self.programs.extend(attempt.programs);
         let unnamed = self.unnamed;
         attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.access));

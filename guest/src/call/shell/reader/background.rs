@@ -1,6 +1,6 @@
 //! What a command leaves running when it has ended.
 
-use super::super::syntax::tree::{Chain, Command, Word};
+use super::super::syntax::tree::{AndOrList, CommandNode, Word};
 use super::ShellReader;
 use crate::effects::Persistence;
 
@@ -19,10 +19,10 @@ impl ShellReader<'_> {
 }
 
 /// Whether what is put into the background is waited for before anything else happens: `a & b & wait`.
-pub(super) fn is_waited_for(behind: &[Chain]) -> bool {
+pub(super) fn is_waited_for(behind: &[AndOrList]) -> bool {
     let next = behind.iter().find(|chain| !chain.background);
     match next.map(|chain| chain.first.commands.as_slice()) {
-        Some([Command::Simple(simple)]) => {
+        Some([CommandNode::Simple(simple)]) => {
             let words: Vec<Option<String>> = simple.words.iter().map(Word::literal).collect();
             simple.redirects.is_empty() && matches!(words.as_slice(), [Some(name)] if name == "wait")
         }

@@ -1,7 +1,7 @@
 //! Shell builtins. Builtins that are not listed make the command unknown.
 
 use super::arg::{Arg, Base, display};
-use super::input::Input;
+use super::input::StandardInput;
 use super::script::Language;
 use super::state::{ShellState, Value};
 use super::walk::Ways;
@@ -84,18 +84,18 @@ const UNREAD: &[&str] = &[
 struct Builtin<'c> {
     args: &'c [Arg],
     state: &'c ShellState,
-    input: &'c Input,
+    input: &'c StandardInput,
     redirected: bool,
 }
 
 impl ShellReader<'_> {
-    /// Follows a builtin; none where the name is not one.
+    /// Follows a builtin; `None` if the name is not one.
     pub(super) fn builtin(
         &mut self,
         name: &str,
         args: &[Arg],
         state: &ShellState,
-        input: &Input,
+        input: &StandardInput,
         prefixed: bool,
         redirected: bool,
     ) -> Option<Ways> {
@@ -128,7 +128,7 @@ impl ShellReader<'_> {
             self.plain_sight(name, &call);
             let words: Vec<String> = args.iter().take(3).map(Arg::display).collect();
             let written = display(&format!("{name} {}", words.join(" ")));
-            self.unknown(format!("`{}` changes the shell in a way that cannot be seen beforehand", written.trim_end()));
+            self.add_unknown(format!("`{}` changes the shell in a way that cannot be seen beforehand", written.trim_end()));
             let mut forgotten = state.clone();
             forgotten.forget();
             let mut states = vec![forgotten];

@@ -1,15 +1,15 @@
 //! One simple command: its words, its redirections, its assignments.
 
-use super::super::syntax::tree::{Assignment, Piece, Redirect, Simple, Word};
+use super::super::syntax::tree::{Assignment, Redirect, Simple, Word, WordPiece};
 use super::ShellReader;
 use super::arg::Arg;
-use super::input::Input;
+use super::input::StandardInput;
 use super::state::{ShellState, Value};
 use super::walk::Ways;
 use crate::effects::Access;
 
 impl ShellReader<'_> {
-    pub(super) fn simple(&mut self, simple: &Simple, mut state: ShellState, input: &Input) -> Ways {
+    pub(super) fn simple(&mut self, simple: &Simple, mut state: ShellState, input: &StandardInput) -> Ways {
         let args: Vec<Arg> = simple.words.iter().flat_map(|word| self.expand(word, &state)).collect();
         for _ in &args {
             self.step();
@@ -20,7 +20,7 @@ impl ShellReader<'_> {
         }
         let Some(name) = args.first() else {
             if !simple.redirects.is_empty() && !simple.assignments.is_empty() {
-                self.unknown("whether an assignment with a redirection happens is only known when it runs: `=`".to_owned());
+                self.add_unknown("whether an assignment with a redirection happens is only known when it runs: `=`".to_owned());
             }
             for assignment in &simple.assignments {
                 let value = self.expand_value(&assignment.value, &state);
@@ -59,26 +59,26 @@ impl ShellReader<'_> {
     }
 
     /// Enters one redirection, and says what the command then reads.
-    pub(super) fn redirect(&mut self, redirect: &Redirect, state: &ShellState, input: &mut Input) {
+    pub(super) fn redirect(&mut self, redirect: &Redirect, state: &ShellState, input: &mut StandardInput) {
         match redirect {
             Redirect::Duplicate => {}
             Redirect::Text(word) => *input = text_input(self.expand_value(word, state), "\n"),
             Redirect::Document(body) => {
                 *input = match body.get() {
                     Some(word) => text_input(self.expand_value(word, state), ""),
-                    None => Input::Unknown,
+                    None => StandardInput::Unknown,
                 };
             }
             Redirect::Read(word) => {
                 let target = self.target(word, state);
                 self.touch(state, "<", &target, Access::Read);
-                *input = if target.is("/dev/null") { Input::Text(String::new()) } else { Input::Unknown };
+                *input = if target.is("/dev/null") { StandardInput::Text(String::new()) } else { StandardInput::Unknown };
             }
             Redirect::Write(word) => {
                 let target = self.target(word, state);
                 self.touch(state, ">", &target, Access::Write);
                 if target.is("") {
-                    self.unknown("a redirection leads to `` (nowhere)".to_owned());
+                    self.add_unknown("a redirection leads to `` (nowhere)".to_owned());
                 }
             }
         }
@@ -95,12 +95,14 @@ impl ShellReader<'_> {
 }
 
 fn has_wildcard(word: &Word) -> bool {
-    word.0.iter().any(|piece| matches!(piece, Piece::Wildcard(_) | Piece::Bracket(_) | Piece::Braces(_) | Piece::Process(_)))
+    word.0.iter().any(|piece| {
+        matches!(piece, WordPiece::Wildcard(_) | WordPiece::Bracket(_) | WordPiece::Braces(_) | WordPiece::Process(_))
+    })
 }
 
-fn text_input(value: Value, end: &str) -> Input {
+fn text_input(value: Value, end: &str) -> StandardInput {
     match value {
-        Value::Text(text) => Input::Text(text + end),
-        _ => Input::Unknown,
+        Value::Text(text) => StandardInput::Text(text + end),
+        _ => StandardInput::Unknown,
     }
 }

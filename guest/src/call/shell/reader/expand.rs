@@ -1,9 +1,9 @@
 //! Expands words into arguments.
 
-use super::super::syntax::tree::{Form, Piece, Word};
+use super::super::syntax::tree::{Form, Word, WordPiece};
 use super::ShellReader;
 use super::arg::{Arg, Base};
-use super::input::Input;
+use super::input::StandardInput;
 use super::state::{ShellState, Value};
 
 /// A word whose braces stand for more pieces than this is not expanded.
@@ -114,17 +114,17 @@ impl ShellReader<'_> {
                 break;
             }
             match piece {
-                Piece::Variable { name, form, .. } => {
+                WordPiece::Variable { name, form, .. } => {
                     let value = self.variable(name, form, state);
                     draft.push_value(&value, true);
                 }
-                Piece::Output { list, .. } => {
-                    self.subshell(list, std::slice::from_ref(state), &Input::Unknown);
+                WordPiece::Output { list, .. } => {
+                    self.subshell(list, std::slice::from_ref(state), &StandardInput::Unknown);
                     draft.end(false);
                 }
-                Piece::Positional { .. } => draft.end(false),
-                Piece::Wildcard(c) => draft.push(c.encode_utf8(&mut [0; 4])),
-                Piece::Bracket(inside) => draft.push(&format!("[{inside}]")),
+                WordPiece::Positional { .. } => draft.end(false),
+                WordPiece::Wildcard(c) => draft.push(c.encode_utf8(&mut [0; 4])),
+                WordPiece::Bracket(inside) => draft.push(&format!("[{inside}]")),
                 piece => self.piece(piece, state, &mut draft),
             }
         }
@@ -141,11 +141,11 @@ impl ShellReader<'_> {
     /// Whether a word is nothing but digits that are known only at run time.
     pub(super) fn is_digits(&self, word: &Word, state: &ShellState) -> bool {
         match word.0.as_slice() {
-            [Piece::Digits | Piece::Arithmetic(_)] => true,
-            [Piece::Text(empty), Piece::Digits | Piece::Arithmetic(_)] => empty.is_empty(),
-            [Piece::Variable { form: Form::Length, .. }] => true,
-            [Piece::Variable { name, form: Form::Plain, .. }] => state.variable(name) == Some(&Value::Number),
-            [Piece::Text(empty), Piece::Variable { name, form: Form::Plain, .. }] => {
+            [WordPiece::Digits | WordPiece::Arithmetic(_)] => true,
+            [WordPiece::Text(empty), WordPiece::Digits | WordPiece::Arithmetic(_)] => empty.is_empty(),
+            [WordPiece::Variable { form: Form::Length, .. }] => true,
+            [WordPiece::Variable { name, form: Form::Plain, .. }] => state.variable(name) == Some(&Value::Number),
+            [WordPiece::Text(empty), WordPiece::Variable { name, form: Form::Plain, .. }] => {
                 empty.is_empty() && state.variable(name) == Some(&Value::Number)
             }
             _ => false,
@@ -153,14 +153,14 @@ impl ShellReader<'_> {
     }
 
     /// A word's pieces for each combination of its braces.
-    fn alternatives<'t>(&mut self, word: &'t Word) -> Vec<Vec<std::borrow::Cow<'t, Piece>>> {
+    fn alternatives<'t>(&mut self, word: &'t Word) -> Vec<Vec<std::borrow::Cow<'t, WordPiece>>> {
         use std::borrow::Cow;
-        let mut all: Vec<Vec<Cow<'t, Piece>>> = vec![Vec::new()];
+        let mut all: Vec<Vec<Cow<'t, WordPiece>>> = vec![Vec::new()];
         for piece in &word.0 {
             match piece {
-                Piece::Braces(texts) => {
+                WordPiece::Braces(texts) => {
                     if all.len() * texts.len() * word.0.len() > MAX_PIECES {
-                        self.unknown("braces stand for too many words in `{…}`".to_owned());
+                        self.add_unknown("braces stand for too many words in `{…}`".to_owned());
                         return Vec::new();
                     }
                     all = all
@@ -168,7 +168,7 @@ impl ShellReader<'_> {
                         .flat_map(|pieces| {
                             texts.iter().map(move |text| {
                                 let mut pieces = pieces.clone();
-                                pieces.push(Cow::Owned(Piece::Text(text.clone())));
+                                pieces.push(Cow::Owned(WordPiece::Text(text.clone())));
                                 pieces
                             })
                         })
@@ -180,7 +180,7 @@ impl ShellReader<'_> {
         all
     }
 
-    fn draft(&mut self, pieces: &[std::borrow::Cow<'_, Piece>], state: &ShellState) -> Draft {
+    fn draft(&mut self, pieces: &[std::borrow::Cow<'_, WordPiece>], state: &ShellState) -> Draft {
         let mut draft = Draft::default();
         for piece in pieces {
             if draft.text.len() > MAX_VALUE {
@@ -192,13 +192,13 @@ impl ShellReader<'_> {
         draft
     }
 
-    fn piece(&mut self, piece: &Piece, state: &ShellState, draft: &mut Draft) {
+    fn piece(&mut self, piece: &WordPiece, state: &ShellState, draft: &mut Draft) {
         match piece {
-            Piece::Text(text) => {
+            WordPiece::Text(text) => {
                 draft.quoted = true;
                 draft.push(text);
             }
-            Piece::Wildcard(c) => {
+            WordPiece::Wildcard(c) => {
                 draft.has_wildcard = true;
                 draft.uncertain_pattern |= *c == '[' || draft.base.is_some();
                 if !draft.ended {
@@ -206,7 +206,7 @@ impl ShellReader<'_> {
                     draft.pattern.push(if *c == '*' { PatternPiece::Any } else { PatternPiece::One });
                 }
             }
-            Piece::Bracket(inside) => {
+            WordPiece::Bracket(inside) => {
                 draft.has_wildcard = true;
                 draft.uncertain_pattern |= draft.base.is_some();
                 if !draft.ended {
@@ -214,33 +214,33 @@ impl ShellReader<'_> {
                     draft.pattern.push(PatternPiece::One);
                 }
             }
-            Piece::Braces(_) => {}
-            Piece::Home => {
+            WordPiece::Braces(_) => {}
+            WordPiece::Home => {
                 draft.quoted = true;
                 draft.push_value(&Value::Below(Base::Home, String::new()), true);
             }
-            Piece::Variable { name, form, quoted } => {
+            WordPiece::Variable { name, form, quoted } => {
                 draft.quoted |= quoted;
                 let value = self.variable(name, form, state);
                 draft.push_value(&value, *quoted);
             }
-            Piece::Digits => draft.end(false),
-            Piece::Positional { quoted } => {
+            WordPiece::Digits => draft.end(false),
+            WordPiece::Positional { quoted } => {
                 // `"$@"` is any number of words even in quotes.
                 draft.end(true);
                 draft.quoted |= quoted;
             }
-            Piece::Output { list, quoted } => {
-                self.subshell(list, std::slice::from_ref(state), &Input::Unknown);
+            WordPiece::Output { list, quoted } => {
+                self.subshell(list, std::slice::from_ref(state), &StandardInput::Unknown);
                 draft.quoted |= quoted;
                 draft.end(!quoted);
             }
-            Piece::Arithmetic(names) => {
+            WordPiece::Arithmetic(names) => {
                 self.arithmetic(names, state);
                 draft.end(false);
             }
-            Piece::Process(list) => {
-                self.subshell(list, std::slice::from_ref(state), &Input::Unknown);
+            WordPiece::Process(list) => {
+                self.subshell(list, std::slice::from_ref(state), &StandardInput::Unknown);
                 // A path such as `/dev/fd/63`: one word, and never an option.
                 draft.push("/dev/fd/");
                 draft.end(false);
@@ -257,7 +257,7 @@ impl ShellReader<'_> {
                 _ => false,
             };
             if !is_number {
-                self.unknown(format!("arithmetic evaluates `{name}`, whose text is only known when it runs"));
+                self.add_unknown(format!("arithmetic evaluates `{name}`, whose text is only known when it runs"));
             }
         }
     }

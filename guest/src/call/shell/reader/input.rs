@@ -2,7 +2,7 @@
 
 /// What a command reads from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::call::shell) enum Input {
+pub(in crate::call::shell) enum StandardInput {
     /// Whatever the whole command was given.
     Inherited,
     /// Exactly this text.

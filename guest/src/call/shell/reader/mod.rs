@@ -22,7 +22,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::arg::{Arg, display};
-use self::input::Input;
+use self::input::StandardInput;
 use self::state::{Dialect, ShellState};
 use super::commands::SimpleCommand;
 use super::programs;
@@ -35,15 +35,15 @@ use crate::ports::{Facts, FileKind, Listing, ListingLimits, Question, Root, Work
 const MAX_TOUCHES: usize = 500;
 /// Reasons beyond these say nothing new.
 const MAX_UNKNOWNS: usize = 16;
-/// Commands of a person's that are named.
+/// How many commands that are reserved for a person are named in a message.
 const MAX_CONTROLS: usize = 8;
-/// How much work one command is worth, in commands and words followed.
+/// The most commands and words that are followed for one command.
 const MAX_STEPS: u32 = 10_000;
 /// How often the host is asked about a path while a command is read.
 const MAX_LOOKS: usize = 256;
 /// How many names of files are listed while a command is read.
 const MAX_LISTED: usize = 20_000;
-/// How many programs are listed, where they are.
+/// The most programs that are listed, if they are listed.
 const MAX_COMMANDS: usize = 1_000;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
@@ -79,7 +79,7 @@ pub(super) struct ShellReader<'w> {
     loops: usize,
     /// Whether something that the command starts may outlive it.
     persistence: Persistence,
-    /// The programs that are run, where somebody wants them listed.
+    /// The programs that are run, where someone wants them listed.
     commands: Option<Vec<SimpleCommand>>,
 }
 
@@ -144,14 +144,14 @@ impl<'w> ShellReader<'w> {
     }
 
     /// Follows text that a shell reads.
-    pub(super) fn script(&mut self, text: &str, state: &ShellState, input: &Input) {
+    pub(super) fn script(&mut self, text: &str, state: &ShellState, input: &StandardInput) {
         if self.shells >= MAX_SHELLS {
-            return self.unknown(format!("`{}` is too deeply nested to be read", display(text)));
+            return self.add_unknown(format!("`{}` is too deeply nested to be read", display(text)));
         }
         match syntax::read(text, state.dialect == Dialect::Posix) {
             Ok(Script { list, doubts }) => {
                 for doubt in doubts {
-                    self.unknown(format!("`{}` cannot be read for certain: {doubt}", display(text)));
+                    self.add_unknown(format!("`{}` cannot be read for certain: {doubt}", display(text)));
                 }
                 self.shells += 1;
                 let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
@@ -161,15 +161,15 @@ impl<'w> ShellReader<'w> {
             }
             Err(unread) => {
                 self.look_for_background(text);
-                self.unknown(format!("`{}` cannot be read: {unread}", display(text)));
+                self.add_unknown(format!("`{}` cannot be read: {unread}", display(text)));
             }
         }
     }
 
     /// Follows a program with its arguments; `argv` begins with its name.
-    pub(super) fn run_program(&mut self, argv: &[Arg], state: &ShellState, input: &Input) {
+    pub(super) fn run_program(&mut self, argv: &[Arg], state: &ShellState, input: &StandardInput) {
         if self.shells >= MAX_SHELLS {
-            return self.unknown("the command runs too many programs through one another".to_owned());
+            return self.add_unknown("the command runs too many programs through one another".to_owned());
         }
         if self.step() {
             if let Some(commands) = self.commands.as_mut().filter(|commands| commands.len() < MAX_COMMANDS) {
@@ -188,14 +188,14 @@ impl<'w> ShellReader<'w> {
     }
 
     /// Says why something cannot be known, once.
-    pub(super) fn unknown(&mut self, why: String) {
+    pub(super) fn add_unknown(&mut self, why: String) {
         if self.unknowns.len() < MAX_UNKNOWNS && !self.unknowns.contains(&why) {
             self.unknowns.push(why);
         }
     }
 
     /// Enters a command that only a person may give, once.
-    pub(super) fn control(&mut self, command: String) {
+    pub(super) fn add_control(&mut self, command: String) {
         if self.controls.len() < MAX_CONTROLS && !self.controls.contains(&command) {
             self.controls.push(command);
         }
@@ -207,7 +207,7 @@ impl<'w> ShellReader<'w> {
     }
 
     /// Says why the kernel cannot hold something to a scope, once.
-    pub(super) fn unconfinable(&mut self, why: Unconfinable) {
+    pub(super) fn add_unconfinable(&mut self, why: Unconfinable) {
         if self.unconfinable.len() < MAX_UNKNOWNS && !self.unconfinable.contains(&why) {
             self.unconfinable.push(why);
         }
@@ -228,7 +228,7 @@ impl<'w> ShellReader<'w> {
         let before = self.steps;
         self.steps = before.saturating_add(u32::try_from(steps).unwrap_or(u32::MAX));
         if before < MAX_STEPS && self.steps >= MAX_STEPS {
-            self.unknown("the command takes too many steps to be followed, beginning with `…`".to_owned());
+            self.add_unknown("the command takes too many steps to be followed, beginning with `…`".to_owned());
         }
         self.steps < MAX_STEPS
     }
@@ -243,7 +243,7 @@ impl<'w> ShellReader<'w> {
             Some(path) => path,
             None if access == Access::Read => return,
             None => {
-                return self.unknown(format!(
+                return self.add_unknown(format!(
                     "`{}` changes `{}`, a path that is only known when it runs",
                     display(program),
                     arg.display()
@@ -257,22 +257,23 @@ impl<'w> ShellReader<'w> {
     pub(super) fn touch_path(&mut self, path: String, access: Access) {
         if path.starts_with("/dev/") || path.starts_with("/proc/") || path.contains("/../dev/") || path.contains("/../proc/") {
             if !(is_sink(&path) || access == Access::Read) {
-                self.unknown(format!("`{}` may lead anywhere", display(&path)));
+                self.add_unknown(format!("`{}` may lead anywhere", display(&path)));
             }
             return;
         }
         if path.chars().any(char::is_control) {
             if access != Access::Read {
-                self.unknown(format!("the path `{}` contains a control character", display(&path)));
+                self.add_unknown(format!("the path `{}` contains a control character", display(&path)));
             }
             return;
         }
         if access.mutates() && access != Access::Execute && self.leads_through_moved(&path) {
-            self.unknown(format!("`{}` leads through something that the command itself has moved or linked", display(&path)));
+            self.add_unknown(format!("`{}` leads through something that the command itself has moved or linked", display(&path)));
         }
         self.unnamed += usize::from(access == Access::Execute);
         if self.touches.len() >= MAX_TOUCHES {
-            return self.unknown(format!("the command touches more than {MAX_TOUCHES} paths, `{}` among them", display(&path)));
+            return self
+                .add_unknown(format!("the command touches more than {MAX_TOUCHES} paths, `{}` among them", display(&path)));
         }
         if self.seen.insert((path.clone(), access)) {
             self.touches.push(PathAccess { path, access });
@@ -290,7 +291,7 @@ impl<'w> ShellReader<'w> {
         let Some(at) = state.locate(at) else { return };
         if self.placements.len() >= MAX_TOUCHES {
             return self
-                .unknown(format!("the command links or moves more than {MAX_TOUCHES} paths, `{}` among them", display(&at)));
+                .add_unknown(format!("the command links or moves more than {MAX_TOUCHES} paths, `{}` among them", display(&at)));
         }
         self.placements.push(Placement { at, origin });
     }
@@ -347,7 +348,7 @@ impl<'w> ShellReader<'w> {
         }) || self.leads_through_moved(&path)
     }
 
-    /// The working directory and the folders above it up to the workspace's own, links followed; none where it is outside
+    /// The working directory and the folders above it up to the workspace's own, links followed; `None` if it is outside
     /// the workspace or not certain.
     pub(super) fn folders_upwards(&self, state: &ShellState) -> Option<Vec<String>> {
         let here = self.facts(state, &Arg::known("."))?.real_path?;
@@ -366,7 +367,7 @@ impl<'w> ShellReader<'w> {
         self.kind(&ShellState::new(""), &Arg::known(path))
     }
 
-    /// What the host sees at a path; none where that is not certain.
+    /// What the host sees at a path; `None` if that is not certain.
     pub(super) fn facts(&self, state: &ShellState, arg: &Arg) -> Option<Facts> {
         let path = state.locate(arg)?;
         if path.starts_with('~') || path.chars().any(char::is_control) {
@@ -384,7 +385,7 @@ impl<'w> ShellReader<'w> {
         facts
     }
 
-    /// The names below a folder of the workspace; none where not all of them can be had.
+    /// The names below a folder of the workspace; `None` if not all of them can be had.
     pub(super) fn list_names(&self, folder: &str, depth: u32) -> Option<Listing> {
         let left = MAX_LISTED.checked_sub(self.listed.get()).filter(|left| *left > 0)?;
         let reach = ListingLimits { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
@@ -394,7 +395,7 @@ impl<'w> ShellReader<'w> {
         (!listing.truncated).then_some(listing)
     }
 
-    /// What is at a path; none where that cannot be told.
+    /// What is at a path; `None` if that cannot be told.
     pub(super) fn kind(&self, state: &ShellState, arg: &Arg) -> Option<FileKind> {
         self.facts(state, arg).map(|facts| facts.kind)
     }

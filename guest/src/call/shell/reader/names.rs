@@ -112,7 +112,7 @@ fn components(pattern: &[PatternPiece]) -> Vec<Vec<PatternPiece>> {
     parts
 }
 
-/// Whether a name fits one component; none where that takes too long.
+/// Whether a name fits one component; `None` if that takes too long.
 fn matches(part: &[PatternPiece], name: &str, budget: &mut usize) -> Option<bool> {
     let mut tokens: Vec<Option<char>> = Vec::new();
     let mut stars: Vec<bool> = Vec::new();

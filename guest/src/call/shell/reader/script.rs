@@ -4,7 +4,7 @@
 use super::super::programs;
 use super::ShellReader;
 use super::arg::Arg;
-use super::input::Input;
+use super::input::StandardInput;
 use super::state::{Dialect, ShellState};
 use crate::ports::{Facts, FileKind, Root};
 
@@ -14,7 +14,7 @@ const MAX_SCRIPTS: usize = 16;
 /// A longer script is not read.
 const MAX_BYTES: u64 = 128 << 10;
 
-/// So much of a bundle is searched for a word.
+/// How much of a bundle is searched for a word.
 const MAX_SEARCHED: u64 = 1 << 20;
 
 /// Which language a script is in.
@@ -40,7 +40,7 @@ impl ShellReader<'_> {
             Language::Shell(dialect) => self.search_shell(&text, &state.child(dialect)),
             _ => {
                 if let Some(command) = programs::control_in(&text) {
-                    self.unknown(format!("`{}` names `{command}`, which only a person may run", file.display()));
+                    self.add_unknown(format!("`{}` names `{command}`, which only a person may run", file.display()));
                 }
             }
         }
@@ -49,11 +49,11 @@ impl ShellReader<'_> {
     /// Looks through text that a shell runs.
     pub(in crate::call::shell) fn search_shell(&mut self, text: &str, state: &ShellState) {
         self.look_for_controls(|trial| {
-            trial.script(text, state, &Input::Unknown);
+            trial.script(text, state, &StandardInput::Unknown);
             if trial.is_uncertain()
                 && let Some(command) = programs::control_in(text)
             {
-                trial.control(command);
+                trial.add_control(command);
             }
         });
     }

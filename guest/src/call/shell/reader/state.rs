@@ -31,7 +31,7 @@ pub(in crate::call::shell) enum Value {
 /// The state of one path to this point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) struct ShellState {
-    /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); none where
+    /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); `None` if
     /// it is not certain.
     pub(in crate::call::shell) cwd: Option<String>,
     /// Whether a link leads to the working directory, so that `cd ..` does not go where the kernel would.

@@ -15,7 +15,7 @@ impl ShellReader<'_> {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !environment::belongs_to_shell(name);
         if !plain {
-            self.unknown(format!("`{}` is a variable that changes what the shell does", display(name)));
+            self.add_unknown(format!("`{}` is a variable that changes what the shell does", display(name)));
         }
         plain
     }
@@ -26,7 +26,7 @@ impl ShellReader<'_> {
             return;
         }
         if state.variables() >= MAX_VARIABLES {
-            return self.unknown(format!("`{name}` is one of more than {MAX_VARIABLES} variables"));
+            return self.add_unknown(format!("`{name}` is one of more than {MAX_VARIABLES} variables"));
         }
         // It may be exported already.
         if environment::may_influence(name) && !is_harmless(name, Some(&value)) {

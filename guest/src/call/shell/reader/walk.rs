@@ -3,11 +3,11 @@
 //! A command leaves two sets of states: those in which it succeeded and those in which it failed. Only `cd` has different
 //! ones; for everything else either may be the case, so both are followed.
 
-use super::super::syntax::tree::{Chain, Command, Compound, Connector, List, Pipeline, Word};
+use super::super::syntax::tree::{AndOrList, CommandNode, Compound, Connector, List, Pipeline, Word};
 use super::ShellReader;
 use super::arg::Arg;
 use super::background::is_waited_for;
-use super::input::Input;
+use super::input::StandardInput;
 use super::state::{ShellState, Value};
 use crate::effects::Persistence;
 
@@ -45,7 +45,7 @@ impl Ways {
 
 impl ShellReader<'_> {
     /// Follows commands in order.
-    pub(super) fn list(&mut self, list: &List, states: Vec<ShellState>, input: &Input) -> Ways {
+    pub(super) fn list(&mut self, list: &List, states: Vec<ShellState>, input: &StandardInput) -> Ways {
         let mut ways = Ways::either(states);
         for (nth, chain) in list.0.iter().enumerate() {
             let states = ways.all();
@@ -57,7 +57,9 @@ impl ShellReader<'_> {
                 if !is_waited_for(list.0.get(nth + 1..).unwrap_or_default()) {
                     self.outlast(Persistence::Detached);
                 }
-                self.apart(&states, |reader, states| drop(reader.chain(chain, states, &Input::Text(String::new()))));
+                self.in_subshell(&states, |reader, states| {
+                    drop(reader.chain(chain, states, &StandardInput::Text(String::new())))
+                });
                 Ways::either(states)
             } else {
                 self.chain(chain, states, input)
@@ -66,7 +68,7 @@ impl ShellReader<'_> {
         ways
     }
 
-    fn chain(&mut self, chain: &Chain, states: Vec<ShellState>, input: &Input) -> Ways {
+    fn chain(&mut self, chain: &AndOrList, states: Vec<ShellState>, input: &StandardInput) -> Ways {
         let mut ways = self.pipeline(&chain.first, states, input);
         for (connector, pipeline) in &chain.rest {
             let begin = match connector {
@@ -82,7 +84,7 @@ impl ShellReader<'_> {
         ways
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, states: Vec<ShellState>, input: &Input) -> Ways {
+    fn pipeline(&mut self, pipeline: &Pipeline, states: Vec<ShellState>, input: &StandardInput) -> Ways {
         if states.is_empty() {
             return Ways::default();
         }
@@ -91,11 +93,11 @@ impl ShellReader<'_> {
             [only] => self.command(only, states, input),
             [before @ .., last] => {
                 for (nth, command) in before.iter().enumerate() {
-                    let input = if nth == 0 { input.clone() } else { Input::Unknown };
-                    self.apart(&states, |reader, states| drop(reader.command(command, states, &input)));
+                    let input = if nth == 0 { input.clone() } else { StandardInput::Unknown };
+                    self.in_subshell(&states, |reader, states| drop(reader.command(command, states, &input)));
                 }
                 // Some shells run the last command of a pipeline themselves, others apart.
-                let mut after = self.command(last, states.clone(), &Input::Unknown).all();
+                let mut after = self.command(last, states.clone(), &StandardInput::Unknown).all();
                 after.extend(states);
                 Ways::either(self.settle(after))
             }
@@ -107,21 +109,21 @@ impl ShellReader<'_> {
     }
 
     /// Follows something in a shell of its own: what it does to variables and to the working directory stays there.
-    fn apart(&mut self, states: &[ShellState], go: impl FnOnce(&mut Self, Vec<ShellState>)) {
+    fn in_subshell(&mut self, states: &[ShellState], go: impl FnOnce(&mut Self, Vec<ShellState>)) {
         let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
         go(self, states.to_vec());
         (self.left, self.loops) = (left, loops);
     }
 
     /// Follows a subshell or a substitution.
-    pub(super) fn subshell(&mut self, list: &List, states: &[ShellState], input: &Input) {
-        self.apart(states, |reader, states| drop(reader.list(list, states, input)));
+    pub(super) fn subshell(&mut self, list: &List, states: &[ShellState], input: &StandardInput) {
+        self.in_subshell(states, |reader, states| drop(reader.list(list, states, input)));
     }
 
-    fn command(&mut self, command: &Command, states: Vec<ShellState>, input: &Input) -> Ways {
+    fn command(&mut self, command: &CommandNode, states: Vec<ShellState>, input: &StandardInput) -> Ways {
         let mut ways = Ways::default();
         match command {
-            Command::Simple(simple) => {
+            CommandNode::Simple(simple) => {
                 for state in states {
                     if !self.step() {
                         break;
@@ -130,15 +132,15 @@ impl ShellReader<'_> {
                     ways.add(after);
                 }
             }
-            Command::Compound(compound, redirects) => {
+            CommandNode::Compound(compound, redirects) => {
                 let mut input = input.clone();
                 for state in &states {
                     for redirect in redirects {
                         self.redirect(redirect, state, &mut input);
                     }
                 }
-                if states.len() > 1 && matches!(input, Input::Text(_)) {
-                    input = Input::Unknown;
+                if states.len() > 1 && matches!(input, StandardInput::Text(_)) {
+                    input = StandardInput::Unknown;
                 }
                 // A redirection that fails keeps the command from running.
                 if !redirects.is_empty() {
@@ -153,7 +155,7 @@ impl ShellReader<'_> {
         ways
     }
 
-    fn compound(&mut self, compound: &Compound, states: Vec<ShellState>, input: &Input) -> Ways {
+    fn compound(&mut self, compound: &Compound, states: Vec<ShellState>, input: &StandardInput) -> Ways {
         if !self.step() {
             return Ways::default();
         }
@@ -234,7 +236,7 @@ impl ShellReader<'_> {
                 _ => false,
             };
             if !(self.is_digits(word, state) || matches!(self.expand(word, state).as_slice(), [arg] if is_number(arg))) {
-                self.unknown("a comparison of numbers in `[[ ]]` evaluates text that is only known when it runs".to_owned());
+                self.add_unknown("a comparison of numbers in `[[ ]]` evaluates text that is only known when it runs".to_owned());
             }
         }
     }
@@ -250,7 +252,7 @@ impl ShellReader<'_> {
         let (mut known, mut after) = (states, Vec::new());
         for nth in 0..=MAX_ROUNDS {
             if nth == MAX_ROUNDS {
-                self.unknown("what a loop does depends on how often it runs".to_owned());
+                self.add_unknown("what a loop does depends on how often it runs".to_owned());
                 break;
             }
             let (go_on, leave) = round(self, known.clone());
@@ -271,7 +273,7 @@ impl ShellReader<'_> {
         self.settle(after)
     }
 
-    fn iterate(&mut self, name: &str, words: &[Word], body: &List, states: Vec<ShellState>, input: &Input) -> Ways {
+    fn iterate(&mut self, name: &str, words: &[Word], body: &List, states: Vec<ShellState>, input: &StandardInput) -> Ways {
         if !self.may_assign(name) {
             return Ways::either(states);
         }
@@ -306,7 +308,7 @@ impl ShellReader<'_> {
             for arg in &args {
                 states.iter_mut().for_each(|state| state.set(name, Value::from(arg)));
                 let mut next = self.list(body, states, input).all();
-                // Whoever left early may have left for good, or for the next round.
+                // A `break` may have left the loop, and a `continue` only this round.
                 next.extend(self.left.iter().cloned());
                 states = self.settle(next);
                 if states.is_empty() {
@@ -328,7 +330,7 @@ impl ShellReader<'_> {
                 kept.push(state);
             }
             if kept.len() > MAX_STATES {
-                self.unknown("the command can take too many ways to be followed".to_owned());
+                self.add_unknown("the command can take too many ways to be followed".to_owned());
                 // It is unknown now, whatever follows.
                 self.give_up();
                 return Vec::new();

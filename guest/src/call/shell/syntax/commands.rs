@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::cursor::{ReadResult, Unread, is_operator};
-use super::tree::{Assignment, Chain, Command, Compound, Connector, List, Piece, Pipeline, Redirect, Simple, Word};
+use super::tree::{AndOrList, Assignment, CommandNode, Compound, Connector, List, Pipeline, Redirect, Simple, Word, WordPiece};
 use super::word::{For, is_name_start};
 
 impl Parser<'_> {
@@ -85,7 +85,7 @@ impl Parser<'_> {
         }
     }
 
-    fn chain(&mut self) -> ReadResult<Chain> {
+    fn chain(&mut self) -> ReadResult<AndOrList> {
         let first = self.pipeline()?;
         let mut rest = Vec::new();
         loop {
@@ -95,7 +95,7 @@ impl Parser<'_> {
             } else if self.cursor.take("||") {
                 Connector::Or
             } else {
-                return Ok(Chain { first, rest, background: false });
+                return Ok(AndOrList { first, rest, background: false });
             };
             self.skip_lines()?;
             rest.push((connector, self.pipeline()?));
@@ -142,7 +142,7 @@ impl Parser<'_> {
         }
     }
 
-    fn command(&mut self) -> ReadResult<Command> {
+    fn command(&mut self) -> ReadResult<CommandNode> {
         match self.compound()? {
             Some(compound) => {
                 let mut redirects = Vec::new();
@@ -150,18 +150,18 @@ impl Parser<'_> {
                     self.cursor.skip_blanks()?;
                     match self.redirect()? {
                         Some(redirect) => redirects.push(redirect),
-                        None => return Ok(Command::Compound(compound, redirects)),
+                        None => return Ok(CommandNode::Compound(compound, redirects)),
                     }
                 }
             }
             None => match self.function()? {
-                Some(body) => Ok(Command::Compound(body, Vec::new())),
-                None => self.simple().map(Command::Simple),
+                Some(body) => Ok(CommandNode::Compound(body, Vec::new())),
+                None => self.simple().map(CommandNode::Simple),
             },
         }
     }
 
-    /// A function, with a doubt: its body as if it ran where it stands.
+    /// A function, with a doubt: its body as if it ran where it is.
     fn function(&mut self) -> ReadResult<Option<Compound>> {
         let start = self.cursor.at;
         let named = self.raw_word() == "function";
@@ -207,7 +207,7 @@ impl Parser<'_> {
                     if self.cursor.peek().is_some_and(|c| !matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) {
                         return Err(Unread::Construct("`<(…)` inside a word"));
                     }
-                    simple.words.push(Word(vec![Piece::Process(list)]));
+                    simple.words.push(Word(vec![WordPiece::Process(list)]));
                 }
                 _ => match if simple.words.is_empty() { self.assignment_name() } else { None } {
                     Some(name) => {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::Parser;
 use super::cursor::{ReadResult, Unread, is_operator};
-use super::tree::{Piece, Redirect, Word};
+use super::tree::{Redirect, Word, WordPiece};
 
 /// A here-document whose text is still to come.
 pub(super) struct Announced {
@@ -65,7 +65,7 @@ impl Parser<'_> {
                 text.push_str(line);
                 text.push('\n');
             }
-            let word = if announced.literal { Word(vec![Piece::Text(text)]) } else { self.expanded_text(&text)? };
+            let word = if announced.literal { Word(vec![WordPiece::Text(text)]) } else { self.expanded_text(&text)? };
             // Nobody else has set it.
             let _ = announced.body.set(word);
         }

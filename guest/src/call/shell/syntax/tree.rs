@@ -5,11 +5,11 @@ use std::rc::Rc;
 
 /// Commands in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::call::shell) struct List(pub(in crate::call::shell) Vec<Chain>);
+pub(in crate::call::shell) struct List(pub(in crate::call::shell) Vec<AndOrList>);
 
 /// Pipelines joined by `&&` and `||`, in the background or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::call::shell) struct Chain {
+pub(in crate::call::shell) struct AndOrList {
     pub(in crate::call::shell) first: Pipeline,
     pub(in crate::call::shell) rest: Vec<(Connector, Pipeline)>,
     pub(in crate::call::shell) background: bool,
@@ -28,12 +28,12 @@ pub(in crate::call::shell) enum Connector {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) struct Pipeline {
     pub(in crate::call::shell) negated: bool,
-    pub(in crate::call::shell) commands: Vec<Command>,
+    pub(in crate::call::shell) commands: Vec<CommandNode>,
 }
 
 /// One command of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::call::shell) enum Command {
+pub(in crate::call::shell) enum CommandNode {
     Simple(Simple),
     Compound(Compound, Vec<Redirect>),
 }
@@ -89,11 +89,11 @@ pub(in crate::call::shell) enum Redirect {
 
 /// One word, as pieces that are expanded one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(in crate::call::shell) struct Word(pub(in crate::call::shell) Vec<Piece>);
+pub(in crate::call::shell) struct Word(pub(in crate::call::shell) Vec<WordPiece>);
 
 /// A piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::call::shell) enum Piece {
+pub(in crate::call::shell) enum WordPiece {
     /// Characters that stand for themselves.
     Text(String),
     /// `*` or `?`, unquoted; `[` where what it matches is not certain.
@@ -102,7 +102,7 @@ pub(in crate::call::shell) enum Piece {
     Bracket(String),
     /// `{a,b}`, unquoted, each alternative being plain text.
     Braces(Vec<String>),
-    /// `~` where it stands for the home folder.
+    /// `~` where it means the home folder.
     Home,
     /// A variable.
     Variable { name: String, form: Form, quoted: bool },
@@ -139,7 +139,7 @@ impl Word {
         let mut out = String::new();
         for piece in &self.0 {
             match piece {
-                Piece::Text(text) => out.push_str(text),
+                WordPiece::Text(text) => out.push_str(text),
                 _ => return None,
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::cursor::{ReadResult, Unread, is_operator};
-use super::tree::{Form, Piece, Word};
+use super::tree::{Form, Word, WordPiece};
 
 /// How far the end of a bracket or a brace is looked for.
 const MAX_BRACKET: usize = 100;
@@ -58,7 +58,7 @@ impl Parser<'_> {
                 '{' => self.brace(&mut pieces)?,
                 '*' | '?' => {
                     self.cursor.advance(1);
-                    pieces.push(Piece::Wildcard(c));
+                    pieces.push(WordPiece::Wildcard(c));
                 }
                 '[' => self.bracket(&mut pieces),
                 _ => self.unquoted(&mut pieces)?,
@@ -68,7 +68,7 @@ impl Parser<'_> {
     }
 
     /// One unquoted character, quote or expansion.
-    fn unquoted(&mut self, pieces: &mut Vec<Piece>) -> ReadResult<()> {
+    fn unquoted(&mut self, pieces: &mut Vec<WordPiece>) -> ReadResult<()> {
         let Some(c) = self.cursor.peek() else { return Ok(()) };
         match c {
             '\\' => {
@@ -82,7 +82,7 @@ impl Parser<'_> {
             '\'' => {
                 self.cursor.advance(1);
                 let text = self.until_quote()?;
-                pieces.push(Piece::Text(text));
+                pieces.push(WordPiece::Text(text));
             }
             '"' => {
                 self.cursor.advance(1);
@@ -115,9 +115,9 @@ impl Parser<'_> {
     }
 
     /// Pieces inside double quotes to the closing character, or the text of a here-document to its end.
-    pub(super) fn double_quoted(&mut self, pieces: &mut Vec<Piece>, close: Option<char>) -> ReadResult<()> {
+    pub(super) fn double_quoted(&mut self, pieces: &mut Vec<WordPiece>, close: Option<char>) -> ReadResult<()> {
         // Empty quotes are still a word.
-        pieces.push(Piece::Text(String::new()));
+        pieces.push(WordPiece::Text(String::new()));
         while let Some(c) = self.cursor.peek() {
             match c {
                 c if Some(c) == close => {
@@ -158,7 +158,7 @@ impl Parser<'_> {
     }
 
     /// Backquotes around a command without escapes, quotes of its own kind, or backquotes of its own.
-    fn backquoted(&mut self, quoted: bool) -> ReadResult<Piece> {
+    fn backquoted(&mut self, quoted: bool) -> ReadResult<WordPiece> {
         self.cursor.advance(1);
         let text = self.cursor.take_while(|c| c != '`');
         if !self.cursor.take("`") {
@@ -168,11 +168,11 @@ impl Parser<'_> {
             return Err(Unread::Construct("a backquoted command with escapes"));
         }
         let list = self.nested(&text)?;
-        Ok(Piece::Output { list, quoted })
+        Ok(WordPiece::Output { list, quoted })
     }
 
     /// What a `$` begins.
-    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> ReadResult<()> {
+    fn dollar(&mut self, pieces: &mut Vec<WordPiece>, quoted: bool) -> ReadResult<()> {
         self.cursor.advance(1);
         let piece = match self.cursor.peek() {
             Some('(') if self.cursor.ahead(1) == Some('(') => {
@@ -182,7 +182,7 @@ impl Parser<'_> {
             Some('(') => {
                 self.cursor.advance(1);
                 let list = self.enclosed()?;
-                Piece::Output { list, quoted }
+                WordPiece::Output { list, quoted }
             }
             Some('{') => {
                 self.cursor.advance(1);
@@ -197,7 +197,7 @@ impl Parser<'_> {
                     return Err(Unread::Construct("an escape in `$'…'`"));
                 }
                 self.doubt("`$'…'`");
-                Piece::Text(text)
+                WordPiece::Text(text)
             }
             Some('"') if !quoted => return Err(Unread::Construct("`$\"`")),
             Some('[') => return Err(Unread::Construct("`$[`")),
@@ -212,15 +212,15 @@ impl Parser<'_> {
                 if modified {
                     return Err(Unread::Construct("`[` or `:` behind a variable"));
                 }
-                Piece::Variable { name, form: Form::Plain, quoted }
+                WordPiece::Variable { name, form: Form::Plain, quoted }
             }
             Some('?' | '#' | '$' | '!') => {
                 self.cursor.advance(1);
-                Piece::Digits
+                WordPiece::Digits
             }
             Some(c) if c.is_ascii_digit() || matches!(c, '@' | '*' | '-') => {
                 self.cursor.advance(1);
-                Piece::Positional { quoted }
+                WordPiece::Positional { quoted }
             }
             _ => {
                 push(pieces, '$');
@@ -236,7 +236,7 @@ impl Parser<'_> {
     }
 
     /// `${…}` after its brace. Of a form that is not listed, only the commands in it are kept.
-    fn parameter(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> ReadResult<Piece> {
+    fn parameter(&mut self, pieces: &mut Vec<WordPiece>, quoted: bool) -> ReadResult<WordPiece> {
         let start = self.cursor.at;
         if let Some(piece) = self.listed_parameter(quoted) {
             return Ok(piece);
@@ -258,21 +258,25 @@ impl Parser<'_> {
             parser.cursor.advance(1);
             Ok(())
         })?;
-        pieces.extend(inside.into_iter().filter(|piece| matches!(piece, Piece::Output { .. })));
-        Ok(Piece::Variable { name, form: Form::Derived, quoted })
+        pieces.extend(inside.into_iter().filter(|piece| matches!(piece, WordPiece::Output { .. })));
+        Ok(WordPiece::Variable { name, form: Form::Derived, quoted })
     }
 
-    fn listed_parameter(&mut self, quoted: bool) -> Option<Piece> {
+    fn listed_parameter(&mut self, quoted: bool) -> Option<WordPiece> {
         if self.cursor.take("#") {
             let name = self.name();
-            return (!name.is_empty() && self.cursor.take("}")).then_some(Piece::Variable { name, form: Form::Length, quoted });
+            return (!name.is_empty() && self.cursor.take("}")).then_some(WordPiece::Variable {
+                name,
+                form: Form::Length,
+                quoted,
+            });
         }
         let name = self.name();
         if !name.starts_with(is_name_start) {
             return None;
         }
         if self.cursor.take("}") {
-            return Some(Piece::Variable { name, form: Form::Plain, quoted });
+            return Some(WordPiece::Variable { name, form: Form::Plain, quoted });
         }
         const OPERATORS: &[&str] = &[":-", ":?", ":+", "##", "%%", "#", "%"];
         let operator = OPERATORS.iter().find(|operator| self.cursor.take(operator))?;
@@ -288,17 +292,17 @@ impl Parser<'_> {
             "%" | "%%" if literal => Form::Without { suffix: true, text },
             _ => Form::Derived,
         };
-        Some(Piece::Variable { name, form, quoted })
+        Some(WordPiece::Variable { name, form, quoted })
     }
 
     /// `$((…))` after its parentheses: numbers, names and operators only.
-    fn arithmetic(&mut self) -> ReadResult<Piece> {
+    fn arithmetic(&mut self) -> ReadResult<WordPiece> {
         const OTHER: Unread = Unread::Construct("this arithmetic");
         let (mut names, mut depth) = (Vec::new(), 0usize);
         loop {
             match self.cursor.peek() {
                 Some(')') if depth == 0 => {
-                    return if self.cursor.take("))") { Ok(Piece::Arithmetic(names)) } else { Err(OTHER) };
+                    return if self.cursor.take("))") { Ok(WordPiece::Arithmetic(names)) } else { Err(OTHER) };
                 }
                 Some(c @ ('(' | ')')) => {
                     depth = if c == '(' { depth + 1 } else { depth - 1 };
@@ -320,16 +324,16 @@ impl Parser<'_> {
     }
 
     /// `~` at the beginning of a word.
-    fn tilde(&mut self) -> ReadResult<Piece> {
+    fn tilde(&mut self) -> ReadResult<WordPiece> {
         self.cursor.advance(1);
         match self.cursor.peek() {
-            None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>') => Ok(Piece::Home),
+            None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>') => Ok(WordPiece::Home),
             _ => Err(Unread::Construct("`~` with a name behind it")),
         }
     }
 
     /// `[`: a bracket expression if it is closed within the word and holds plain characters only.
-    fn bracket(&mut self, pieces: &mut Vec<Piece>) {
+    fn bracket(&mut self, pieces: &mut Vec<WordPiece>) {
         let begins_name = pieces.is_empty() || self.cursor.behind() == Some('/');
         let mut inside = String::new();
         let mut ahead = 1;
@@ -340,7 +344,7 @@ impl Parser<'_> {
         }
         if self.cursor.ahead(ahead) == Some(']') && !inside.is_empty() && !begins_name {
             self.cursor.advance(ahead + 1);
-            pieces.push(Piece::Bracket(inside));
+            pieces.push(WordPiece::Bracket(inside));
             return;
         }
         // Closed anywhere further on, it may still be one, and then what it matches is not certain.
@@ -353,7 +357,7 @@ impl Parser<'_> {
         if is_word || (later < MAX_BRACKET && self.cursor.ahead(later - 1) != Some(']')) {
             push(pieces, '[');
         } else {
-            pieces.push(Piece::Wildcard('['));
+            pieces.push(WordPiece::Wildcard('['));
         }
     }
 
@@ -375,7 +379,7 @@ impl Parser<'_> {
     }
 
     /// `{a,b}` of plain text, `{1..3}`; a brace that cannot be expanded is a character.
-    fn brace(&mut self, pieces: &mut Vec<Piece>) -> ReadResult<()> {
+    fn brace(&mut self, pieces: &mut Vec<WordPiece>) -> ReadResult<()> {
         const OTHER: Unread = Unread::Construct("these braces");
         let mut inside = String::new();
         let mut ahead = 1;
@@ -409,16 +413,16 @@ impl Parser<'_> {
             (first..=last).map(|number| number.to_string()).collect()
         };
         self.cursor.advance(ahead + 1);
-        pieces.push(Piece::Braces(alternatives));
+        pieces.push(WordPiece::Braces(alternatives));
         Ok(())
     }
 }
 
 /// Adds a character to the text at the end.
-fn push(pieces: &mut Vec<Piece>, c: char) {
+fn push(pieces: &mut Vec<WordPiece>, c: char) {
     match pieces.last_mut() {
-        Some(Piece::Text(text)) => text.push(c),
-        _ => pieces.push(Piece::Text(c.to_string())),
+        Some(WordPiece::Text(text)) => text.push(c),
+        _ => pieces.push(WordPiece::Text(c.to_string())),
     }
 }
 

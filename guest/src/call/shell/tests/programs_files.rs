@@ -6,7 +6,7 @@ use super::{check_words, spelled, workspace};
 use crate::call::shell::footprint_of_words;
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, Base};
-use crate::call::shell::reader::input::Input;
+use crate::call::shell::reader::input::StandardInput;
 use crate::call::shell::reader::state::ShellState;
 
 /// Commands that look and leave nothing behind.
@@ -50,7 +50,7 @@ fn check_uncertain(rows: &[(&str, &str)]) {
         };
         let argv: Vec<Arg> = command.split(' ').map(arg).collect();
         let mut reader = ShellReader::new(&*world);
-        reader.run_program(&argv, &ShellState::new(""), &Input::Unknown);
+        reader.run_program(&argv, &ShellState::new(""), &StandardInput::Unknown);
         let expected: BTreeSet<String> = expected.split_whitespace().map(str::to_owned).collect();
         assert_eq!(spelled(&reader.footprint()), expected, "{command}");
     }
@@ -720,7 +720,7 @@ fn what_the_command_moves() {
         let mut reader = ShellReader::new(&*world);
         for command in commands {
             let argv: Vec<Arg> = command.split(' ').map(Arg::known).collect();
-            reader.run_program(&argv, &ShellState::new(cwd), &Input::Unknown);
+            reader.run_program(&argv, &ShellState::new(cwd), &StandardInput::Unknown);
         }
         reader.footprint()
     };

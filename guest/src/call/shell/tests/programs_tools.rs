@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::super::programs::names;
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::super::reader::input::Input;
+use super::super::reader::input::StandardInput;
 use super::super::reader::state::ShellState;
 use super::super::{control_in, footprint, footprint_of_words};
 use super::{check, check_words, spelled, workspace};
@@ -542,7 +542,7 @@ fn no_variable_hides_what_governs_the_gate() {
     let mut state = ShellState::new("");
     state.influence = Some("HOME".into());
     let argv = ["tollgate", "init", "--undo"].map(Arg::known);
-    reader.run_program(&argv, &state, &Input::Inherited);
+    reader.run_program(&argv, &state, &StandardInput::Inherited);
     assert_eq!(spelled(&reader.footprint()), BTreeSet::from(["!".to_owned(), "?".to_owned(), "x:.".to_owned()]));
 }
 
@@ -552,7 +552,7 @@ fn an_answer_under_the_influence_of_a_variable_is_a_run() {
     let mut reader = ShellReader::new(&*world);
     let mut state = ShellState::new("");
     state.influence = Some("npm_config_node_options".into());
-    reader.run_program(&["npm", "ls"].map(Arg::known), &state, &Input::Inherited);
+    reader.run_program(&["npm", "ls"].map(Arg::known), &state, &StandardInput::Inherited);
     assert_eq!(spelled(&reader.footprint()), BTreeSet::from(["x:.".to_owned()]));
 }
 

@@ -1,12 +1,12 @@
 //! Git commands that change the repository or the files they name.
 
-use super::super::spec::{Mode, Operands, Program, Role};
+use super::super::spec::{ArgumentRole, OperandOverride, Operands, ProgramSpec};
 use super::rules;
 use crate::effects::Access;
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     // The repository alone; its hooks may do more.
-    Program {
+    ProgramSpec {
         flags: "fnuvANp",
         long: &[
             "all",
@@ -22,12 +22,12 @@ pub(super) const ROWS: &[Program] = &[
             "update",
             "verbose",
         ],
-        attached: &[("chmod", Role::Text)],
-        operands: Operands::All(Role::Text),
+        attached: &[("chmod", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::run),
-        ..Program::new(&["add", "stage"])
+        ..ProgramSpec::new(&["add", "stage"])
     },
-    Program {
+    ProgramSpec {
         flags: "aeinoqsvz",
         long: &[
             "all",
@@ -52,29 +52,34 @@ pub(super) const ROWS: &[Program] = &[
             "verbose",
         ],
         valued: &[
-            ("c", Role::Text),
-            ("m", Role::Text),
-            ("t", Role::Read),
-            ("C", Role::Text),
-            ("F", Role::Read),
-            ("author", Role::Text),
-            ("cleanup", Role::Text),
-            ("date", Role::Text),
-            ("file", Role::Read),
-            ("fixup", Role::Text),
-            ("message", Role::Text),
-            ("reedit-message", Role::Text),
-            ("reuse-message", Role::Text),
-            ("squash", Role::Text),
-            ("template", Role::Read),
-            ("trailer", Role::Text),
+            ("c", ArgumentRole::Text),
+            ("m", ArgumentRole::Text),
+            ("t", ArgumentRole::Read),
+            ("C", ArgumentRole::Text),
+            ("F", ArgumentRole::Read),
+            ("author", ArgumentRole::Text),
+            ("cleanup", ArgumentRole::Text),
+            ("date", ArgumentRole::Text),
+            ("file", ArgumentRole::Read),
+            ("fixup", ArgumentRole::Text),
+            ("message", ArgumentRole::Text),
+            ("reedit-message", ArgumentRole::Text),
+            ("reuse-message", ArgumentRole::Text),
+            ("squash", ArgumentRole::Text),
+            ("template", ArgumentRole::Read),
+            ("trailer", ArgumentRole::Text),
         ],
-        attached: &[("u", Role::Text), ("S", Role::Text), ("gpg-sign", Role::Text), ("porcelain", Role::Text)],
-        operands: Operands::All(Role::Text),
+        attached: &[
+            ("u", ArgumentRole::Text),
+            ("S", ArgumentRole::Text),
+            ("gpg-sign", ArgumentRole::Text),
+            ("porcelain", ArgumentRole::Text),
+        ],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::run),
-        ..Program::new(&["commit"])
+        ..ProgramSpec::new(&["commit"])
     },
-    Program {
+    ProgramSpec {
         flags: "afkmnpqtv46P",
         long: &[
             "all",
@@ -99,13 +104,23 @@ pub(super) const ROWS: &[Program] = &[
             "unshallow",
             "verbose",
         ],
-        valued: &[("j", Role::Text), ("deepen", Role::Text), ("depth", Role::Text), ("filter", Role::Text), ("jobs", Role::Text)],
-        attached: &[("recurse-submodules", Role::Text), ("shallow-exclude", Role::Text), ("shallow-since", Role::Text)],
-        operands: Operands::All(Role::Text),
+        valued: &[
+            ("j", ArgumentRole::Text),
+            ("deepen", ArgumentRole::Text),
+            ("depth", ArgumentRole::Text),
+            ("filter", ArgumentRole::Text),
+            ("jobs", ArgumentRole::Text),
+        ],
+        attached: &[
+            ("recurse-submodules", ArgumentRole::Text),
+            ("shallow-exclude", ArgumentRole::Text),
+            ("shallow-since", ArgumentRole::Text),
+        ],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::run_with_remote),
-        ..Program::new(&["fetch"])
+        ..ProgramSpec::new(&["fetch"])
     },
-    Program {
+    ProgramSpec {
         flags: "dfnquv46",
         long: &[
             "all",
@@ -130,13 +145,13 @@ pub(super) const ROWS: &[Program] = &[
             "thin",
             "verbose",
         ],
-        valued: &[("o", Role::Text), ("push-option", Role::Text)],
-        attached: &[("force-with-lease", Role::Text), ("signed", Role::Text)],
-        operands: Operands::All(Role::Text),
+        valued: &[("o", ArgumentRole::Text), ("push-option", ArgumentRole::Text)],
+        attached: &[("force-with-lease", ArgumentRole::Text), ("signed", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::run_with_remote),
-        ..Program::new(&["push"])
+        ..ProgramSpec::new(&["push"])
     },
-    Program {
+    ProgramSpec {
         flags: "acdfilmqrtvCDM",
         long: &[
             "all",
@@ -155,23 +170,28 @@ pub(super) const ROWS: &[Program] = &[
             "unset-upstream",
             "verbose",
         ],
-        valued: &[("u", Role::Text), ("set-upstream-to", Role::Text), ("format", Role::Text), ("sort", Role::Text)],
-        attached: &[
-            ("abbrev", Role::Text),
-            ("color", Role::Text),
-            ("column", Role::Text),
-            ("contains", Role::Text),
-            ("merged", Role::Text),
-            ("no-contains", Role::Text),
-            ("no-merged", Role::Text),
-            ("points-at", Role::Text),
-            ("track", Role::Text),
+        valued: &[
+            ("u", ArgumentRole::Text),
+            ("set-upstream-to", ArgumentRole::Text),
+            ("format", ArgumentRole::Text),
+            ("sort", ArgumentRole::Text),
         ],
-        operands: Operands::All(Role::Text),
+        attached: &[
+            ("abbrev", ArgumentRole::Text),
+            ("color", ArgumentRole::Text),
+            ("column", ArgumentRole::Text),
+            ("contains", ArgumentRole::Text),
+            ("merged", ArgumentRole::Text),
+            ("no-contains", ArgumentRole::Text),
+            ("no-merged", ArgumentRole::Text),
+            ("points-at", ArgumentRole::Text),
+            ("track", ArgumentRole::Text),
+        ],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::branch_or_tag),
-        ..Program::new(&["branch"])
+        ..ProgramSpec::new(&["branch"])
     },
-    Program {
+    ProgramSpec {
         flags: "adfils",
         long: &[
             "annotate",
@@ -186,68 +206,73 @@ pub(super) const ROWS: &[Program] = &[
             "sign",
         ],
         valued: &[
-            ("m", Role::Text),
-            ("F", Role::Read),
-            ("file", Role::Read),
-            ("format", Role::Text),
-            ("message", Role::Text),
-            ("sort", Role::Text),
+            ("m", ArgumentRole::Text),
+            ("F", ArgumentRole::Read),
+            ("file", ArgumentRole::Read),
+            ("format", ArgumentRole::Text),
+            ("message", ArgumentRole::Text),
+            ("sort", ArgumentRole::Text),
         ],
         attached: &[
-            ("n", Role::Text),
-            ("color", Role::Text),
-            ("column", Role::Text),
-            ("contains", Role::Text),
-            ("merged", Role::Text),
-            ("no-contains", Role::Text),
-            ("no-merged", Role::Text),
-            ("points-at", Role::Text),
+            ("n", ArgumentRole::Text),
+            ("color", ArgumentRole::Text),
+            ("column", ArgumentRole::Text),
+            ("contains", ArgumentRole::Text),
+            ("merged", ArgumentRole::Text),
+            ("no-contains", ArgumentRole::Text),
+            ("no-merged", ArgumentRole::Text),
+            ("points-at", ArgumentRole::Text),
         ],
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::branch_or_tag),
-        ..Program::new(&["tag"])
+        ..ProgramSpec::new(&["tag"])
     },
-    Program {
+    ProgramSpec {
         flags: "qNp",
         long: &["hard", "intent-to-add", "keep", "merge", "mixed", "no-refresh", "quiet", "refresh", "soft"],
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::reset),
-        ..Program::new(&["reset"])
+        ..ProgramSpec::new(&["reset"])
     },
-    Program { flags: "q", long: &["auto", "no-prune", "prune", "quiet"], rule: Some(rules::run), ..Program::new(&["gc"]) },
-    Program {
+    ProgramSpec {
+        flags: "q",
+        long: &["auto", "no-prune", "prune", "quiet"],
+        rule: Some(rules::run),
+        ..ProgramSpec::new(&["gc"])
+    },
+    ProgramSpec {
         flags: "q",
         long: &["quiet", "short"],
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::symbolic_ref),
-        ..Program::new(&["symbolic-ref"])
+        ..ProgramSpec::new(&["symbolic-ref"])
     },
-    Program {
+    ProgramSpec {
         flags: "q",
         long: &["quiet"],
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::run),
-        ..Program::new(&["stash drop"])
+        ..ProgramSpec::new(&["stash drop"])
     },
-    Program { rule: Some(rules::run), ..Program::new(&["stash clear", "stash create"]) },
-    Program {
+    ProgramSpec { rule: Some(rules::run), ..ProgramSpec::new(&["stash clear", "stash create"]) },
+    ProgramSpec {
         long: &["assume-unchanged", "no-assume-unchanged", "no-skip-worktree", "really-refresh", "refresh", "skip-worktree"],
         flags: "q",
-        attached: &[("chmod", Role::Text)],
-        operands: Operands::All(Role::Text),
+        attached: &[("chmod", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::run),
-        ..Program::new(&["update-index"])
+        ..ProgramSpec::new(&["update-index"])
     },
-    Program { flags: "nv", long: &["dry-run", "verbose"], rule: Some(rules::run), ..Program::new(&["worktree prune"]) },
-    Program {
+    ProgramSpec { flags: "nv", long: &["dry-run", "verbose"], rule: Some(rules::run), ..ProgramSpec::new(&["worktree prune"]) },
+    ProgramSpec {
         flags: "q",
         long: &["quiet"],
-        valued: &[("b", Role::Text), ("initial-branch", Role::Text)],
+        valued: &[("b", ArgumentRole::Text), ("initial-branch", ArgumentRole::Text)],
         rule: Some(rules::run),
-        ..Program::new(&["init"])
+        ..ProgramSpec::new(&["init"])
     },
     // The repository's settings, which name programs that git runs.
-    Program {
+    ProgramSpec {
         flags: "ezl",
         long: &[
             "add",
@@ -279,17 +304,23 @@ pub(super) const ROWS: &[Program] = &[
             "unset-all",
             "worktree",
         ],
-        valued: &[("f", Role::Text), ("default", Role::Text), ("file", Role::Text), ("type", Role::Text), ("value", Role::Text)],
+        valued: &[
+            ("f", ArgumentRole::Text),
+            ("default", ArgumentRole::Text),
+            ("file", ArgumentRole::Text),
+            ("type", ArgumentRole::Text),
+            ("value", ArgumentRole::Text),
+        ],
         operands: Operands::Rule,
         rule: Some(rules::config),
-        ..Program::new(&["config"])
+        ..ProgramSpec::new(&["config"])
     },
-    Program {
+    ProgramSpec {
         flags: "fmt",
         long: &["add", "delete", "fetch", "no-tags", "push", "tags"],
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::repository_settings),
-        ..Program::new(&[
+        ..ProgramSpec::new(&[
             "remote add",
             "remote remove",
             "remote rename",
@@ -303,15 +334,15 @@ pub(super) const ROWS: &[Program] = &[
             "submodule sync",
         ])
     },
-    Program {
+    ProgramSpec {
         flags: "n",
         long: &["dry-run"],
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::run_with_remote),
-        ..Program::new(&["remote prune", "remote update"])
+        ..ProgramSpec::new(&["remote prune", "remote update"])
     },
     // Files of the work tree that are named.
-    Program {
+    ProgramSpec {
         flags: "qSW",
         long: &[
             "ignore-unmerged",
@@ -325,59 +356,59 @@ pub(super) const ROWS: &[Program] = &[
             "theirs",
             "worktree",
         ],
-        valued: &[("s", Role::Text), ("source", Role::Text)],
+        valued: &[("s", ArgumentRole::Text), ("source", ArgumentRole::Text)],
         operands: Operands::Rule,
         rule: Some(rules::restore),
-        ..Program::new(&["restore"])
+        ..ProgramSpec::new(&["restore"])
     },
-    Program {
+    ProgramSpec {
         flags: "fq",
         long: &["force", "no-overlay", "no-progress", "no-track", "ours", "overlay", "progress", "quiet", "theirs"],
-        valued: &[("b", Role::Text), ("B", Role::Text)],
+        valued: &[("b", ArgumentRole::Text), ("B", ArgumentRole::Text)],
         operands: Operands::Rule,
         rule: Some(rules::checkout),
-        ..Program::new(&["checkout"])
+        ..ProgramSpec::new(&["checkout"])
     },
-    Program {
+    ProgramSpec {
         flags: "q",
         long: &["no-progress", "no-track", "quiet"],
-        valued: &[("c", Role::Text), ("create", Role::Text)],
+        valued: &[("c", ArgumentRole::Text), ("create", ArgumentRole::Text)],
         operands: Operands::Rule,
         rule: Some(rules::switch),
-        ..Program::new(&["switch"])
+        ..ProgramSpec::new(&["switch"])
     },
-    Program {
+    ProgramSpec {
         flags: "kqS",
         long: &["keep-index", "no-keep-index", "quiet", "staged"],
-        valued: &[("m", Role::Text), ("message", Role::Text)],
+        valued: &[("m", ArgumentRole::Text), ("message", ArgumentRole::Text)],
         operands: Operands::Rule,
         rule: Some(rules::stash_push),
-        ..Program::new(&["stash push"])
+        ..ProgramSpec::new(&["stash push"])
     },
-    Program {
+    ProgramSpec {
         flags: "fnqr",
         long: &["cached", "dry-run", "force", "ignore-unmatch", "quiet", "sparse"],
-        modes: &[Mode { when: &["n", "dry-run"], operands: Operands::All(Role::Text) }],
+        modes: &[OperandOverride { when: &["n", "dry-run"], operands: Operands::All(ArgumentRole::Text) }],
         operands: Operands::Rule,
         rule: Some(rules::remove),
-        ..Program::new(&["rm"])
+        ..ProgramSpec::new(&["rm"])
     },
-    Program {
+    ProgramSpec {
         flags: "fknv",
         long: &["dry-run", "force", "sparse", "verbose"],
         operands: Operands::Rule,
         rule: Some(rules::rename),
-        ..Program::new(&["mv"])
+        ..ProgramSpec::new(&["mv"])
     },
-    Program {
+    ProgramSpec {
         flags: "dfnqxX",
         long: &["dry-run", "force", "quiet"],
-        valued: &[("e", Role::Text), ("exclude", Role::Text)],
+        valued: &[("e", ArgumentRole::Text), ("exclude", ArgumentRole::Text)],
         operands: Operands::Rule,
         rule: Some(rules::clean),
-        ..Program::new(&["clean"])
+        ..ProgramSpec::new(&["clean"])
     },
-    Program {
+    ProgramSpec {
         flags: "lqnsv",
         long: &[
             "bare",
@@ -395,41 +426,41 @@ pub(super) const ROWS: &[Program] = &[
             "verbose",
         ],
         valued: &[
-            ("b", Role::Text),
-            ("branch", Role::Text),
-            ("depth", Role::Text),
-            ("filter", Role::Text),
-            ("j", Role::Text),
-            ("jobs", Role::Text),
-            ("o", Role::Text),
-            ("origin", Role::Text),
+            ("b", ArgumentRole::Text),
+            ("branch", ArgumentRole::Text),
+            ("depth", ArgumentRole::Text),
+            ("filter", ArgumentRole::Text),
+            ("j", ArgumentRole::Text),
+            ("jobs", ArgumentRole::Text),
+            ("o", ArgumentRole::Text),
+            ("origin", ArgumentRole::Text),
         ],
         operands: Operands::Rule,
         rule: Some(rules::clone),
-        ..Program::new(&["clone"])
+        ..ProgramSpec::new(&["clone"])
     },
-    Program {
+    ProgramSpec {
         flags: "kNnsv",
         long: &["no-numbered", "no-signature", "no-stat", "numbered", "quiet", "root", "signoff", "stdout"],
-        valued: &[("o", Role::Path(Access::WriteTree)), ("output-directory", Role::Path(Access::WriteTree))],
-        attached: &[("subject-prefix", Role::Text), ("start-number", Role::Text)],
-        operands: Operands::All(Role::Text),
+        valued: &[("o", ArgumentRole::Path(Access::WriteTree)), ("output-directory", ArgumentRole::Path(Access::WriteTree))],
+        attached: &[("subject-prefix", ArgumentRole::Text), ("start-number", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::format_patch),
-        ..Program::new(&["format-patch"])
+        ..ProgramSpec::new(&["format-patch"])
     },
-    Program {
+    ProgramSpec {
         flags: "q",
         long: &["all", "progress", "quiet"],
-        operands: Operands::Then(&[Role::Path(Access::Write)], Role::Text),
-        ..Program::new(&["bundle create"])
+        operands: Operands::Then(&[ArgumentRole::Path(Access::Write)], ArgumentRole::Text),
+        ..ProgramSpec::new(&["bundle create"])
     },
     // A patch names its targets.
-    Program {
+    ProgramSpec {
         flags: "vzR",
         long: &["check", "numstat", "quiet", "reverse", "stat", "summary", "verbose"],
-        attached: &[("p", Role::Text)],
-        operands: Operands::All(Role::Read),
+        attached: &[("p", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Read),
         rule: Some(rules::patch),
-        ..Program::new(&["apply"])
+        ..ProgramSpec::new(&["apply"])
     },
 ];

@@ -1,12 +1,12 @@
 //! Git commands that only read.
 
-use super::super::spec::{Operands, Program, Role};
+use super::super::spec::{ArgumentRole, Operands, ProgramSpec};
 use super::rules;
 use crate::effects::Access;
 
 /// What `log`, `diff`, `show` and their relatives take: options of revisions and of diffs are read by the same code in git.
 /// Not listed: `--output`, `--ext-diff`, `--textconv`, `--show-signature`.
-const HISTORY: Program = Program {
+const HISTORY: ProgramSpec = ProgramSpec {
     flags: "0123456789abcgilmpqrstuwzDEFPRW",
     long: &[
         "abbrev-commit",
@@ -129,84 +129,94 @@ const HISTORY: Program = Program {
         "walk-reflogs",
     ],
     valued: &[
-        ("n", Role::Text),
-        ("G", Role::Text),
-        ("S", Role::Text),
-        ("after", Role::Text),
-        ("author", Role::Text),
-        ("before", Role::Text),
-        ("committer", Role::Text),
-        ("date", Role::Text),
-        ("diff-filter", Role::Text),
-        ("exclude", Role::Text),
-        ("glob", Role::Text),
-        ("grep", Role::Text),
-        ("max-count", Role::Text),
-        ("since", Role::Text),
-        ("skip", Role::Text),
-        ("until", Role::Text),
+        ("n", ArgumentRole::Text),
+        ("G", ArgumentRole::Text),
+        ("S", ArgumentRole::Text),
+        ("after", ArgumentRole::Text),
+        ("author", ArgumentRole::Text),
+        ("before", ArgumentRole::Text),
+        ("committer", ArgumentRole::Text),
+        ("date", ArgumentRole::Text),
+        ("diff-filter", ArgumentRole::Text),
+        ("exclude", ArgumentRole::Text),
+        ("glob", ArgumentRole::Text),
+        ("grep", ArgumentRole::Text),
+        ("max-count", ArgumentRole::Text),
+        ("since", ArgumentRole::Text),
+        ("skip", ArgumentRole::Text),
+        ("until", ArgumentRole::Text),
     ],
     attached: &[
-        ("B", Role::Text),
-        ("C", Role::Text),
-        ("I", Role::Text),
-        ("L", Role::Text),
-        ("M", Role::Text),
-        ("U", Role::Text),
-        ("X", Role::Text),
-        ("abbrev", Role::Text),
-        ("anchored", Role::Text),
-        ("branches", Role::Text),
-        ("color", Role::Text),
-        ("color-moved", Role::Text),
-        ("color-moved-ws", Role::Text),
-        ("color-words", Role::Text),
-        ("decorate", Role::Text),
-        ("decorate-refs", Role::Text),
-        ("decorate-refs-exclude", Role::Text),
-        ("diff-algorithm", Role::Text),
-        ("diff-merges", Role::Text),
-        ("dirstat", Role::Text),
-        ("dst-prefix", Role::Text),
-        ("encoding", Role::Text),
-        ("expand-tabs", Role::Text),
-        ("find-copies", Role::Text),
-        ("find-object", Role::Text),
-        ("find-renames", Role::Text),
-        ("format", Role::Text),
-        ("ignore-matching-lines", Role::Text),
-        ("ignore-submodules", Role::Text),
-        ("inter-hunk-context", Role::Text),
-        ("line-prefix", Role::Text),
-        ("max-parents", Role::Text),
-        ("min-parents", Role::Text),
-        ("notes", Role::Text),
-        ("pretty", Role::Text),
-        ("relative", Role::Text),
-        ("remotes", Role::Text),
-        ("rotate-to", Role::Text),
-        ("skip-to", Role::Text),
-        ("src-prefix", Role::Text),
-        ("stat", Role::Text),
-        ("stat-count", Role::Text),
-        ("stat-name-width", Role::Text),
-        ("stat-width", Role::Text),
-        ("submodule", Role::Text),
-        ("tags", Role::Text),
-        ("unified", Role::Text),
-        ("word-diff", Role::Text),
-        ("word-diff-regex", Role::Text),
-        ("ws-error-highlight", Role::Text),
+        ("B", ArgumentRole::Text),
+        ("C", ArgumentRole::Text),
+        ("I", ArgumentRole::Text),
+        ("L", ArgumentRole::Text),
+        ("M", ArgumentRole::Text),
+        ("U", ArgumentRole::Text),
+        ("X", ArgumentRole::Text),
+        ("abbrev", ArgumentRole::Text),
+        ("anchored", ArgumentRole::Text),
+        ("branches", ArgumentRole::Text),
+        ("color", ArgumentRole::Text),
+        ("color-moved", ArgumentRole::Text),
+        ("color-moved-ws", ArgumentRole::Text),
+        ("color-words", ArgumentRole::Text),
+        ("decorate", ArgumentRole::Text),
+        ("decorate-refs", ArgumentRole::Text),
+        ("decorate-refs-exclude", ArgumentRole::Text),
+        ("diff-algorithm", ArgumentRole::Text),
+        ("diff-merges", ArgumentRole::Text),
+        ("dirstat", ArgumentRole::Text),
+        ("dst-prefix", ArgumentRole::Text),
+        ("encoding", ArgumentRole::Text),
+        ("expand-tabs", ArgumentRole::Text),
+        ("find-copies", ArgumentRole::Text),
+        ("find-object", ArgumentRole::Text),
+        ("find-renames", ArgumentRole::Text),
+        ("format", ArgumentRole::Text),
+        ("ignore-matching-lines", ArgumentRole::Text),
+        ("ignore-submodules", ArgumentRole::Text),
+        ("inter-hunk-context", ArgumentRole::Text),
+        ("line-prefix", ArgumentRole::Text),
+        ("max-parents", ArgumentRole::Text),
+        ("min-parents", ArgumentRole::Text),
+        ("notes", ArgumentRole::Text),
+        ("pretty", ArgumentRole::Text),
+        ("relative", ArgumentRole::Text),
+        ("remotes", ArgumentRole::Text),
+        ("rotate-to", ArgumentRole::Text),
+        ("skip-to", ArgumentRole::Text),
+        ("src-prefix", ArgumentRole::Text),
+        ("stat", ArgumentRole::Text),
+        ("stat-count", ArgumentRole::Text),
+        ("stat-name-width", ArgumentRole::Text),
+        ("stat-width", ArgumentRole::Text),
+        ("submodule", ArgumentRole::Text),
+        ("tags", ArgumentRole::Text),
+        ("unified", ArgumentRole::Text),
+        ("word-diff", ArgumentRole::Text),
+        ("word-diff-regex", ArgumentRole::Text),
+        ("ws-error-highlight", ArgumentRole::Text),
     ],
     apart: true,
-    operands: Operands::All(Role::Text),
-    ..Program::new(&["log", "diff", "show", "whatchanged", "diff-tree", "diff-index", "diff-files", "rev-list", "reflog show"])
+    operands: Operands::All(ArgumentRole::Text),
+    ..ProgramSpec::new(&[
+        "log",
+        "diff",
+        "show",
+        "whatchanged",
+        "diff-tree",
+        "diff-index",
+        "diff-files",
+        "rev-list",
+        "reflog show",
+    ])
 };
 
 /// Commands that have no option, in any version, that writes or runs something.
-const PURE: Program = Program {
-    operands: Operands::All(Role::Text),
-    ..Program::reader(&[
+const PURE: ProgramSpec = ProgramSpec {
+    operands: Operands::All(ArgumentRole::Text),
+    ..ProgramSpec::reader(&[
         "check-attr",
         "check-ignore",
         "check-mailmap",
@@ -226,13 +236,13 @@ const PURE: Program = Program {
     ])
 };
 
-pub(super) const ROWS: &[Program] = &[
+pub(super) const ROWS: &[ProgramSpec] = &[
     HISTORY,
     PURE,
-    Program { names: &["stash list", "stash show"], rule: Some(rules::no_dashes), ..HISTORY },
+    ProgramSpec { names: &["stash list", "stash show"], rule: Some(rules::no_dashes), ..HISTORY },
     // `expire`, `delete` and `drop` would be operands.
-    Program { names: &["reflog"], operands: Operands::None, ..HISTORY },
-    Program {
+    ProgramSpec { names: &["reflog"], operands: Operands::None, ..HISTORY },
+    ProgramSpec {
         flags: "bsvuz",
         long: &[
             "ahead-behind",
@@ -248,18 +258,18 @@ pub(super) const ROWS: &[Program] = &[
             "verbose",
         ],
         attached: &[
-            ("u", Role::Text),
-            ("column", Role::Text),
-            ("find-renames", Role::Text),
-            ("ignore-submodules", Role::Text),
-            ("ignored", Role::Text),
-            ("porcelain", Role::Text),
-            ("untracked-files", Role::Text),
+            ("u", ArgumentRole::Text),
+            ("column", ArgumentRole::Text),
+            ("find-renames", ArgumentRole::Text),
+            ("ignore-submodules", ArgumentRole::Text),
+            ("ignored", ArgumentRole::Text),
+            ("porcelain", ArgumentRole::Text),
+            ("untracked-files", ArgumentRole::Text),
         ],
-        operands: Operands::All(Role::Text),
-        ..Program::new(&["status"])
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["status"])
     },
-    Program {
+    ProgramSpec {
         flags: "bceflnpstwz",
         long: &[
             "color-by-age",
@@ -277,20 +287,36 @@ pub(super) const ROWS: &[Program] = &[
             "show-number",
             "show-stats",
         ],
-        valued: &[("L", Role::Text), ("contents", Role::Read), ("ignore-rev", Role::Text), ("ignore-revs-file", Role::Read)],
-        attached: &[("C", Role::Text), ("M", Role::Text), ("abbrev", Role::Text), ("date", Role::Text), ("since", Role::Text)],
-        operands: Operands::All(Role::Text),
-        ..Program::new(&["blame", "annotate"])
+        valued: &[
+            ("L", ArgumentRole::Text),
+            ("contents", ArgumentRole::Read),
+            ("ignore-rev", ArgumentRole::Text),
+            ("ignore-revs-file", ArgumentRole::Read),
+        ],
+        attached: &[
+            ("C", ArgumentRole::Text),
+            ("M", ArgumentRole::Text),
+            ("abbrev", ArgumentRole::Text),
+            ("date", ArgumentRole::Text),
+            ("since", ArgumentRole::Text),
+        ],
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["blame", "annotate"])
     },
-    Program {
+    ProgramSpec {
         flags: "cens",
         long: &["all", "committer", "email", "first-parent", "merges", "no-merges", "numbered", "summary"],
-        valued: &[("after", Role::Text), ("author", Role::Text), ("since", Role::Text), ("until", Role::Text)],
-        attached: &[("w", Role::Text), ("format", Role::Text), ("group", Role::Text)],
-        operands: Operands::All(Role::Text),
-        ..Program::new(&["shortlog"])
+        valued: &[
+            ("after", ArgumentRole::Text),
+            ("author", ArgumentRole::Text),
+            ("since", ArgumentRole::Text),
+            ("until", ArgumentRole::Text),
+        ],
+        attached: &[("w", ArgumentRole::Text), ("format", ArgumentRole::Text), ("group", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["shortlog"])
     },
-    Program {
+    ProgramSpec {
         flags: "0123456789achilnopqrvwzEFGHILPW",
         long: &[
             "all-match",
@@ -331,57 +357,65 @@ pub(super) const ROWS: &[Program] = &[
             "word-regexp",
         ],
         valued: &[
-            ("e", Role::Text),
-            ("f", Role::Read),
-            ("m", Role::Text),
-            ("A", Role::Text),
-            ("B", Role::Text),
-            ("C", Role::Text),
-            ("after-context", Role::Text),
-            ("before-context", Role::Text),
-            ("context", Role::Text),
-            ("max-count", Role::Text),
-            ("max-depth", Role::Text),
-            ("threads", Role::Text),
+            ("e", ArgumentRole::Text),
+            ("f", ArgumentRole::Read),
+            ("m", ArgumentRole::Text),
+            ("A", ArgumentRole::Text),
+            ("B", ArgumentRole::Text),
+            ("C", ArgumentRole::Text),
+            ("after-context", ArgumentRole::Text),
+            ("before-context", ArgumentRole::Text),
+            ("context", ArgumentRole::Text),
+            ("max-count", ArgumentRole::Text),
+            ("max-depth", ArgumentRole::Text),
+            ("threads", ArgumentRole::Text),
         ],
-        attached: &[("color", Role::Text)],
-        operands: Operands::All(Role::Text),
-        ..Program::new(&["grep"])
+        attached: &[("color", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["grep"])
     },
-    Program {
+    ProgramSpec {
         flags: "epst",
         long: &["allow-unknown-type", "batch-all-objects", "buffer", "follow-symlinks", "unordered"],
-        attached: &[("batch", Role::Text), ("batch-check", Role::Text)],
-        operands: Operands::All(Role::Text),
-        ..Program::new(&["cat-file"])
+        attached: &[("batch", ArgumentRole::Text), ("batch-check", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["cat-file"])
     },
-    Program { flags: "v", long: &["abbrev"], operands: Operands::All(Role::Text), ..Program::new(&["cherry"]) },
-    Program { flags: "v", long: &["verbose"], ..Program::new(&["remote"]) },
-    Program { flags: "v", long: &["all", "push"], operands: Operands::All(Role::Text), ..Program::new(&["remote get-url"]) },
-    Program {
+    ProgramSpec { flags: "v", long: &["abbrev"], operands: Operands::All(ArgumentRole::Text), ..ProgramSpec::new(&["cherry"]) },
+    ProgramSpec { flags: "v", long: &["verbose"], ..ProgramSpec::new(&["remote"]) },
+    ProgramSpec {
+        flags: "v",
+        long: &["all", "push"],
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["remote get-url"])
+    },
+    ProgramSpec {
         flags: "n",
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::named_remote),
-        ..Program::new(&["remote show"])
+        ..ProgramSpec::new(&["remote show"])
     },
-    Program {
+    ProgramSpec {
         flags: "hqt",
         long: &["branches", "exit-code", "get-url", "heads", "quiet", "refs", "symref", "tags"],
-        attached: &[("sort", Role::Text)],
-        operands: Operands::All(Role::Text),
+        attached: &[("sort", ArgumentRole::Text)],
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::named_remote),
-        ..Program::new(&["ls-remote"])
+        ..ProgramSpec::new(&["ls-remote"])
     },
-    Program { flags: "vz", long: &["porcelain", "verbose"], ..Program::new(&["worktree list"]) },
-    Program {
+    ProgramSpec { flags: "vz", long: &["porcelain", "verbose"], ..ProgramSpec::new(&["worktree list"]) },
+    ProgramSpec {
         long: &["cached", "recursive", "quiet"],
-        operands: Operands::All(Role::Text),
+        operands: Operands::All(ArgumentRole::Text),
         rule: Some(rules::no_dashes),
-        ..Program::new(&["submodule status"])
+        ..ProgramSpec::new(&["submodule status"])
     },
-    Program::new(&["sparse-checkout list", "bisect log", "bisect terms", "notes list"]),
-    Program { operands: Operands::All(Role::Text), ..Program::new(&["notes show", "bundle verify", "bundle list-heads"]) },
-    Program {
+    ProgramSpec::new(&["sparse-checkout list", "bisect log", "bisect terms", "notes list"]),
+    ProgramSpec {
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["notes show", "bundle verify", "bundle list-heads"])
+    },
+    ProgramSpec {
         long: &[
             "connectivity-only",
             "dangling",
@@ -394,15 +428,15 @@ pub(super) const ROWS: &[Program] = &[
             "strict",
             "unreachable",
         ],
-        operands: Operands::All(Role::Text),
-        ..Program::new(&["fsck"])
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["fsck"])
     },
-    Program {
+    ProgramSpec {
         flags: "lv",
-        valued: &[("o", Role::Path(Access::Write)), ("output", Role::Path(Access::Write))],
-        attached: &[("format", Role::Text), ("prefix", Role::Text)],
+        valued: &[("o", ArgumentRole::Path(Access::Write)), ("output", ArgumentRole::Path(Access::Write))],
+        attached: &[("format", ArgumentRole::Text), ("prefix", ArgumentRole::Text)],
         long: &["list", "verbose", "worktree-attributes"],
-        operands: Operands::All(Role::Text),
-        ..Program::new(&["archive"])
+        operands: Operands::All(ArgumentRole::Text),
+        ..ProgramSpec::new(&["archive"])
     },
 ];

@@ -20,18 +20,18 @@ use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
 use super::super::reader::state::ShellState;
 use super::command_of;
-use super::spec::{Invocation, Operands, Parsed, Program, Role};
+use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Unconfinable;
 
-pub(super) const ROWS: &[Program] = &[Program {
+pub(super) const ROWS: &[ProgramSpec] = &[ProgramSpec {
     flags: "P",
     long: &["no-pager", "no-optional-locks"],
-    valued: &[("C", Role::Text), ("c", Role::Text)],
+    valued: &[("C", ArgumentRole::Text), ("c", ArgumentRole::Text)],
     ends_at_operand: true,
     operands: Operands::Rule,
     answers: &["--version", "-v", "--help", "-h", "version", "help", "help *"],
     rule: Some(run),
-    ..Program::new(&["git"])
+    ..ProgramSpec::new(&["git"])
 }];
 
 /// Commands that may change any file, and which is only known when they run.
@@ -90,23 +90,23 @@ const SETTINGS: &[(&str, &[&str])] = &[
     ("user.name", &[]),
 ];
 
-fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some((command, args)) = parsed.operands.split_first() else { return };
     let Some(word) = command.text() else {
-        return reader.unknown(format!("`git {}` is a command that is only known when it runs", command.display()));
+        return reader.add_unknown(format!("`git {}` is a command that is only known when it runs", command.display()));
     };
     let mut state = call.state.clone();
     for (option, value) in &parsed.options {
         match (option.as_str(), value) {
             ("C", Some(folder)) => enter_folder(&mut state, folder),
             ("c", Some(setting)) if !is_harmless(setting) => {
-                reader.unknown(format!("`git -c {}` changes what git does", setting.display()));
+                reader.add_unknown(format!("`git -c {}` changes what git does", setting.display()));
             }
             _ => {}
         }
     }
     if let Some(why) = repository::doubt(reader, &state) {
-        reader.unknown(format!("`git {}` {why}", display(word)));
+        reader.add_unknown(format!("`git {}` {why}", display(word)));
     }
     let mut words = vec![(*command).clone()];
     words.extend(args.iter().map(|arg| (*arg).clone()));
@@ -117,13 +117,13 @@ fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>)
     if CHANGE_ANYTHING.contains(&word) {
         return change_anything(reader, &format!("git {word}"));
     }
-    reader.unknown(format!("`git {}` is not a command whose effects are known", display(word)));
+    reader.add_unknown(format!("`git {}` is not a command whose effects are known", display(word)));
 }
 
 /// The reason for a command that changes files which are known only at run time.
 fn change_anything(reader: &mut ShellReader<'_>, command: &str) {
-    reader.unknown(format!("`{command}` may change any file of the workspace"));
-    reader.unconfinable(Unconfinable::HalfWay(format!(
+    reader.add_unknown(format!("`{command}` may change any file of the workspace"));
+    reader.add_unconfinable(Unconfinable::HalfWay(format!(
         "`{command}` may change any file, and would stop half-way at the first one out of scope"
     )));
 }

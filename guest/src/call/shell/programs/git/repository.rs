@@ -1,7 +1,7 @@
 //! Which repository git would work in: certain only where that is the workspace's own.
 //!
 //! A repository's configuration names programs that git runs, even for `git status`. The workspace's own is a control file;
-//! any other folder could be made a repository by whoever may write there.
+//! anyone who may write to another folder could make it a repository.
 
 use super::super::super::reader::ShellReader;
 use super::super::super::reader::state::ShellState;

@@ -6,36 +6,36 @@ use super::super::super::reader::lexical;
 use super::super::super::reader::state::ShellState;
 use super::super::below;
 use super::super::patch::{enter_targets, strip};
-use super::super::spec::{Invocation, Parsed};
+use super::super::spec::{Invocation, ParsedArguments};
 use super::change_anything;
 use crate::call::patch::Strip;
 use crate::effects::Access;
 use crate::ports::FileKind;
 
 /// The repository changes, and its hooks may run.
-pub(super) fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+pub(super) fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     reader.execute(call.state);
 }
 
 /// As [`run`], with a remote as the first operand.
-pub(super) fn run_with_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn run_with_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     reader.execute(call.state);
     named_remote(reader, call, parsed);
 }
 
 /// A remote is a name or an address on the network. A folder is a repository that another git is started in, and `ext::…` is
 /// a command.
-pub(super) fn named_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn named_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_known = |remote: &&&Arg| remote.text().is_some_and(|text| is_name(text) || is_address(text));
     if let Some(remote) = parsed.operands.first().filter(|remote| !is_known(remote)) {
-        reader.unknown(format!("`{}` is given `{}`, which is not the name of a remote", call.name, remote.display()));
+        reader.add_unknown(format!("`{}` is given `{}`, which is not the name of a remote", call.name, remote.display()));
     }
 }
 
 /// Commands that hand their operands on to another one lose the dashes that end the options (`stash list -- --output=x`).
-pub(super) fn no_dashes(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn no_dashes(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if let Some(operand) = parsed.operands.iter().find(|operand| operand.may_be_option()) {
-        reader.unknown(format!("`{}` is given `{}`, which it may take for an option", call.name, operand.display()));
+        reader.add_unknown(format!("`{}` is given `{}`, which it may take for an option", call.name, operand.display()));
     }
 }
 
@@ -53,7 +53,7 @@ fn is_address(text: &str) -> bool {
     (known || short) && text.chars().all(is_plain)
 }
 
-pub(super) fn branch_or_tag(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn branch_or_tag(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const LIST: &[&str] = &["l", "list", "contains", "merged", "no-contains", "no-merged", "points-at", "show-current"];
     const CHANGE: &[&str] = &[
         "c",
@@ -79,7 +79,7 @@ pub(super) fn branch_or_tag(reader: &mut ShellReader<'_>, call: &Invocation<'_>,
     }
 }
 
-pub(super) fn reset(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn reset(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["hard", "keep", "merge"]) {
         reader.touch_path(".".to_owned(), Access::WriteTree);
     } else if parsed.has(&["p"]) {
@@ -89,14 +89,14 @@ pub(super) fn reset(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
     }
 }
 
-pub(super) fn symbolic_ref(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn symbolic_ref(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.operands.len() > 1 {
         reader.execute(call.state);
     }
 }
 
 /// `git config`: reading is free, and whatever else it does is done to the file that holds the settings.
-pub(super) fn config(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn config(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const READ: &[&str] = &["get", "get-all", "get-regexp", "l", "list"];
     const CHANGE: &[&str] = &["add", "e", "edit", "remove-section", "rename-section", "replace-all", "unset", "unset-all"];
     let first = parsed.operands.first().and_then(|arg| arg.text()).unwrap_or_default();
@@ -123,7 +123,7 @@ pub(super) fn config(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed
 }
 
 /// The file that holds the repository's settings.
-pub(super) fn repository_settings(reader: &mut ShellReader<'_>, _: &Invocation<'_>, _: &Parsed<'_>) {
+pub(super) fn repository_settings(reader: &mut ShellReader<'_>, _: &Invocation<'_>, _: &ParsedArguments<'_>) {
     reader.touch_path(".git/config".to_owned(), Access::Write);
 }
 
@@ -140,7 +140,7 @@ fn is_exact(path: &Arg) -> bool {
 fn take(reader: &mut ShellReader<'_>, call: &Invocation<'_>, paths: &[&Arg]) {
     for path in paths {
         if !is_exact(path) {
-            reader.unknown(format!(
+            reader.add_unknown(format!(
                 "`{}` is given `{}`, which may be a pattern for more than one file",
                 call.name,
                 path.display()
@@ -161,14 +161,14 @@ fn take(reader: &mut ShellReader<'_>, call: &Invocation<'_>, paths: &[&Arg]) {
     }
 }
 
-pub(super) fn restore(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn restore(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["S", "staged"]) && !parsed.has(&["W", "worktree"]) {
         return reader.execute(call.state);
     }
     take(reader, call, &parsed.operands);
 }
 
-pub(super) fn checkout(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn checkout(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let operands = parsed.operands.as_slice();
     let creates = parsed.has(&["b", "B"]);
     if creates && operands.is_empty() {
@@ -203,7 +203,7 @@ fn is_revision(arg: &Arg) -> bool {
     base == "HEAD" || base == "@" || (base.len() >= 7 && base.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
-pub(super) fn switch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn switch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["c", "create"]) && parsed.operands.is_empty() {
         reader.execute(call.state);
     } else {
@@ -211,7 +211,7 @@ pub(super) fn switch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed
     }
 }
 
-pub(super) fn stash_push(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn stash_push(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.operands.is_empty() {
         change_anything(reader, call.name);
     } else {
@@ -219,7 +219,7 @@ pub(super) fn stash_push(reader: &mut ShellReader<'_>, call: &Invocation<'_>, pa
     }
 }
 
-pub(super) fn remove(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn remove(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["n", "dry-run"]) {
         return;
     }
@@ -230,12 +230,12 @@ pub(super) fn remove(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed
     delete(reader, call, parsed, access);
 }
 
-fn delete(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>, access: Access) {
+fn delete(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>, access: Access) {
     for path in &parsed.operands {
         if is_exact(path) {
             reader.touch(call.state, call.name, path, access);
         } else {
-            reader.unknown(format!(
+            reader.add_unknown(format!(
                 "`{}` is given `{}`, which may be a pattern for more than one file",
                 call.name,
                 path.display()
@@ -244,7 +244,7 @@ fn delete(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'
     }
 }
 
-pub(super) fn clean(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn clean(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["n", "dry-run"]) {
         return;
     }
@@ -254,19 +254,19 @@ pub(super) fn clean(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
     delete(reader, call, parsed, Access::DeleteTree);
 }
 
-pub(super) fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["n", "dry-run"]) {
         return;
     }
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     if let Some(path) = parsed.operands.iter().find(|path| path.text().is_none()) {
-        return reader.unknown(format!("`{}` is given `{}`, which is only known when it runs", call.name, path.display()));
+        return reader.add_unknown(format!("`{}` is given `{}`, which is only known when it runs", call.name, path.display()));
     }
     let into = sources.len() > 1
         || target.text().is_some_and(|text| text.ends_with('/'))
         || reader.kind(call.state, target) == Some(FileKind::Directory);
     if !into && call.state.locate(target).is_some_and(|place| reader.may_have_written(&place)) {
-        reader.unknown(format!("`{}` moves to `{}`, which the command itself has made", call.name, target.display()));
+        reader.add_unknown(format!("`{}` moves to `{}`, which the command itself has made", call.name, target.display()));
     }
     for source in sources {
         let is_folder = reader.kind(call.state, source) != Some(FileKind::File);
@@ -284,7 +284,7 @@ pub(super) fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed
     }
 }
 
-pub(super) fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     named_remote(reader, call, parsed);
     let place = match parsed.operands.as_slice() {
         [_, folder] => Some((*folder).clone()),
@@ -300,25 +300,27 @@ pub(super) fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
             reader.touch(call.state, call.name, &folder, Access::WriteTree);
             reader.move_or_link(call.state, &folder);
         }
-        _ => reader.unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
+        _ => reader.add_unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
     }
 }
 
-pub(super) fn format_patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn format_patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["stdout", "o", "output-directory"]) {
-        reader
-            .unknown(format!("`{}` makes files whose names are only known when it runs; give it `--stdout` or `-o`", call.name));
+        reader.add_unknown(format!(
+            "`{}` makes files whose names are only known when it runs; give it `--stdout` or `-o`",
+            call.name
+        ));
     }
 }
 
 /// `git apply`: looking is free; what it changes is in the patch, whose names count from the folder where it runs, or from
 /// the repository's own.
-pub(super) fn patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
+pub(super) fn patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["check", "numstat", "stat", "summary"]) {
         return;
     }
     if !parsed.operands.is_empty() {
-        return reader.unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
+        return reader.add_unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
     }
     for state in [call.state.clone(), ShellState::new("")] {
         enter_targets(reader, &Invocation { state: &state, ..*call }, strip(parsed, Strip::Exactly(1)));

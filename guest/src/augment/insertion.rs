@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value};
 
-use super::block::behind;
+use super::block::append_as_comments;
 use crate::tool_call::{TextReader, ToolCall};
 
 /// Arguments that hold text, in the order in which they are tried.
 const FIELDS: [&str; 7] = ["command", "content", "prompt", "query", "message", "text", "input"];
 
-/// Those of them that a model reads, where one reads the call. A query is read by whoever searches, and a text may be typed
+/// Those of them that a model reads, where one reads the call. A query is read by a search engine, and a text may be typed
 /// somewhere.
 const FOR_MODELS: [&str; 4] = ["content", "prompt", "message", "input"];
 
 /// A longer command could not be passed: the kernel takes 128 KiB in one argument.
 const MAX_COMMAND: usize = 96 << 10;
 
-/// The arguments with the text in them; none where it would change what the tool does.
-pub(super) fn placed(call: &ToolCall, reader: TextReader, text: &str, source: &str, literal: bool) -> Option<Value> {
+/// The arguments with the text in them; `None` if it would change what the tool does.
+pub(super) fn insert_text(call: &ToolCall, reader: TextReader, text: &str, source: &str, literal: bool) -> Option<Value> {
     let args = call.args.as_object()?;
     let holds = |field: &&str| args.get(*field).is_some_and(Value::is_string);
     let Some(field) = FIELDS.iter().find(|field| holds(field)) else {
@@ -25,7 +25,7 @@ pub(super) fn placed(call: &ToolCall, reader: TextReader, text: &str, source: &s
     };
     let held = args.get(*field).and_then(Value::as_str).unwrap_or_default();
     let read = match *field {
-        "command" if reader.is_shell => Some(behind(held, text)).filter(|command| command.len() < MAX_COMMAND)?,
+        "command" if reader.is_shell => Some(append_as_comments(held, text)).filter(|command| command.len() < MAX_COMMAND)?,
         field if (reader.is_model && FOR_MODELS.contains(&field)) || (literal && field == "content") => {
             format!("{text}\n\n{held}")
         }

@@ -30,13 +30,13 @@ pub struct HostEnvironment {
 /// Resolves an absolute path: where it leads once every link is followed, if a folder is there.
 pub type ResolveFolder<'l> = dyn Fn(&str) -> Option<String> + 'l;
 
-/// The variables in which a program tells where its project is.
+/// The variables in which a program says where its project is.
 pub fn variables(program: &str) -> &'static [&'static str] {
     let speech = programs::named(program).and_then(|program| program.speech.as_ref());
     speech.map_or(&[], |speech| speech.project_variables)
 }
 
-/// The workspace that governs an event; none where nothing does.
+/// The workspace that governs an event; `None` if nothing does.
 pub fn locate(
     program: &str,
     event: Option<&str>,
@@ -58,7 +58,7 @@ pub fn governing<'f>(starts: impl Iterator<Item = &'f str>, state: Option<&str>,
         starts.iter().find_map(|start| ancestors(start).find(|folder| governs(folder)).map(str::to_owned))
     };
     let governed = |folder: &str| look(&join(folder, GOVERNANCE)).is_some();
-    // A folder that something is kept of was governed, and whoever took that away is told of.
+    // A folder with stored state was governed before, so the loss of its intents is reported.
     let known = |folder: &str| state.is_some_and(|state| look(&join(state, &state_name(folder))).is_some());
     nearest(&governed).or_else(|| nearest(&known))
 }

@@ -1,4 +1,4 @@
-//! What extensions bring: servers, and values for the settings that these refer to.
+//! The MCP servers of extensions, and the values of the settings they refer to, as a trait.
 
 use super::spec::ServerSpec;
 

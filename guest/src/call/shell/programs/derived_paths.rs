@@ -36,7 +36,7 @@ pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) ->
     }
 }
 
-/// Whether a folder is at a path, links followed; none where that is not certain.
+/// Whether a folder is at a path, links followed; `None` if that is not certain.
 pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Option<bool> {
     match nature(reader, state, arg) {
         Nature::Plain => Some(false),
@@ -62,7 +62,7 @@ pub(super) fn may_hold_working_directory(state: &ShellState, arg: &Arg) -> bool 
     is_relative(&folder) != is_relative(&cwd) || folder == cwd || is_below(&cwd, &folder)
 }
 
-/// The last name of a path; none where it is `.`, `..`, a root, or not certain.
+/// The last name of a path; `None` if it is `.`, `..`, a root, or not certain.
 pub(super) fn base_name(arg: &Arg) -> Option<&str> {
     let path = match arg {
         Arg::Known(path) | Arg::Below(_, path) => path.trim_end_matches('/'),
@@ -105,7 +105,7 @@ pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
     }
 }
 
-/// A path without text at its end; none where it does not end so.
+/// A path without text at its end; `None` if it does not end so.
 pub(super) fn remove_suffix(arg: &Arg, suffix: &str) -> Option<Arg> {
     let strip = |path: &str| path.strip_suffix(suffix).filter(|stem| !stem.is_empty() && !stem.ends_with('/')).map(str::to_owned);
     match arg {

@@ -33,9 +33,9 @@ pub struct ExtensionFolder {
     pub shown: String,
     /// Where it really is: relative to the workspace if it is inside it, otherwise absolute.
     pub real: String,
-    /// What it says of itself, or what is wrong with that.
+    /// What it says about itself, or what is wrong with that.
     pub manifest: Result<Manifest, Vec<ExtensionFault>>,
-    /// The stamps of the files that were read: the manifest, and the hooks where they stand in a file of their own.
+    /// The stamps of the files that were read: the manifest, and the hooks where they are in a file of their own.
     stamps: (u64, u64),
 }
 
@@ -69,12 +69,14 @@ impl ExtensionFolder {
 
     /// Reads one of its files, provided that it is not a link and is inside the folder.
     pub fn read(&self, name: &str, limit: u64, ports: &Ports) -> Result<Vec<u8>, String> {
-        path::inside(name)?;
+        path::check_inside(name)?;
         let asked = format!("{}/{name}", self.path);
         let facts = ports.workspace.inspect(&[question(self.root, &asked)]).pop();
         let expected = format!("{}/{}", self.real, name.strip_prefix("./").unwrap_or(name));
         match facts {
-            Some(facts) if facts.kind == FileKind::Missing => Err(format!("`{name}` is not there")),
+            Some(facts) if facts.kind == FileKind::Missing => {
+                Err(format!("`{name}` does not exist; create it, or correct the path"))
+            }
             Some(facts) if facts.kind == FileKind::File && facts.real_path.as_ref() == Some(&expected) => {
                 ports.workspace.read(self.root, &asked, limit).map_err(|fault| format!("`{name}` cannot be read: {fault}"))
             }

@@ -1,24 +1,24 @@
-//! What all hooks said to one call.
+//! Collects the answers of all third-party hooks about one call.
 
 use serde_json::Value;
 
 use super::approved::Approved;
 use super::words::{self, MAX_FAULT, MAX_NOTE, MAX_REASON, attributed, clean};
-use super::{Function, Reply, Severity};
+use super::{ComponentReply, Function, ObjectionSeverity};
 use crate::json::object;
 
 /// An objection that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
     /// How strongly.
-    pub severity: Severity,
+    pub severity: ObjectionSeverity,
     /// `HOOK/CODE`.
     pub code: String,
     /// Under the hook's name.
     pub reason: String,
 }
 
-/// What all hooks said to one call.
+/// What all hooks said about one call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HookFeedback {
     /// Their objections, in order.
@@ -44,9 +44,9 @@ impl HookFeedback {
         let severity = self.objections.iter().map(|objection| objection.severity).max();
         let mut found: Vec<Objection> =
             self.objections.iter().filter(|objection| Some(objection.severity) == severity).cloned().collect();
-        if is_strict && severity != Some(Severity::Deny) {
+        if is_strict && severity != Some(ObjectionSeverity::Deny) {
             found.extend(self.faults.iter().map(|(hook, why)| Objection {
-                severity: Severity::Ask,
+                severity: ObjectionSeverity::Ask,
                 code: format!("{}/fault", clean(hook, 128)),
                 reason: format!(
                     "hook {}: it could not be asked, because {}; the settings are strict, so a person has to decide",
@@ -64,19 +64,19 @@ impl HookFeedback {
         Some(first)
     }
 
-    /// Takes in what one hook answered. Returns what is recorded of it, or why it counts as a fault.
+    /// Adds the answer of one hook. Returns what is recorded about it, or why it counts as a fault.
     pub(crate) fn take(
         &mut self,
         hook: &str,
         approved: &Approved,
         function: Function,
-        reply: &Reply,
+        reply: &ComponentReply,
     ) -> Result<Value, HookFailure> {
         let broke = |why: &str| Err(HookFailure { why: why.to_owned(), is_late: false, for_good: false, counts: true });
         let checked = |code: &str| if words::is_code(code) { Ok(format!("{}/{code}", clean(hook, 128))) } else { Err(()) };
         match (function, reply) {
-            (_, Reply::Nothing) => Ok(Value::Null),
-            (Function::PreTool, Reply::Objection { severity, code, reason }) => {
+            (_, ComponentReply::Nothing) => Ok(Value::Null),
+            (Function::PreTool, ComponentReply::Objection { severity, code, reason }) => {
                 let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 of a to z, 0 to 9 and _") };
                 let reason = attributed(hook, reason, MAX_REASON);
                 let word = object(&mut [
@@ -87,7 +87,7 @@ impl HookFeedback {
                 self.objections.push(Objection { severity: *severity, code: full, reason });
                 Ok(word)
             }
-            (Function::PostTool, Reply::Remark { code, text, withhold }) => {
+            (Function::PostTool, ComponentReply::Remark { code, text, withhold }) => {
                 let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 of a to z, 0 to 9 and _") };
                 let text = attributed(hook, text, MAX_REASON);
                 let is_withheld = *withhold && approved.grant.withhold;
@@ -103,7 +103,7 @@ impl HookFeedback {
                 }
                 Ok(object(&mut word))
             }
-            (Function::Augment, Reply::Advice { note, args }) => {
+            (Function::Augment, ComponentReply::Advice { note, args }) => {
                 let mut word = Vec::new();
                 let note = note.as_deref().map(|note| attributed(hook, note, MAX_NOTE));
                 if let Some(note) = &note {
@@ -126,17 +126,17 @@ impl HookFeedback {
                 self.notes.extend(note);
                 Ok(object(&mut word))
             }
-            (_, Reply::UnusableSettings(why)) => {
+            (_, ComponentReply::UnusableSettings(why)) => {
                 let why = format!("its settings cannot be used: {}", clean(why, MAX_FAULT));
                 Err(HookFailure { why, is_late: false, for_good: true, counts: true })
             }
-            (_, Reply::Failed(why)) => broke(&format!("it failed: {}", clean(why, MAX_FAULT))),
-            (_, Reply::Broke(why)) => broke(&clean(why, MAX_FAULT)),
-            (_, Reply::Late) => {
+            (_, ComponentReply::Failed(why)) => broke(&format!("it failed: {}", clean(why, MAX_FAULT))),
+            (_, ComponentReply::Broke(why)) => broke(&clean(why, MAX_FAULT)),
+            (_, ComponentReply::Late) => {
                 Err(HookFailure { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true })
             }
             // Not the hook's fault.
-            (_, Reply::Absent(why)) => {
+            (_, ComponentReply::Absent(why)) => {
                 Err(HookFailure { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false })
             }
             _ => broke("it answered another question"),
