@@ -152,7 +152,8 @@ fn all_that_are_wanted_are_connected_at_once_and_listed() {
     let orders = host.take("connect");
     assert_eq!(orders.len(), 2);
     assert_eq!(orders[0]["transport"]["argv"], json!(["a"]));
-    assert_eq!(orders[1]["transport"], json!({"type": "http", "url": "http://localhost:1/mcp", "headers": {}}));
+    let limits = json!({"message_bytes": 10_485_760, "garbage_bytes": 1_048_576, "unasked_bytes": 67_108_864, "pages": 20});
+    assert_eq!(orders[1]["transport"], json!({"type": "http", "url": "http://localhost:1/mcp", "headers": {}, "limits": limits}));
     host.connect(&orders[0], &[tool("one"), tool("same")]);
     assert!(host.take("reply").is_empty(), "one server is still being connected to");
     host.connect(&orders[1], &[tool("same"), "{\"name\":\"bad\",\"inputSchema\":{\"type\":7}}".to_owned()]);

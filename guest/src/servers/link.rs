@@ -25,6 +25,28 @@ const MAX_TOOLS: usize = 1_000;
 /// Of what the host or the server says about a fault, this much is kept.
 const MAX_WHY: usize = 500;
 
+/// How much a server may send: in one message, and in all its tools together.
+const MAX_MESSAGE_BYTES: u64 = 10 << 20;
+
+/// How much it may send that is not a message.
+const MAX_GARBAGE_BYTES: u64 = 1 << 20;
+
+/// How much it may send between two answers, in messages that were not asked for.
+const MAX_UNASKED_BYTES: u64 = 64 << 20;
+
+/// A list of tools may have this many pages.
+const MAX_PAGES: u64 = 20;
+
+/// The limits that the host applies while it reads.
+fn limits() -> Value {
+    object(&mut [
+        ("message_bytes", MAX_MESSAGE_BYTES.into()),
+        ("garbage_bytes", MAX_GARBAGE_BYTES.into()),
+        ("unasked_bytes", MAX_UNASKED_BYTES.into()),
+        ("pages", MAX_PAGES.into()),
+    ])
+}
+
 /// The state of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LinkState {
@@ -161,6 +183,7 @@ impl ServerLink {
                 ("type", self.spec.kind().into()),
                 ("url", address.to_string().into()),
                 ("headers", resolved(headers)?),
+                ("limits", limits()),
             ]))
         };
         match &self.spec.transport {
@@ -171,6 +194,7 @@ impl ServerLink {
                     ("inherit", permit::inherited().into()),
                     ("set", resolved(env)?),
                     ("cwd", cwd.clone().into()),
+                    ("limits", limits()),
                 ];
                 // For the gate, which writes it into the words.
                 fields.extend(self.spec.confine.then_some(("confine", true.into())));

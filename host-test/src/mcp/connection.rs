@@ -18,13 +18,10 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
-use super::bounds::{Bounds, MAX_MESSAGE};
+use super::bounds::Bounds;
 use super::http::{HttpClient, headers};
 use super::sse::SseTransport;
 use super::stdio::ServerProcess;
-
-/// The most pages of a list of tools that are read.
-const MAX_PAGES: usize = 20;
 
 /// Tells the gate what happened.
 pub(super) type Report = Arc<dyn Fn(Value) + Send + Sync>;
@@ -66,7 +63,7 @@ impl ClientHandler for Handler {
 
 /// Makes a connection, keeps it, and ends it with everything that belongs to it. The gate hears of its end, unless it ordered that.
 pub(super) async fn run(connection: u64, transport: Value, folder: &Path, report: Report, mut orders: UnboundedReceiver<Order>) {
-    let bounds = Arc::new(Bounds::default());
+    let bounds = Arc::new(Bounds::new(&transport));
     let handler = Handler { connection, report: Arc::clone(&report) };
     let carrier = Carrier { connection, report: Arc::clone(&report), bounds: Arc::clone(&bounds) };
     let closed = match transport.get("type").and_then(Value::as_str) {
@@ -146,7 +143,7 @@ async fn serve_http(
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
     config.custom_headers = headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
-    config.max_sse_event_size = MAX_MESSAGE;
+    config.max_sse_event_size = client.max_message_bytes();
     handler.serve(StreamableHttpClientTransport::with_client(client, config)).await.map_err(Closed::ended)
 }
 
@@ -195,7 +192,7 @@ impl Carrier {
 /// Asks for all tools. Each is passed on as a text of its own, whatever it is: what can be used of it is the gate's to say.
 async fn list(peer: Peer<RoleClient>, connection: u64, report: Report, bounds: Arc<Bounds>) {
     let (mut tools, mut size, mut cursor): (Vec<String>, usize, Option<Value>) = (Vec::new(), 0, None);
-    for _ in 0..MAX_PAGES {
+    for _ in 0..bounds.limits.pages {
         let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
         let listed = peer.send_request(ClientRequest::CustomRequest(CustomRequest::new("tools/list", params))).await;
         bounds.answered();
@@ -213,7 +210,7 @@ async fn list(peer: Peer<RoleClient>, connection: u64, report: Report, bounds: A
             size += tool.len();
             tools.push(tool);
         }
-        cursor = page.get("nextCursor").filter(|cursor| cursor.is_string() && size < MAX_MESSAGE).cloned();
+        cursor = page.get("nextCursor").filter(|cursor| cursor.is_string() && size < bounds.limits.message_bytes).cloned();
         if cursor.is_none() {
             break;
         }

@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_client::{SseError, StreamableHttpClient, St
 use sse_stream::{Sse, SseStream};
 use tokio::sync::Notify;
 
-use super::bounds::{Bounds, MAX_MESSAGE};
+use super::bounds::Bounds;
 use super::depth::limit_depth;
 
 /// How often a server may redirect from one of its addresses to another.
@@ -81,6 +81,11 @@ impl HttpClient {
             Connections::Plain(client.build(HttpConnector::new()))
         };
         Ok(Self { connections, bounds, lost: Arc::default(), is_lost: Arc::default() })
+    }
+
+    /// The longest message that is read.
+    pub(super) fn max_message_bytes(&self) -> usize {
+        self.bounds.limits.message_bytes
     }
 
     /// Waits until the server is known to be gone.
@@ -163,10 +168,11 @@ impl HttpClient {
 
     /// A whole answer, if it is not too long.
     pub(super) async fn body(&self, response: Response<Incoming>) -> Result<Bytes, HttpFault> {
-        match Limited::new(response.into_body(), MAX_MESSAGE).collect().await {
+        let limit = self.max_message_bytes();
+        match Limited::new(response.into_body(), limit).collect().await {
             Ok(collected) => Ok(collected.to_bytes()),
             Err(fault) if fault.downcast_ref::<http_body_util::LengthLimitError>().is_some() => {
-                Err(self.lose(HttpFault::new("flood", format!("an answer is longer than {} MiB", MAX_MESSAGE >> 20))))
+                Err(self.lose(HttpFault::new("flood", format!("an answer is longer than {} MiB", limit >> 20))))
             }
             Err(fault) => Err(self.lose(HttpFault::new("ended", fault))),
         }

@@ -1,21 +1,19 @@
 // One connection to one MCP server, as the gate ordered it.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { McpError, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { Bounds, MAX_MESSAGE } from './mcp_bounds.js';
+import { Bounds, type ServerLimits } from './mcp_bounds.js';
 import { openHttp } from './mcp_http.js';
 import { openStdio } from './mcp_stdio.js';
 import { untilExit } from './process.js';
-
-/** The most pages of a list of tools that are read. */
-const MAX_PAGES = 20;
 
 /** How long anything may take is the gate's to say, so the client waits as long as a timer can. */
 const PATIENCE_MS = 0x7fff_ffff;
 
 /** How a server is reached, as the gate orders it. */
-export type TransportOrder =
+export type TransportOrder = { limits: ServerLimits } & (
   | { type: 'stdio'; argv: string[]; inherit: string[]; set: Record<string, string>; cwd: string | null }
-  | { type: 'http' | 'sse'; url: string; headers: Record<string, string> };
+  | { type: 'http' | 'sse'; url: string; headers: Record<string, string> }
+);
 
 /** Tells the gate what happened. */
 export type Report = (input: object) => void;
@@ -52,7 +50,7 @@ export interface Connection {
 
 /** Makes a connection. The gate hears that it is made, and of its end, unless it ordered that. */
 export function connect(connection: number, order: TransportOrder, folder: string, tell: Report): Connection {
-  const bounds = new Bounds();
+  const bounds = new Bounds(order.limits);
   const calls = new Map<number, AbortController>();
   const client = new Client({ name: 'tollgate', version: TOLLGATE_VERSION });
   let isOpen = true;
@@ -90,7 +88,7 @@ export function connect(connection: number, order: TransportOrder, folder: strin
     const tools: string[] = [];
     let [cursor, size]: [unknown, number] = [undefined, 0];
     try {
-      for (let page = 0; page < MAX_PAGES; page += 1) {
+      for (let page = 0; page < bounds.limits.pages; page += 1) {
         const listed = await ask('tools/list', typeof cursor === 'string' ? { cursor } : {});
         for (const tool of Array.isArray(listed.tools) ? listed.tools : []) {
           const text = JSON.stringify(tool);
@@ -98,7 +96,7 @@ export function connect(connection: number, order: TransportOrder, folder: strin
           tools.push(text);
         }
         cursor = listed.nextCursor;
-        if (typeof cursor !== 'string' || size >= MAX_MESSAGE) break;
+        if (typeof cursor !== 'string' || size >= bounds.limits.message_bytes) break;
       }
       report({ type: 'listed', connection, tools });
     } catch (error) {
