@@ -19,8 +19,12 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
+#[path = "../../src/components/compiler_limits.rs"]
+mod compiler_limits;
 #[path = "../../src/engine_config.rs"]
 mod engine_config;
+
+use compiler_limits::{BUSY, MAX_COMPONENT_BYTES, MAX_ELAPSED};
 
 /// Processor time and memory that compiling may take.
 #[cfg(unix)]
@@ -35,17 +39,8 @@ const INTERRUPTED: &str =
 /// Why a component is not waited for any longer that another process compiles.
 const STUCK: &str = "the process that compiles it does not end; end `tollgate-compiler` and approve the hook again to try again";
 
-/// How long compiling may take in all, waiting for a processor included.
-const MAX_ELAPSED: Duration = Duration::from_secs(150);
-
 /// After this time, a process that still compiles was stopped, or its own limit does not work.
 const STUCK_AFTER: Duration = Duration::from_secs(180);
-
-/// The exit code if another process compiles the component.
-const BUSY: u8 = 3;
-
-/// A longer component is refused; the gate has the same limit.
-const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 
 fn main() -> ExitCode {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();

@@ -6,16 +6,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::cache::Cache;
+use super::compiler_limits::{BUSY, MAX_COMPONENT_BYTES, MAX_ELAPSED};
 use super::engine::HookEngine;
 
 /// The program that compiles, with limits of its own.
 const PROGRAM: &str = "tollgate-compiler";
 
-/// Its exit code if another process compiles the same component.
-const BUSY: i32 = 3;
+/// The compiler accepts every component that the gate lets a person approve.
+const _: () = assert!(MAX_COMPONENT_BYTES == tollgate_guest::hooks::components::MAX_COMPONENT_BYTES);
 
-/// How long compiling may take in all.
-const MAX_ELAPSED: Duration = Duration::from_secs(150);
 /// How often progress is reported to a caller that waits.
 const PROGRESS: Duration = Duration::from_millis(500);
 
@@ -48,8 +47,8 @@ pub fn compile_now(
     let compiler = find(compiler).ok_or(CompileError::NoCompiler)?;
     cache.forget_interruption(digest);
     cache.forget_failure(digest);
-    let compiled =
-        run(cache, digest, &compiler, &mut waiting).and_then(|()| HookEngine::check(cache, digest).map_err(CompileError::Failed));
+    let compiled = run(cache, digest, &compiler, MAX_ELAPSED, &mut waiting)
+        .and_then(|()| HookEngine::check(cache, digest).map_err(CompileError::Failed));
     if let Err(CompileError::Failed(why)) = &compiled {
         // This process knows why the compiler ended, and says so itself.
         cache.forget_interruption(digest);
@@ -58,7 +57,13 @@ pub fn compile_now(
     compiled
 }
 
-fn run(cache: &Cache, digest: &str, compiler: &Path, waiting: &mut dyn FnMut(Duration)) -> Result<(), CompileError> {
+fn run(
+    cache: &Cache,
+    digest: &str,
+    compiler: &Path,
+    limit: Duration,
+    waiting: &mut dyn FnMut(Duration),
+) -> Result<(), CompileError> {
     let failed = |why: String| CompileError::Failed(why);
     let mut child = spawn(cache, digest, compiler, Stdio::piped()).map_err(failed)?;
     let start = Instant::now();
@@ -66,10 +71,10 @@ fn run(cache: &Cache, digest: &str, compiler: &Path, waiting: &mut dyn FnMut(Dur
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
-            Ok(None) if start.elapsed() > MAX_ELAPSED => {
+            Ok(None) if start.elapsed() > limit => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(failed(format!("it took longer than {} seconds", MAX_ELAPSED.as_secs())));
+                return Err(failed(format!("it took longer than {} seconds", limit.as_secs())));
             }
             Ok(None) => thread::sleep(Duration::from_millis(10)),
             Err(why) => return Err(failed(why.to_string())),
@@ -81,7 +86,7 @@ fn run(cache: &Cache, digest: &str, compiler: &Path, waiting: &mut dyn FnMut(Dur
     };
     match status.code() {
         Some(0) => return Ok(()),
-        Some(BUSY) => return Err(CompileError::Busy),
+        Some(code) if code == i32::from(BUSY) => return Err(CompileError::Busy),
         _ => {}
     }
     let mut said = String::new();
@@ -127,4 +132,25 @@ fn find(named: Option<&Path>) -> Option<PathBuf> {
             .map(|folder| folder.join(&name))
             .find(|program| program.is_file())
     })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// A compiler that was stopped cannot apply its own limits.
+    #[test]
+    fn a_compiler_that_does_not_end_is_ended() {
+        let temp = tempfile::tempdir().unwrap();
+        let compiler = temp.path().join("compiler");
+        fs::write(&compiler, "#!/bin/sh\nkill -STOP $$\n").unwrap();
+        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
+        let cache = Cache::new(temp.path());
+        let digest = format!("sha256:{}", "0".repeat(64));
+        let error = run(&cache, &digest, &compiler, Duration::from_millis(300), &mut |_| {}).unwrap_err();
+        assert_eq!(error, CompileError::Failed("it took longer than 0 seconds".to_owned()));
+    }
 }

@@ -12,10 +12,12 @@
 //! | `lent` | settings, files, log |
 //! | `wasi` | WASI in name only |
 //! | `cache` | approved bytes and native code in the user's folder |
+//! | `compiler_limits` | what this program and `tollgate-compiler` agree on |
 //! | `compiling` | compiling, by `tollgate-compiler` in a process of its own |
 //! | `wire` | calls as JSON lines, for hosts in another process |
 
 mod cache;
+mod compiler_limits;
 mod compiling;
 mod engine;
 mod instance;
