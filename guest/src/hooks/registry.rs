@@ -4,29 +4,23 @@
 //! the workspace is the home folder.
 
 mod brief;
+mod hooks_file;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use serde_json::Value;
-
 use super::claude::Declared;
 use super::claude::call::{Translate, untranslated};
 use super::claude::installed::Installed;
-use super::declaration::{self, DeclarationFault, Hook};
+use super::declaration::Hook;
 use super::event::{self, Event};
 use super::machine::Machine;
 use super::settings::{self, OfUser};
-use crate::json::position::{PathStep, place};
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
-use crate::state::{self, kept};
 use brief::Brief;
+use hooks_file::HooksFile;
 
-/// A larger file is a mistake.
-const MAX_BYTES: u64 = 8 << 20;
-
-/// What longer files are about is kept: shorter ones are parsed as fast as that is read.
-const LONG: usize = 8 << 10;
+pub use hooks_file::HooksFileFault;
 
 /// A hook is told of no more calls for one event, such as the files of a patch.
 pub(super) const MAX_PARTS: usize = 256;
@@ -34,8 +28,8 @@ pub(super) const MAX_PARTS: usize = 256;
 /// The part of an event that has more.
 pub(super) const TOO_MANY: usize = usize::MAX;
 
-/// Files of declarations.
-const SHEETS: usize = 3;
+/// How many files declare hooks.
+const FILE_COUNT: usize = 3;
 
 /// Where a hook was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,35 +71,6 @@ pub struct RegisteredHook {
 /// A hook that an extension brings, where it is declared and whose it is.
 pub type ExtensionHook = (Rc<Hook>, Source, Rc<str>);
 
-/// Something wrong in a file.
-#[derive(Debug, Clone)]
-pub struct HooksFileFault {
-    /// The file.
-    pub file: &'static str,
-    /// Where in it, as a path of keys.
-    pub path: String,
-    /// Line and column, from 1.
-    pub place: (usize, usize),
-    /// What is wrong.
-    pub message: String,
-}
-
-/// One file of declarations.
-#[derive(Debug)]
-struct HooksFile {
-    root: Root,
-    path: &'static str,
-    /// How people call it.
-    shown: &'static str,
-    /// Whose word it is; none where another file is the same file.
-    source: Option<Source>,
-    stamp: u64,
-    hooks: Vec<Rc<Hook>>,
-    /// What the hooks wait for, if they are not known themselves.
-    brief: Option<Brief>,
-    faults: Vec<HooksFileFault>,
-}
-
 /// Which hooks a process has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needed<'e> {
@@ -132,7 +97,7 @@ impl Needed<'_> {
 #[derive(Debug)]
 pub struct Registry {
     built_in: Vec<Rc<Hook>>,
-    files: [HooksFile; SHEETS],
+    files: [HooksFile; FILE_COUNT],
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
     said: Vec<(String, HookOverride)>,
     /// Those of extensions: the user's, then the workspace's.
@@ -155,16 +120,12 @@ enum HookOverride {
 
 impl Default for Registry {
     fn default() -> Self {
-        let file = |root, path, shown| {
-            let source = Some(if root == Root::Home { Source::User } else { Source::Workspace });
-            HooksFile { root, path, shown, source, stamp: 0, hooks: Vec::new(), brief: None, faults: Vec::new() }
-        };
         Self {
             built_in: Vec::new(),
             files: [
-                file(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
-                file(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
-                file(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
+                HooksFile::new(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
+                HooksFile::new(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
+                HooksFile::new(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
             ],
             said: Vec::new(),
             brought: Vec::new(),
@@ -194,7 +155,7 @@ impl Registry {
         let places: Vec<Option<&str>> = looked_at.iter().map(|facts| facts.real_path.as_deref()).collect();
         for (at, (file, facts)) in self.files.iter_mut().zip(&looked_at).enumerate() {
             let place = facts.real_path.as_deref();
-            let is_twice = place.is_some() && places.iter().take(SHEETS).skip(at + 1).any(|other| *other == place);
+            let is_twice = place.is_some() && places.iter().take(FILE_COUNT).skip(at + 1).any(|other| *other == place);
             let source = match file.root {
                 Root::Home if is_outside(facts) => Some(Source::User),
                 _ if is_twice => None,
@@ -409,105 +370,13 @@ impl Registry {
     }
 }
 
-impl HooksFile {
-    fn question(&self) -> Question {
-        Question { root: self.root, path: self.path.to_owned(), digest: false }
-    }
-
-    /// What the brief is kept as.
-    fn kept_as(&self) -> String {
-        let whose = if self.root == Root::Home { "" } else { "workspace" };
-        format!("{whose}{}", self.copy())
-    }
-
-    /// Reads the file as it stands. What cannot be used leaves the last good version in force.
-    fn read(&mut self, facts: &Facts, stamp: u64, ports: &Ports) {
-        let first = self.stamp == 0 || self.brief.is_some();
-        self.stamp = stamp;
-        self.brief = None;
-        self.faults.clear();
-        if stamp == 0 {
-            self.hooks.clear();
-            return;
-        }
-        let is_long = facts.size > LONG as u64;
-        let is_settled = is_long && !kept::may_change_unnoticed(facts, ports.clock.now());
-        let text = match ports.workspace.read(self.root, self.path, MAX_BYTES) {
-            Ok(text) => text,
-            Err(fault) => {
-                self.add_fault(ports, String::new(), (1, 1), &format!("cannot be read: {fault}"));
-                return self.fall_back(first, ports);
-            }
-        };
-        match parse(&text) {
-            Ok(hooks) => {
-                self.hooks = hooks;
-                state::keep_good(&self.copy(), &text, ports);
-                if is_settled {
-                    Brief::of(self.hooks.iter().map(|hook| &**hook)).keep(&self.kept_as(), self.question(), facts, ports);
-                }
-            }
-            Err(faults) => {
-                for (path, place, message) in faults {
-                    self.add_fault(ports, path, place, &message);
-                }
-                self.fall_back(first, ports);
-            }
-        }
-    }
-
-    /// A process that has not read the file before takes the last good version from the state.
-    fn fall_back(&mut self, first: bool, ports: &Ports) {
-        if first {
-            self.hooks = state::last_good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
-        }
-        if self.hooks.is_empty() {
-            ports.warn(&format!("no hook of `{}` runs until it is fixed", self.shown));
-        }
-    }
-
-    /// What the last good version is kept as.
-    fn copy(&self) -> String {
-        let whose = if self.root == Root::Home { "user" } else { "" };
-        format!("{whose}{}", self.path.replace('/', "-"))
-    }
-
-    fn add_fault(&mut self, ports: &Ports, path: String, place: (usize, usize), message: &str) {
-        let file = self.shown;
-        let (line, column) = place;
-        if self.faults.is_empty() {
-            ports.warn(&format!(
-                "`{file}` is invalid at line {line}, column {column}: `${path}` {message}; the last good version stays in force"
-            ));
-        }
-        self.faults.push(HooksFileFault { file, path: format!("${path}"), place, message: message.to_owned() });
-    }
-}
-
-type Wrong = (String, (usize, usize), String);
-
-fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
-    let document: Value = match serde_json::from_slice(text) {
-        Ok(document) => document,
-        Err(fault) => {
-            return Err(vec![(String::new(), (fault.line(), fault.column().max(1)), format!("is not valid JSON: {fault}"))]);
-        }
-    };
-    let text = String::from_utf8_lossy(text);
-    let wrong = |DeclarationFault { path, message }: DeclarationFault| {
-        let shown: String = path.iter().map(PathStep::to_string).collect();
-        (shown, place(&text, &path), message)
-    };
-    match declaration::read(&document) {
-        Ok(hooks) => Ok(hooks.into_iter().map(Rc::new).collect()),
-        Err(faults) => Err(faults.into_iter().map(wrong).collect()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
-    use crate::ports::memory::Memory;
+    use crate::hooks::declaration;
+    use crate::ports::memory::{HOME, Memory};
 
     fn ids(registry: &Registry) -> Vec<(&str, bool)> {
         registry.all().iter().map(|registered| (registered.hook.id.as_str(), registered.disabled.is_none())).collect()
@@ -559,6 +428,25 @@ mod tests {
         world.delete(".tollgate/hooks.json");
         registry.refresh(Needed::All, &machine, &ports);
         assert_eq!((ids(&registry).len(), registry.faults().count()), (0, 0));
+    }
+
+    #[test]
+    fn the_users_last_good_hooks_outlive_a_process() {
+        let world = Memory::new();
+        let ports = world.ports();
+        let machine = Machine::new("/workspace", std::iter::empty());
+        let started = || {
+            let mut registry = Registry::default();
+            registry.refresh(Needed::All, &machine, &ports);
+            registry
+        };
+        world.write_home(".tollgate/hooks.json", file(&["u"]));
+        world.write(".tollgate/hooks.json", file(&["w"]));
+        assert_eq!(ids(&started()), [("u", true), ("w", true)]);
+        world.write_home(".tollgate/hooks.json", "{");
+        assert_eq!(ids(&started()), [("u", true), ("w", true)]);
+        world.delete(&format!("{HOME}/.tollgate/hooks.json"));
+        assert_eq!(ids(&started()), [("w", true)]);
     }
 
     #[test]
