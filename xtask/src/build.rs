@@ -19,25 +19,40 @@ pub(crate) fn build() -> Result<()> {
     npm::build()
 }
 
-/// Builds the `tollgate` command, and copies the component that it embeds next to it.
-pub(crate) fn host() -> Result<()> {
+/// Builds the component and the npm package, without the command: that takes wasmtime and its compiler, which take longer than all
+/// the rest.
+pub(crate) fn npm_package() -> Result<()> {
+    add_target()?;
+    copy_component()?;
+    npm::build()
+}
+
+/// Builds the `tollgate` command with the component in it, and copies the component next to it.
+fn host() -> Result<()> {
     add_target()?;
     run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate"]))?;
-    let built = out_folder()?.join("tollgate.wasm");
+    copy_component()
+}
+
+/// Builds the component, unless the command has been built with it, and copies it to its place in the target folder.
+fn copy_component() -> Result<()> {
+    let words = ["build", "--release", "--locked", "--package", "tollgate-component"];
+    run(&mut cargo(&words))?;
+    let built = out_folder(&words)?.join("tollgate.wasm");
     fs::copy(&built, component()).with_context(|| format!("copying {}", built.display()))?;
     Ok(())
 }
 
-/// The folder in which the host's build script left the component, according to cargo.
-fn out_folder() -> Result<PathBuf> {
-    let mut asked = cargo(&["build", "--release", "--locked", "--package", "tollgate", "--quiet", "--message-format=json"]);
-    let mut child = asked.stdout(Stdio::piped()).spawn()?;
+/// The folder in which the build script left the component, according to cargo.
+fn out_folder(words: &[&str]) -> Result<PathBuf> {
+    let mut asked = cargo(words);
+    let mut child = asked.args(["--quiet", "--message-format=json"]).stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().context("cargo's messages")?;
     let mut folder = None;
     for message in serde_json::Deserializer::from_reader(BufReader::new(output)).into_iter::<Value>() {
         let message = message?;
         let field = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
-        if field("reason") == "build-script-executed" && field("package_id").contains("host-test") {
+        if field("reason") == "build-script-executed" && field("package_id").contains("host-test/component") {
             folder = Some(PathBuf::from(field("out_dir")));
         }
     }

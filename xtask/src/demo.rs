@@ -1,4 +1,7 @@
 //! `cargo xtask demo`: shows the main features in a small workspace.
+//!
+//! It runs the npm package, because that is built in a third of the time: the native command takes wasmtime and its compiler. Both run
+//! the same component and give the same answers.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,31 +12,31 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::build;
-use crate::repository::{run, tollgate};
+use crate::repository::{command, component, root, run};
 
 const INTENTS: &str = include_str!("demo.yaml");
 
 /// Builds, then runs a short session of an agent through the gate.
 pub(crate) fn demo() -> Result<()> {
     announce();
-    build::host()?;
+    build::npm_package()?;
     let folder = tempfile::tempdir()?;
-    let root = folder.path();
+    let workspace = folder.path();
     for (path, text) in [
         (".orchestration/active_intents.yaml", INTENTS),
         (".tollgate/concepts/rate-limits.md", "Five attempts a minute per account; the counter lives in Redis.\n"),
         ("src/auth/login.ts", "export const login = () => 1;\n"),
         ("src/billing/pay.ts", "export const pay = () => 2;\n"),
     ] {
-        write(root, path, text)?;
+        write(workspace, path, text)?;
     }
     println!("\n{INTENTS}\nAn agent works in this workspace; every tool call passes the gate.\n");
-    let mut session = Session::start(root)?;
+    let mut session = Session::start(workspace)?;
     let edit = json!({"path": "src/auth/login.ts", "content": "export const login = () => limit(5);\n"});
     session.call("before it selected an intent", "write_to_file", &edit)?;
     session.select("INT-001")?;
     session.call("a file that the intent owns", "write_to_file", &edit)?;
-    write(root, "src/auth/login.ts", "export const login = () => limit(5);\n")?;
+    write(workspace, "src/auth/login.ts", "export const login = () => limit(5);\n")?;
     session.settle("write_to_file", &edit)?;
     for (what, tool, args) in [
         ("a file outside the scope", "edit", json!({"filePath": "src/billing/pay.ts", "oldString": "2", "newString": "3"})),
@@ -46,35 +49,43 @@ pub(crate) fn demo() -> Result<()> {
     ] {
         session.call(what, tool, &args)?;
     }
-    write(root, "src/auth/login.ts", "export const login = () => 0; // a person was here\n")?;
+    write(workspace, "src/auth/login.ts", "export const login = () => 0; // a person was here\n")?;
     session.call("a file that a person has changed", "write_to_file", &edit)?;
     let program = json!({"command": "npm test"});
     session.call("a program with unknown effects", "bash", &program)?;
-    write(root, "src/billing/pay.ts", "export const pay = () => 0;\n")?;
+    write(workspace, "src/billing/pay.ts", "export const pay = () => 0;\n")?;
     session.settle("bash", &program)?;
     session.augment(&json!({"prompt": "Lock the account as [[rate-limits]] says"}))?;
     drop(session);
 
     println!("\nThe ledger, and whether it is intact:");
     for words in [["trace", "list"], ["trace", "verify"]] {
-        run(Command::new(tollgate()).args(words).arg("--workspace").arg(root).arg("--home").arg(root))?;
+        run(tollgate().args(words).arg("--workspace").arg(workspace).arg("--home").arg(workspace))?;
     }
     println!("\nThe version of the gate:");
-    run(Command::new(tollgate()).arg("--version"))
+    run(tollgate().arg("--version"))?;
+    println!("\n`cargo xtask build` builds the native command, target/release/tollgate, with the same component in it.");
+    Ok(())
+}
+
+/// The command of the npm package.
+fn tollgate() -> Command {
+    let mut tollgate = command("node", &[]);
+    tollgate.arg(root().join("npm-wrapper/bin/tollgate.js"));
+    tollgate
 }
 
 /// Says what is about to be built and how long that takes, if nothing has been built yet.
 fn announce() {
-    /// Processor seconds of a first build, measured from an empty target folder.
-    const CPU_SECONDS: usize = 1_300;
-    if tollgate().exists() {
+    /// Seconds for a first build from an empty target folder, measured on two cores. Most of it is link-time optimization, on one.
+    const SECONDS: usize = 260;
+    if component().exists() {
         return;
     }
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let minutes = CPU_SECONDS.div_ceil(60 * cores);
+    let minutes = SECONDS.div_ceil(60);
     println!(
-        "This is the first build. It compiles wasmtime with its compiler Cranelift, the gate as a WebAssembly component, and the\n\
-         `tollgate` command: some 360 crates, about {minutes} min on the {cores} cores of this machine. Later builds take seconds."
+        "This is the first build. It compiles the gate as a WebAssembly component and makes an npm package of it, which takes about\n\
+         {minutes} minutes. Later builds take seconds."
     );
 }
 
@@ -93,7 +104,7 @@ struct Session {
 
 impl Session {
     fn start(root: &Path) -> Result<Self> {
-        let mut command = Command::new(tollgate());
+        let mut command = tollgate();
         command.args(["eval", "--workspace"]).arg(root).arg("--home").arg(root);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("starting tollgate")?;
         let answers = BufReader::new(child.stdout.take().context("its answers")?).lines();

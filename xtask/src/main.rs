@@ -20,7 +20,7 @@ use anyhow::{Result, bail};
 
 const HELP: &str = "\
 cargo xtask build   target/release/tollgate and tollgate-compiler, target/tollgate.wasm and npm-wrapper/dist/
-cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
+cargo xtask demo    build the npm package, then show calls allowed, blocked, traced and augmented
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long operations take, as ratios to baselines in one run, with budgets; also in target/bench.json
