@@ -211,7 +211,7 @@ impl<'a> Opening<'a> {
 
     fn list(&mut self, folder: &str, depth: u32) -> Vec<DirEntry> {
         if self.listings == MAX_LISTINGS {
-            self.note(format!("only {MAX_LISTINGS} folders are looked into for what a scope means; `{folder}` is not"));
+            self.note(format!("only {MAX_LISTINGS} folders are searched for files in scope; `{folder}` is not"));
             return Vec::new();
         }
         self.listings += 1;

@@ -7,7 +7,7 @@ pub(super) fn reason(reason: &str, code: &str) -> String {
 
 /// A reason to ask a person, if nobody can be asked.
 pub(super) fn without_person(why: &str) -> String {
-    format!("{why}; there is nobody to ask here, so it does not run; let a person run it")
+    format!("{why}; no one can be asked here, so it does not run; let a person run it")
 }
 
 /// A payload that cannot be understood.

@@ -97,7 +97,7 @@ impl Condition {
         }
         if !waiting.is_empty() {
             self.notes.push(format!(
-                "hooks that do not run, because nobody has approved their current version: {}; `tollgate hooks list` shows them",
+                "hooks that do not run, because their current version is not approved: {}; `tollgate hooks list` shows them",
                 waiting.join(", ")
             ));
         }
@@ -112,7 +112,7 @@ impl Condition {
         };
         for extension in extensions.all().iter().filter(waits) {
             let why = extension.why.as_deref().unwrap_or_default();
-            self.notes.push(format!("the extension `{}` brings nothing: {why}", extension.name));
+            self.notes.push(format!("the extension `{}` provides nothing: {why}", extension.name));
         }
     }
 

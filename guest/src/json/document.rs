@@ -44,7 +44,7 @@ pub enum DocumentFault {
     /// What should be a list is something else.
     #[error("{0} is not a list")]
     NotAList(String),
-    /// A name is there twice, and programs differ in which of the two they read.
+    /// A name appears twice, and programs differ in which of the two they read.
     #[error("it has `{0}` twice")]
     Twice(String),
 }

@@ -20,7 +20,7 @@ pub fn recover_event(speech: &HookProtocol, payload: &[u8], named: Option<&str>,
     ProgramEvent { name, moment: Some(moment), cwd, fault: Some(fault.to_owned()), ..ProgramEvent::default() }
 }
 
-/// The text of a field; `None` if it is there twice, or written with escapes.
+/// The text of a field; `None` if it appears twice, or written with escapes.
 fn only(found: &[(&str, &str)], name: &str) -> Option<String> {
     let mut values = found.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
     let value = values.next().filter(|value| !value.contains('\\'))?;

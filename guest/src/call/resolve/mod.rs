@@ -164,7 +164,7 @@ impl Resolving<'_> {
                 if let (Location::Outside(path), false) = (&at, is_folder)
                     && temporary_entry(path).is_some()
                 {
-                    self.effects.unknowns.push(format!("`{path}` is run from a temporary folder, and nobody has looked into it"));
+                    self.effects.unknowns.push(format!("`{path}` is run from a temporary folder, and it has not been inspected"));
                 }
                 self.add(at, Operation::Execute, Extent::Itself, facts);
             }

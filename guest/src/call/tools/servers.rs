@@ -158,9 +158,9 @@ impl FootprintBuilder<'_> {
     fn remedy(&self) -> String {
         let is_plain = self.tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c));
         if is_plain && !self.tool.starts_with('-') {
-            format!("a person can say what it does, for instance `tollgate tools allow '{}' read`", self.tool)
+            format!("a person can declare what it does, for instance `tollgate tools allow '{}' read`", self.tool)
         } else {
-            format!("a person can say what it does in `{}`", crate::config::PATH)
+            format!("a person can declare what it does in `{}`", crate::config::PATH)
         }
     }
 
