@@ -281,10 +281,7 @@ pub(super) fn advance(end: &LedgerEnd, ports: &Ports) -> Option<String> {
 /// The workspace is not governed any more. Returns what to say if it was.
 pub fn forget(ports: &Ports) -> Option<String> {
     state::remove(KEPT, ports).ok()?;
-    Some(
-        "this workspace was governed and is not any more: `.orchestration/` is gone; calls are neither checked nor entered"
-            .to_owned(),
-    )
+    Some("this workspace is no longer governed: `.orchestration/` is gone; calls are neither checked nor recorded".to_owned())
 }
 
 /// Enters that the ledger was replaced, unless another process is doing so, and accepts the ledger as it is.

@@ -237,7 +237,7 @@ pub enum Canary {
         payload: fn(root: &str, file: &str) -> Value,
         /// Where a denial is in the answer, and how it reads.
         denial: (&'static str, &'static str),
-        /// A shell command that must run confined; `None` if the program takes no other command than the model's.
+        /// A shell command that must run confined; `None` if the program can only run the model's own command.
         shell: Option<ShellCanary>,
     },
     /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed`, `failing` or, where the

@@ -338,7 +338,7 @@ impl Hub {
         for link in before {
             if let connection @ Some(_) = link.connection() {
                 disconnect(&link, step);
-                self.fail_calls(connection, "it is not declared any more", step);
+                self.fail_calls(connection, "it is no longer declared", step);
             }
         }
     }
@@ -368,7 +368,7 @@ impl Hub {
         let number = input.get("number").and_then(Value::as_u64).unwrap_or_default();
         match Request::read(number, input) {
             Ok(_) if self.requests.len() >= MAX_REQUESTS || self.is_stopping => {
-                step.commands.push(refusal(number, "too many calls of MCP servers are under way; try again later"));
+                step.commands.push(refusal(number, "too many calls of MCP servers are in progress; try again later"));
             }
             Ok(request) => self.requests.push(request),
             Err(why) => step.commands.push(refusal(number, &why)),

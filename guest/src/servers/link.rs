@@ -234,7 +234,7 @@ impl ServerLink {
             Transport::Stdio { command, .. } => {
                 format!("its program `{command}` cannot be found; install it, or correct `command`")
             }
-            Transport::Http(_) | Transport::Sse(_) => "it is not there".to_owned(),
+            Transport::Http(_) | Transport::Sse(_) => "it does not exist".to_owned(),
         };
         let what = match (kind, since) {
             ("missing", _) => missing.as_str(),

@@ -138,7 +138,7 @@ fn open_private(path: &Path) -> io::Result<File> {
         let found = file.metadata()?;
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
         if !found.is_file() || !is_ours || found.mode() & 0o022 != 0 {
-            return Err(io::Error::other(format!("`{}` could have been written by somebody else; remove it", path.display())));
+            return Err(io::Error::other(format!("`{}` could have been written by another user; remove it", path.display())));
         }
         Ok(file)
     }
@@ -154,7 +154,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
         let found = fs::symlink_metadata(folder)?;
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
         if !found.is_dir() || !is_ours || found.mode() & 0o022 != 0 {
-            return Err(io::Error::other(format!("`{}` could have been written by somebody else; remove it", folder.display())));
+            return Err(io::Error::other(format!("`{}` could have been written by another user; remove it", folder.display())));
         }
     }
     #[cfg(not(unix))]

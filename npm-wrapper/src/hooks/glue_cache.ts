@@ -136,5 +136,5 @@ function isPrivate(folder: string): boolean {
 }
 
 function notPrivate(folder: string): string {
-  return `\`${folder}\` could have been written by somebody else; remove it`;
+  return `\`${folder}\` could have been written by another user; remove it`;
 }

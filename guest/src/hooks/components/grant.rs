@@ -67,7 +67,7 @@ impl HookGrant {
         match self.files.as_slice() {
             [] => words.push("reads no files".to_owned()),
             [asked] => words.push(format!("reads {}", asked.join(", "))),
-            [asked, allowed, ..] => words.push(format!("reads {} limited to {}", asked.join(", "), allowed.join(", "))),
+            [asked, allowed, ..] => words.push(format!("reads {}, limited to {}", asked.join(", "), allowed.join(", "))),
         }
         if self.rewrite {
             words.push("may rewrite arguments".to_owned());
@@ -101,7 +101,7 @@ mod tests {
             (everything.clone(), json!({}), vec!["reads src/**", "may rewrite arguments", "may withhold results"]),
             (everything.clone(), json!({"rewrite": false, "withhold": false, "read": []}), vec!["reads no files"]),
             (json!({}), everything.clone(), vec!["reads no files"]),
-            (json!({"read": ["**"]}), json!({"read": ["docs/**"]}), vec!["reads ** as far as it is in docs/**"]),
+            (json!({"read": ["**"]}), json!({"read": ["docs/**"]}), vec!["reads **, limited to docs/**"]),
             (json!({"read": ["docs/**"]}), json!({"read": ["docs/**"]}), vec!["reads docs/**"]),
             (
                 json!({"limits": {"cpu_ms": 500, "memory_mb": 128}}),

@@ -70,7 +70,7 @@ export class Lent {
   }
 
   #lifted(text: string): string {
-    if (Buffer.byteLength(text) > this.#maxLifted) throw new Error('too much crosses to the host');
+    if (Buffer.byteLength(text) > this.#maxLifted) throw new Error('too much data is passed to the host');
     return text;
   }
 
