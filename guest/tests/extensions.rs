@@ -147,7 +147,10 @@ fn a_manifest_needs_what_each_part_needs() {
         (server(json!({"command": "x", "args": ["../y"]})), "$.mcpServers.s.args names `../y`"),
         (server(json!({"command": "../x", "args": []})), "$.mcpServers.s.command names `../x`"),
         (server(json!({"command": "x", "args": [], "cwd": "a/../.."})), "$.mcpServers.s.cwd names"),
-        (server(json!({"command": "x", "args": [], "env": {"A=B": "c"}})), "$.mcpServers.s cannot be used: `env` has an invalid name"),
+        (
+            server(json!({"command": "x", "args": [], "env": {"A=B": "c"}})),
+            "$.mcpServers.s cannot be used: `env` has an invalid name",
+        ),
         (
             server(json!({"command": "x", "args": [], "env": {"A": "${settings.no}"}})),
             "$.mcpServers.s refers to the setting `no`",
