@@ -28,7 +28,7 @@ const MAX_BYTES: u64 = 8 << 20;
 /// What longer files are about is kept: shorter ones are parsed as fast as that is read.
 const LONG: usize = 8 << 10;
 
-/// A hook is told of no more calls for one event, such as the files of a patch.
+/// A hook is told about at most this many calls for one event, such as the files of a patch.
 pub(super) const MAX_PARTS: usize = 256;
 
 /// The part of an event that has more.
@@ -44,7 +44,7 @@ pub enum Source {
     BuiltIn,
     /// By the user, for every workspace.
     User,
-    /// In the workspace, by whoever wrote that.
+    /// In the workspace.
     Workspace,
 }
 
@@ -282,7 +282,7 @@ impl Registry {
         }
     }
 
-    /// From now on, calls are told to Claude Code's hooks in these words.
+    /// From now on, calls are described to Claude Code's hooks in these words.
     pub fn translate_with(&mut self, translate: Translate) {
         self.translate = translate;
     }
@@ -399,7 +399,7 @@ impl Registry {
                 Some(HookOverride::Enabled) => None,
                 None => (!hook.enabled).then(|| "it is declared with `\"enabled\": false`".to_owned()),
             };
-            // Who comes first keeps the name: nobody can take the place of a user's hook from a workspace.
+            // The first one keeps the name: a workspace cannot replace a user's hook from a workspace.
             let disabled = match known.insert(hook.id.clone(), file.clone()) {
                 Some(first) => Some(format!("`{}` is declared already in `{first}`; give it another id", hook.id)),
                 None => disabled,
@@ -420,7 +420,7 @@ impl HooksFile {
         format!("{whose}{}", self.copy())
     }
 
-    /// Reads the file as it stands. What cannot be used leaves the last good version in force.
+    /// Reads the file as it is now. What cannot be used leaves the last good version in force.
     fn read(&mut self, facts: &Facts, stamp: u64, ports: &Ports) {
         let first = self.stamp == 0 || self.brief.is_some();
         self.stamp = stamp;

@@ -44,7 +44,7 @@ pub struct Report {
     pub lines: u64,
     /// Those that are entries.
     pub entries: u64,
-    /// The lines at the end that no line is tied to. Whoever keeps them elsewhere can tell later that nothing was cut off.
+    /// The lines at the end that no line names. Kept elsewhere, they prove later that nothing was cut off.
     pub heads: Vec<Digest>,
     /// What was changed afterwards.
     pub faults: Vec<Remark>,

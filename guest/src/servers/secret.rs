@@ -2,7 +2,7 @@
 
 use super::spec::ServerSource;
 
-/// Shorter values are not hidden where they turn up: they stand in too many words.
+/// Shorter values are not hidden where they occur: too many words contain them.
 pub(super) const MIN_HIDDEN: usize = 6;
 
 const OPEN: &str = "${";

@@ -253,7 +253,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What stands in a file may be anything; what is shown of it is short and has no control characters.
+/// A file may contain anything; what is shown of it is short and has no control characters.
 fn printable(text: &str) -> String {
     text.chars().take(MAX_NAME).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -108,7 +108,7 @@ impl Cache {
         Ok(self.folder().join(format!("{}.{kind}", hex(digest)?)))
     }
 
-    /// Makes the folder, which nobody else may enter: what lies in it is run as native code.
+    /// Creates the folder, accessible only to the user: its contents are run as native code.
     pub(super) fn make_folder(&self) -> io::Result<PathBuf> {
         let folder = self.folder();
         let mut builder = fs::DirBuilder::new();
@@ -126,7 +126,7 @@ fn hex(digest: &str) -> Result<&str, String> {
     digest.strip_prefix("sha256:").filter(is_hex).ok_or_else(|| format!("`{digest}` is not a digest"))
 }
 
-/// Opens a file that is the user's own: no link, nobody else's, and nobody else may write to it.
+/// Opens a file that belongs to the user, is not a link, and is not writable by others.
 fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);

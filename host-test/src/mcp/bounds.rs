@@ -8,7 +8,7 @@ pub(super) const MAX_MESSAGE: usize = 10 << 20;
 /// Of what is not a message, this much is read.
 const MAX_GARBAGE: u64 = 1 << 20;
 
-/// Between two answers to what it was asked, a server may send this much in messages that nobody asked for.
+/// Between two answers to what it was asked, a server may send this much in unsolicited messages.
 const MAX_UNASKED: u64 = 64 << 20;
 
 /// Counts what a server sends, and notes that it was too much.

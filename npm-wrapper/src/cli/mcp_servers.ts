@@ -130,7 +130,7 @@ async function call(opened: OpenGate, server: string, tool: string, given: strin
   return outcome === 'done';
 }
 
-/** The person who runs this; if there is none, nobody is asked, and the gate refuses what it would ask about. */
+/** The person who runs this; if there is none, no one is asked, and the gate refuses what it would ask about. */
 function personAt(opened: OpenGate, command: string[]): Person | undefined {
   try {
     return requirePerson(opened, command, false);

@@ -4,7 +4,7 @@ export const MAX_MESSAGE = 10 << 20;
 /** Of what is not a message, this much is read. */
 const MAX_GARBAGE = 1 << 20;
 
-/** Between two answers to what it was asked, a server may send this much in messages that nobody asked for. */
+/** Between two answers to what it was asked, a server may send this much in unsolicited messages. */
 const MAX_UNASKED = 64 << 20;
 
 /** Counts what a server sends, and notes that it was too much. */

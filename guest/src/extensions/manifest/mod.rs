@@ -72,7 +72,7 @@ pub struct Manifest {
     pub digest: Digest,
 }
 
-/// Where the declarations of hooks stand.
+/// Where the declarations of hooks are.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookDeclarations {
     /// In the manifest: a list of ours, or an object of Claude Code's.

@@ -78,7 +78,7 @@ fn types(section: &mut ByteReader<'_>) -> Result<Option<&'static str>, Malformed
     })
 }
 
-/// Numbers and vectors, as against references.
+/// Numbers and vectors, as opposed to references.
 fn is_plain(kind: u8) -> bool {
     matches!(kind, 0x7b..=0x7f)
 }

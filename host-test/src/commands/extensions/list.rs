@@ -28,7 +28,7 @@ pub(super) fn check(gate: &mut dyn Gate, folder: Option<&str>, json: bool, outpu
     outcome(printed, faults)
 }
 
-/// The exit status follows from the answer, even if nobody reads the output.
+/// The exit status follows from the answer, even if the output is not read.
 fn outcome(printed: io::Result<()>, faults: &[Value]) -> CommandResult {
     match printed.map_err(CommandError::from) {
         Ok(()) | Err(CommandError::OutputClosed) => Ok(if faults.is_empty() { Outcome::Done } else { Outcome::No }),

@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Add(add::Options),
 }
 
-/// Does what is asked for.
+/// Runs a subcommand.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.workspace.json;
     options.workspace.run(|opened, output| match &options.command {

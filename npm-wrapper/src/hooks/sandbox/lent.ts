@@ -1,6 +1,6 @@
 import { readLine, writeLine } from './lines.js';
 
-/** Of one call so many lines are kept, so many characters of each. */
+/** At most this many log lines are kept per call, and this many characters of each. */
 const MAX_LINES = 100;
 const MAX_CHARS = 1_000;
 
