@@ -163,7 +163,7 @@ fn a_hook_that_is_only_written_down_is_silent() {
             "installed, but silent",
             "exit status: 1",
         ),
-        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "partly live", "omits"),
+        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "live in part", "omits"),
         (
             "hooks are off",
             "{\n  \"hooks\"",

@@ -35,7 +35,7 @@ impl WiringState {
     pub fn words(self) -> &'static str {
         match self {
             Self::Live => "live",
-            Self::Partly => "partly live",
+            Self::Partly => "live in part",
             Self::Unproven => "installed, not proven",
             Self::Silent => "installed, but silent",
             Self::Missing => "missing",

@@ -106,8 +106,8 @@ fn a_hook_that_works_in_part_is_told() {
         machine.with("/w/.claude/settings.json", &text.replace(from, to)).doctor("claude-code", denied())
     };
     for (from, to, state, said) in [
-        ("\"*\"", "\"Write|Edit\"", "partly live", "omits tools"),
-        ("\"PostToolUse\"", "\"Other\"", "partly live", "PostToolUse, so the ledger stays incomplete"),
+        ("\"*\"", "\"Write|Edit\"", "live in part", "omits tools"),
+        ("\"PostToolUse\"", "\"Other\"", "live in part", "PostToolUse, so the ledger stays incomplete"),
         (
             "{\n  \"hooks\"",
             "{\n  \"disableAllHooks\": true, // off\n  \"hooks\"",
