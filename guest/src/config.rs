@@ -52,7 +52,7 @@ use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
 
-/// Where the settings stand.
+/// Where the settings are.
 pub const PATH: &str = ".tollgate/config.json";
 
 /// Under this name the last good version is kept.
@@ -61,7 +61,7 @@ const COPY: &str = "config.json";
 /// A larger file is a mistake.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
+/// The names of all tools together expand to at most this many patterns: each of them is compared with every tool that is called.
 const MAX_TOOL_PATTERNS: usize = 10_000;
 
 /// What happens to a call that is neither clearly right nor clearly wrong.
@@ -97,7 +97,7 @@ pub enum ToolEffect {
     Write,
     /// Takes its paths away.
     Delete,
-    /// Takes away its first path and gives its content to the second.
+    /// Moves its first path to the second.
     Move,
     /// Runs a program.
     Execute,

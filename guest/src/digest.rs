@@ -42,7 +42,7 @@ impl Digest {
         hex_digits(self.0.first_chunk::<6>().map_or(&[], |bytes| bytes.as_slice()))
     }
 
-    /// The first half of the hex digits: enough for a file name that nobody can collide with on purpose.
+    /// The first half of the hex digits: enough for a file name without deliberate collisions.
     pub fn short_hex(&self) -> String {
         hex_digits(&self.short())
     }

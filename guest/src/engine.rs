@@ -53,7 +53,7 @@ pub enum RunEnding {
 pub enum Input {
     /// What this machine is.
     Machine(MachineReport),
-    /// Something that hooks may be declared for happened; nobody waits for an answer.
+    /// Something that hooks may be declared for happened; no one waits for an answer.
     Event {
         /// Its name.
         name: String,
@@ -166,7 +166,7 @@ pub enum Order {
         /// Why a tool must not run, where it must not.
         refused: Option<String>,
     },
-    /// Show how a run stands.
+    /// Show the status of a run.
     Record(Value),
     /// Tell a person that a hook waits for approval.
     Approval {
@@ -174,7 +174,7 @@ pub enum Order {
         hook: String,
         /// The digest of what would run.
         digest: String,
-        /// How it stands.
+        /// Its status.
         why: &'static str,
         /// What else a person should know.
         notice: Option<String>,

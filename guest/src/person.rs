@@ -4,7 +4,7 @@
 //! denied by what it says ([`controls`](crate::effects::Footprint::controls)), but a command can be hidden from whoever
 //! reads it. So the command line asks here as well, whatever led to it:
 //!
-//! 1. Below an agent program nobody is a person. The host tells which processes stand above, and which variables are set.
+//! 1. A process below an agent program is not a person. The host reports its ancestors, and which variables are set.
 //! 2. Else a person answers on a terminal. `--yes` is not a person.
 //! 3. Where nobody is there, as when a machine is set up, the account's own settings can say so: `"unattended": true` in the
 //!    `~/.tollgate/config.json` of the account, which no agent may write. Neither a variable nor an option can, because an agent
@@ -47,7 +47,7 @@ pub struct Caller {
     pub variables: Vec<String>,
     /// Whether a terminal is there to ask on.
     pub terminal: bool,
-    /// Whether the account's own settings say that nobody is there.
+    /// Whether the account's own settings say that it is unattended.
     pub unattended: bool,
 }
 
@@ -65,7 +65,7 @@ pub enum NoPerson {
         /// What is above.
         agent: String,
     },
-    /// Nobody can be asked.
+    /// No one can be asked.
     #[error(
         "`tollgate {command}` may only be run by a person, and there is no terminal to ask one on; `--yes` does not replace a person. \
          Nothing was changed. A person can run it in a terminal; docs/hosts.md says how the owner of a machine lets it run \

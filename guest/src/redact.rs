@@ -1,6 +1,6 @@
 //! Removes secrets from text, so that nothing the gate writes down or passes on gives one away.
 //!
-//! A secret is known by its own shape (`shape`) or by what stands before it (`label`). A wrong guess costs a word
+//! A secret is known by its own shape (`shape`) or by what precedes it (`label`). A wrong guess costs a word
 //! of a message, a missed one a password, so values in doubt are hidden. The text is read once, in linear time, and
 //! text that went through here comes out of it unchanged.
 
@@ -28,7 +28,7 @@ pub(crate) const MARK: &str = "[REDACTED]";
 /// What a text is replaced by that could not be searched within the budget: it is never shown unsearched.
 const WITHHELD: &str = "[REDACTED: too long to search]";
 
-/// What the workspace calls secret, besides what everybody does, and the secrets of extensions.
+/// What the workspace declares secret in addition to the built-in patterns, and the secrets of extensions.
 #[derive(Default)]
 pub struct Secrets {
     patterns: RefCell<Rc<[Pattern]>>,
@@ -129,7 +129,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     without(text, secret_ranges(text))
 }
 
-/// Where secrets stand, in order.
+/// Where secrets are, in order.
 fn secret_ranges(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut hidden = Vec::new();

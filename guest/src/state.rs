@@ -1,6 +1,6 @@
 //! The gate's state between calls: small files in the user's state folder, one per session and per pending call.
 //!
-//! They stand outside the workspace ([`Root::State`]), so that no repository can ship them and no program that works in the
+//! They are outside the workspace ([`Root::State`]), so that no repository can ship them and no program that works in the
 //! workspace comes across them. What is found there was written by a gate on this machine.
 //!
 //! | folder | what |
@@ -9,7 +9,7 @@
 //! | `leases/` | who is writing to a file |
 //! | `seen/` | what a session last saw of each file |
 //! | `calls/`, `snapshots/`, `snapshot`, `images/` | what was known before a call that is under way |
-//! | `late/` | calls that may go on after they have ended, and what they are compared with |
+//! | `late/` | calls whose programs may keep running, and what they are compared with |
 //! | `told/` | what a session was last told about its intent |
 //! | `rulings/` | how a session's latest calls ended, those that were denied included |
 //! | `scratch/` | what a session made in temporary folders |
@@ -124,7 +124,7 @@ pub fn forget_good(name: &str, ports: &Ports) {
 /// Old files are looked for only above this many, because most processes end before they could matter.
 const MANY: usize = 256;
 
-/// Takes away what nobody will ask for again: the files of a folder that their own content says are over. Returns them.
+/// Removes the files of a folder whose own content says that they are no longer needed. Returns them.
 pub fn sweep(folder: &str, is_over: impl Fn(&[u8]) -> bool, ports: &Ports) -> Vec<String> {
     let mut taken = Vec::new();
     let Ok(listing) = list(folder, 10_000, ports) else { return taken };

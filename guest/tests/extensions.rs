@@ -147,12 +147,15 @@ fn a_manifest_needs_what_each_part_needs() {
         (server(json!({"command": "x", "args": ["../y"]})), "$.mcpServers.s.args names `../y`"),
         (server(json!({"command": "../x", "args": []})), "$.mcpServers.s.command names `../x`"),
         (server(json!({"command": "x", "args": [], "cwd": "a/../.."})), "$.mcpServers.s.cwd names"),
-        (server(json!({"command": "x", "args": [], "env": {"A=B": "c"}})), "$.mcpServers.s cannot be used: `env` has a name"),
+        (
+            server(json!({"command": "x", "args": [], "env": {"A=B": "c"}})),
+            "$.mcpServers.s cannot be used: `env` has an invalid name",
+        ),
         (
             server(json!({"command": "x", "args": [], "env": {"A": "${settings.no}"}})),
             "$.mcpServers.s refers to the setting `no`",
         ),
-        (server(json!({"command": "x", "args": ["${settings.t}"]})), "$.mcpServers.s.args cannot have settings in it"),
+        (server(json!({"command": "x", "args": ["${settings.t}"]})), "$.mcpServers.s.args cannot contain settings"),
         (server(json!({"url": "https://a.example/mcp"})), "$.mcpServers.s cannot be used: `url` leads to `a.example`"),
         (server(json!({"url": "https://a.example/mcp", "allowedHosts": ["a.example"]})), ""),
         (hook(json!({"name": "h", "event": "before_tool", "command": ["x"]})), ""),
@@ -165,7 +168,7 @@ fn a_manifest_needs_what_each_part_needs() {
         (json!({"hooks": "../hooks.json"}), "$.hooks names `../hooks.json`"),
         (
             json!({"hooks": [{"name": "h", "event": "e", "prompt": "p"}, {"name": "h", "event": "e", "prompt": "p"}]}),
-            "$.hooks[1] has a name that another",
+            "$.hooks[1] has the same name as another",
         ),
         (setting(good_setting.clone()), ""),
         (setting(json!({"name": "t"})), "$.settings[0] has no `description`"),
@@ -173,15 +176,15 @@ fn a_manifest_needs_what_each_part_needs() {
         (setting(with(&good_setting, json!({"envVar": "A=B"}))), "$.settings[0].envVar must be the name of a variable"),
         (setting(with(&good_setting, json!({"type": "list"}))), "$.settings[0].type must be"),
         (setting(with(&good_setting, json!({"default": 3}))), "$.settings[0].default must be a text"),
-        (setting(with(&good_setting, json!({"sensitive": true, "default": "x"}))), "$.settings[0].default cannot be there"),
-        (json!({"settings": [good_setting, good_setting]}), "$.settings[1].name `t` is there twice"),
+        (setting(with(&good_setting, json!({"sensitive": true, "default": "x"}))), "$.settings[0].default is not allowed"),
+        (json!({"settings": [good_setting, good_setting]}), "$.settings[1].name `t` appears twice"),
         (skill(good_skill.clone()), ""),
         (skill(json!({"name": "k", "prompt": "p"})), "$.skills[0] has no `description`"),
         (skill(json!({"name": "k", "description": "d"})), "$.skills[0] has no `prompt`"),
-        (skill(with(&good_skill, json!({"prompt": "{{who}}"}))), "$.skills[0].prompt has a place for `who`"),
+        (skill(with(&good_skill, json!({"prompt": "{{who}}"}))), "$.skills[0].prompt has the placeholder `who`"),
         (
             skill(with(&good_skill, json!({"parameters": [{"name": "a"}, {"name": "a"}]}))),
-            "$.skills[0].parameters[1].name `a` is there twice",
+            "$.skills[0].parameters[1].name `a` appears twice",
         ),
         (json!({"components": [{"name": "c", "path": "/etc/passwd"}]}), "$.components[0].path names"),
         (json!({"components": [{"name": "c", "path": "c.wasm"}]}), "$.components names `c.wasm`, which is not a file"),
@@ -213,9 +216,9 @@ fn what_could_be_an_attack_is_refused_with_a_reason() {
         ".tollgate/extensions/linked:1:1 $ is a link",
         ".tollgate/extensions/file-linked/manifest.json:1:1 $ `manifest.json` is a link",
         ".tollgate/extensions/deep/manifest.json:1:128 $ is not valid JSON: recursion limit",
-        ".tollgate/extensions/twice/manifest.json:1:10 $.name is there twice",
+        ".tollgate/extensions/twice/manifest.json:1:10 $.name appears twice",
         ".tollgate/extensions/large/manifest.json:1:1 $ `manifest.json` cannot be read: it is too large",
-        ".tollgate/extensions/two/manifest.json:1:1 $.name `same` is the name of `~/.tollgate/extensions/one` already",
+        ".tollgate/extensions/two/manifest.json:1:1 $.name `same` is already the name of `~/.tollgate/extensions/one`",
     ] {
         assert!(found.iter().any(|fault| fault.starts_with(said)), "{said}: {found:#?}");
     }
@@ -462,7 +465,7 @@ fn values_are_held_to_their_definitions() {
         ("n", json!("many"), "the setting `n` of `x` must be a number"),
         ("c", json!("blue"), "the setting `c` of `x` must be one of \"red\", \"green\""),
         ("c", json!(3), "the setting `c` of `x` must be a text"),
-        ("z", json!("x"), "there is no setting `z`; known are: n, c"),
+        ("z", json!("x"), "there is no setting `z`; expected one of: n, c"),
     ] {
         let answer = ask(&mut house, json!({"do": "set", "id": "x", "key": key, "value": value}));
         assert!(answer["error"]["message"].as_str().unwrap().contains(said), "{answer}");
@@ -523,7 +526,7 @@ fn a_secret_is_kept_apart_and_never_shown() {
         .world
         .write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true, "settings": {"x": {"token": "abcdef"}}}}"#);
     let shown = ask(&mut house, json!({"do": "show", "id": "x"}));
-    assert!(shown["why"].as_str().unwrap().contains("does not belong into `config.json`"), "{shown}");
+    assert!(shown["why"].as_str().unwrap().contains("does not belong in `config.json`"), "{shown}");
     assert!(!shown.to_string().contains("abcdef"));
 }
 
@@ -605,10 +608,10 @@ fn a_skill_is_invoked_by_name_with_its_parameters() {
     for (id, args, said) in [
         ("explain-rule", json!({}), "`explain-rule` needs the parameter `topic`"),
         ("explain-rule", json!({"topic": "x", "tone": "rude"}), "must be one of plain, formal"),
-        ("explain-rule", json!({"topic": "x", "who": "me"}), "has no parameter `who`; known are: topic, tone"),
+        ("explain-rule", json!({"topic": "x", "who": "me"}), "has no parameter `who`; use one of: topic, tone"),
         ("explain-rule", json!({"topic": ["x"]}), "must be a text"),
         ("explain-rule", json!("x"), "must be an object of parameters"),
-        ("nothing", json!({}), "there is no skill `nothing`; known are: explain-rule, release-notes"),
+        ("nothing", json!({}), "there is no skill `nothing`; expected one of: explain-rule, release-notes"),
     ] {
         let answer = invoke(&mut house, id, args.clone());
         assert!(answer["error"]["message"].as_str().unwrap().contains(said), "{args}: {answer}");
@@ -629,7 +632,7 @@ fn skills_of_one_name_are_told_apart() {
     let of_b = house.perform(&json!({"op": "skills", "do": "invoke", "id": "b:review"}));
     assert_eq!(of_b["prompt"], "q");
     let plain = house.perform(&json!({"op": "skills", "do": "invoke", "id": "review"}));
-    assert!(plain["error"]["message"].as_str().unwrap().contains("known are: a:review"), "{plain}");
+    assert!(plain["error"]["message"].as_str().unwrap().contains("expected one of: a:review"), "{plain}");
 }
 
 #[test]
@@ -667,7 +670,7 @@ fn a_new_extension_is_one_that_works() {
     let approved = ask(&mut house, json!({"do": "approve", "id": "fresh"}));
     assert_eq!(approved["state"], "active", "{approved}");
     let again = ask(&mut house, json!({"do": "new", "id": "fresh"}));
-    assert!(again["error"]["message"].as_str().unwrap().contains("is there already"), "{again}");
+    assert!(again["error"]["message"].as_str().unwrap().contains("already exists"), "{again}");
     let bad = ask(&mut house, json!({"do": "new", "id": "../x"}));
     assert!(bad["error"]["message"].as_str().unwrap().contains("cannot be named"), "{bad}");
 }

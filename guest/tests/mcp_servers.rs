@@ -384,7 +384,7 @@ fn a_call_that_goes_wrong_says_so_and_is_entered() {
     });
     assert_eq!(failed["outcome"], "failed");
     assert!(
-        failed["text"].as_str().unwrap().contains("does not accept these arguments, or has no such tool any more: no"),
+        failed["text"].as_str().unwrap().contains("does not accept these arguments, or no longer has this tool: no"),
         "{failed}"
     );
     let (late, mut host) = reply(&|host, _, _| host.pass(60_000));
@@ -408,7 +408,7 @@ fn a_call_that_goes_wrong_says_so_and_is_entered() {
         lie["notes"][0]
             .as_str()
             .unwrap()
-            .contains("is not what the MCP server `files` says that `read_n` answers: `n` must be integer"),
+            .contains("does not match what the MCP server `files` declares for `read_n`: `n` must be integer"),
         "{lie}"
     );
 }
@@ -417,7 +417,7 @@ fn a_call_that_goes_wrong_says_so_and_is_entered() {
 fn what_cannot_be_called_is_not_sent() {
     let (mut host, _) = Host::with_tools(&[tool("read_file")]);
     for (server, name, arguments, outcome, said) in [
-        ("none", "read_file", json!({}), "unavailable", "there is no MCP server `none`; declared are files"),
+        ("none", "read_file", json!({}), "unavailable", "there is no MCP server `none`; declared: files"),
         ("files", "fly", json!({}), "unavailable", "the MCP server `files` has no tool `fly`; it has read_file"),
         (
             "files",
@@ -525,7 +525,7 @@ fn declarations_that_change_take_effect_at_once() {
     host.world.write_home(".tollgate/config.json", servers.to_string());
     host.step(json!([{"type": "reload"}]));
     assert_eq!(host.only("disconnect")["connection"], orders[1]["connection"]);
-    assert!(host.reply(number)["failed"].as_str().unwrap().contains("it is not declared any more"));
+    assert!(host.reply(number)["failed"].as_str().unwrap().contains("it is no longer declared"));
     let started: Vec<Value> = host.take("connect").into_iter().map(|order| order["transport"]["argv"][0].clone()).collect();
     assert_eq!(started, [json!("b2"), json!("c")]);
 }
@@ -551,7 +551,7 @@ fn whoever_cancels_is_not_answered_and_the_gate_hears_of_it() {
     host.step(json!([{"type": "cancel", "number": number}]));
     host.only("cancel");
     let told = host.exchange();
-    assert_eq!(told[0]["error"], "whoever asked for it has canceled it");
+    assert_eq!(told[0]["error"], "the caller canceled it");
 }
 
 /// Whatever a host says, the gate stands.

@@ -20,7 +20,7 @@ fn the_line_of_a_refusal_allows_the_tool() {
             let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": tool, "args": {}, "host": program.name()});
             let refused = house.ask(call.clone());
             assert_eq!(refused["code"], "unknown_effects", "{}: {refused}", program.title);
-            let line = format!("a person can say what it does, for instance `tollgate tools allow '{tool}' read`");
+            let line = format!("a person can declare what it does, for instance `tollgate tools allow '{tool}' read`");
             assert!(refused["reason"].as_str().unwrap().contains(&line), "{}: {refused}", program.title);
             let allowed = house.ask(json!({"op": "allow-tool", "pattern": tool, "kind": "read"}));
             house.world.write(".tollgate/config.json", allowed["settings"].as_str().unwrap());

@@ -273,7 +273,7 @@ fn results_are_withheld_only_where_granted() {
 fn faults_are_no_objection_and_three_in_a_row_are_enough() {
     for (reply, status, why) in [
         (ComponentReply::Broke("it trapped: unreachable".to_owned()), "failed", "it trapped: unreachable"),
-        (ComponentReply::Late, "timeout", "its time was up"),
+        (ComponentReply::Late, "timeout", "it ran out of time"),
         (ComponentReply::Failed("o\u{202e}h".to_owned()), "failed", "it failed: oh"),
         (ComponentReply::Reaction { stop: true, message: None }, "failed", "it answered another question"),
         (
@@ -291,11 +291,7 @@ fn faults_are_no_objection_and_three_in_a_row_are_enough() {
             assert!(record["reason"].as_str().unwrap().starts_with(why), "{record}");
             assert_eq!(answer["context"].is_string(), round == 2, "{answer}");
         }
-        assert!(
-            place.log().contains("the hook `a` has failed three times in a row and is not called any more"),
-            "{}",
-            place.log()
-        );
+        assert!(place.log().contains("the hook `a` has failed three times in a row and is no longer called"), "{}", place.log());
         assert_eq!(place.write("src/a.ts", &|_, _| panic!("it rests"))["verdict"], "allow");
         place.perform(&json!({"op": "hooks", "do": "approve", "id": "a"}));
         assert_eq!(place.write("src/a.ts", &|_, _| objection(ObjectionSeverity::Deny, "back"))["verdict"], "deny");
@@ -337,7 +333,7 @@ fn operations_wait_for_hooks_too() {
     assert_eq!(place.pre_tool(&json!({"path": "src/a.ts"}), NOTHING)["verdict"], "allow");
     assert_eq!(
         place.pre_tool(&json!({"path": "src/a.ts"}), &|_, _| ComponentReply::Late)["hooks"],
-        json!([{"hook": "a", "fault": "its time was up"}])
+        json!([{"hook": "a", "fault": "it ran out of time"}])
     );
 }
 
@@ -438,7 +434,7 @@ fn arguments_that_a_program_changes_are_seen_by_components() {
     for (severity, path, verdict, said) in [
         (None, "/workspace/src/b.ts", "allow", ""),
         (Some(ObjectionSeverity::Deny), "/workspace/src/b.ts", "deny", "hook a: not b"),
-        (Some(ObjectionSeverity::Ask), "/workspace/src/b.ts", "deny", "there is nobody to ask here"),
+        (Some(ObjectionSeverity::Ask), "/workspace/src/b.ts", "deny", "no one can be asked here"),
         (None, "/workspace/README.md", "deny", "out_of_scope"),
     ] {
         let mut place = Place::new(&[("a", &["pre-tool"], json!({}), json!({}))]);

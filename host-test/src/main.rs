@@ -33,7 +33,7 @@ enum Command {
     Concepts(commands::concepts::Options),
     /// List, approve and run hooks of the workspace and of the user
     Hooks(commands::hooks::Options),
-    /// Show, enable, approve and set up what brings hooks, MCP servers, settings and skills
+    /// Show, enable, approve and set up extensions, which provide hooks, MCP servers, settings and skills
     Extensions(commands::extensions::Options),
     /// List skills, and print the prompt of one
     Skills(commands::skills::Options),

@@ -214,7 +214,7 @@ fn what_waits_for_a_person_is_said() {
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string()).unwrap();
     let (code, found) = place.doctor();
     assert_eq!(code, 0, "{found:#}");
-    assert!(found["notes"].to_string().contains("nobody has approved their current version: `lint`"), "{found:#}");
+    assert!(found["notes"].to_string().contains("their current version is not approved: `lint`"), "{found:#}");
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string().replace("sleep", "no-such-program")).unwrap();
     let (_, found) = place.doctor();
     assert!(found["notes"][0].as_str().unwrap().starts_with("the hook `lint` cannot run: "), "{found:#}");

@@ -383,7 +383,7 @@ fn what_takes_the_ground_away_is_told() {
     place.carry_out(&json!({"remove": ".orchestration"}));
     let output = place.hook("claude-code", &event("PostToolUse"));
     let said = text(&output.stdout);
-    assert!(said.contains("was governed and is not any more"), "{said}\n{}", text(&output.stderr));
+    assert!(said.contains("is no longer governed"), "{said}\n{}", text(&output.stderr));
     assert!(said.contains(".orchestration/active_intents.yaml") && said.contains("FAIL"), "{said}");
     // The last valid version still applies as long as there is a ledger.
     assert!(text(&place.hook("claude-code", WRITE).stdout).contains("out_of_scope"));

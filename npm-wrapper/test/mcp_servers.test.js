@@ -55,7 +55,7 @@ test('a failing call says why, and the exit code with it', { skip }, async (t) =
       ],
       [['files', 'read_text_file', '{}'], 1, /`path` is missing/],
       [['files', 'fly', '{}'], 2, /the MCP server `files` has no tool `fly`; it has /],
-      [['none', 'x', '{}'], 2, /there is no MCP server `none`; declared are files, all/],
+      [['none', 'x', '{}'], 2, /there is no MCP server `none`; declared: files, all/],
       [['files', 'read_text_file', '{'], 2, /is not valid JSON/],
       [['files', 'read_text_file', '[]'], 2, /is not a JSON object/],
     ]) {
@@ -153,7 +153,7 @@ test('a server that lies about its schema is found out', async (t) => {
       '`bad_type` is left out',
       '`dangling` is left out',
       '`no_schema` is left out',
-      'cannot be used: `bell`',
+      'has an invalid name: `bell`',
     ]) {
       assert.ok(
         warnings.some((warning) => warning.includes(said)),
@@ -163,7 +163,7 @@ test('a server that lies about its schema is found out', async (t) => {
     assert.ok(warnings.some((warning) => warning.includes('`weather` is listed twice')));
     const called = run(host, 'mcp', 'call', 'liar', 'weather', '--json').read();
     assert.equal(called.outcome, 'done', called.text);
-    assert.match(called.notes.join('\n'), /is not what the MCP server `liar` says that `weather` answers: `n` must be number/);
+    assert.match(called.notes.join('\n'), /does not match what the MCP server `liar` declares for `weather`: `n` must be number/);
   });
 });
 
@@ -208,8 +208,8 @@ test('a person decides by elicitation, where the client can ask', async (t) => {
     const { connect } = place(t, { odd: fake('plain') });
     for (const [capabilities, action, expected] of [
       [{ elicitation: {} }, 'accept', /^tool \d+/],
-      [{ elicitation: {} }, 'decline', /a person did not let it run/],
-      [{ elicitation: {} }, 'cancel', /nobody could be asked/],
+      [{ elicitation: {} }, 'decline', /a person did not allow it to run/],
+      [{ elicitation: {} }, 'cancel', /no one could be asked/],
       [{}, undefined, /what the tool `mcp__odd__tool` does is not known/],
     ]) {
       const { client, call } = await connect(host, capabilities);

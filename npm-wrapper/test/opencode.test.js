@@ -67,7 +67,7 @@ for (const [what, selected, tool, args] of [
     if (selected) gate.selectIntent('s1', 'INT-001');
     const { verdict, code, reason: why } = gate.preTool({ session: 's1', call: 'c1', tool, args, host: 'opencode' });
     assert.notEqual(verdict, 'allow');
-    const unasked = verdict === 'ask' ? '; there is nobody to ask here, so it does not run; let a person run it' : '';
+    const unasked = verdict === 'ask' ? '; no one can be asked here, so it does not run; let a person run it' : '';
     const reason = `Tollgate: ${why}${unasked} (${code})`;
     const { home, before, select, ledger, failed } = await started();
     if (selected) await select();
@@ -357,7 +357,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
     const said =
-      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; there is nobody to ask here/;
+      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; no one can be asked here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 

@@ -141,7 +141,7 @@ test('what a person must know is shown to them, once a session and not for sub-a
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   const [{ message, variant, duration }, ...more] = toasts;
   assert.deepEqual([more, variant, typeof duration], [[], 'warning', 'number']);
-  assert.match(message, /^Tollgate: hooks that do not run, because nobody has approved their current version: `lint`/);
+  assert.match(message, /^Tollgate: hooks that do not run, because their current version is not approved: `lint`/);
   assert.ok(log.some((line) => line.level === 'warn' && line.message === message));
   await hooks.dispose();
 });

@@ -22,7 +22,7 @@ pub(crate) fn check() -> Result<()> {
             if let (Some(here), Some(there)) = (order.get(module), order.get(used))
                 && there < here
             {
-                faults.push(format!("{path} uses `{used}`, which stands above `{module}`"));
+                faults.push(format!("{path} uses `{used}`, which is listed above `{module}`"));
             }
         }
     }

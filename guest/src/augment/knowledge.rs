@@ -274,7 +274,7 @@ impl Knowledge {
             }
             Some(LookupAnswer::Unavailable) => {
                 absent("");
-                let said = format!("the source `{}` is not there", source.name);
+                let said = format!("the source `{}` is not available", source.name);
                 ports.log.write(LogLevel::Debug, &said, &Value::Null);
                 return None;
             }

@@ -99,12 +99,12 @@ pub fn with_command(call: &ToolCall, config: &Config, replace: impl FnOnce(Shell
     tools::with_command(call, config, replace)
 }
 
-/// Whether an agent program leaves a call's end untold while its command goes on.
+/// Whether an agent program does not report a call's end while its command is running.
 pub fn leaves_end_untold(host: Option<&str>) -> bool {
     tools::leaves_end_untold(host)
 }
 
-/// Whether a tool's own answer says that its command goes on after the call.
+/// Whether a tool's own answer says that its command keeps running after the call.
 pub fn says_it_goes_on(answer: &Value) -> bool {
     tools::says_it_goes_on(answer)
 }

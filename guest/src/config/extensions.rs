@@ -46,7 +46,7 @@ impl Choices {
                 }
                 _ => {
                     return Err(format!(
-                        "`extensions.{key}` cannot be {value}; known are `enabled` and `disabled` (lists of names), `autoEnable` (true or false) and `settings` (an object for each extension)"
+                        "`extensions.{key}` cannot be {value}; expected `enabled` and `disabled` (lists of names), `autoEnable` (true or false) and `settings` (an object for each extension)"
                     ));
                 }
             }

@@ -13,7 +13,7 @@ use crate::inflight::git_index::GitIndex;
 use crate::inflight::snapshot::Ignored;
 use crate::ports::{FileKind, Question};
 
-const WHY: &str = "git ignores it, so it holds what tools build";
+const WHY: &str = "git ignores it, so it contains build output";
 
 /// More are not looked for.
 const MAX_FOLDERS: usize = 200;

@@ -64,7 +64,7 @@ impl Confiner {
         self.can.then(|| self.program(ports).unwrap_or(PROGRAM))
     }
 
-    /// The program's path; `None` if the host cannot confine, or the program is not there.
+    /// The program's path; `None` if the host cannot confine, or the program is missing.
     pub fn program(&self, ports: &Ports) -> Option<&str> {
         self.found(ports).map(|found| found.path.as_str())
     }

@@ -6,7 +6,7 @@
 //! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `plain` where it runs as it is; else empty |
 //!
 //! [`EvidenceKey`] says what `KEY` is made of. Both files go when the call is settled or the program has ended. Where a call was to run confined and
-//! nobody has written the second, the agent program ran the command as it was.
+//! the second is missing, the agent program ran the command as it was.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::json;
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Timestamp};
 use crate::state;
 
-/// Where they stand in the state.
+/// Where they are in the state folder.
 pub const FOLDER: &str = "confined";
 
 /// What the second file says of a command that runs as it is.

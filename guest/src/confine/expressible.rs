@@ -22,7 +22,7 @@ impl MissingGrant {
                 "commands run confined, and git's own folder is open only to git; run `git` in a separate call".to_owned()
             }
             Self::Name(path) if temporary_entry(path).is_some() => format!(
-                "commands run confined, and folders for temporary files that everybody shares take no new names from programs; put `{path}` \
+                "commands run confined, and shared folders for temporary files accept no new entries from programs; put `{path}` \
                  into `$TMPDIR` instead, or make or remove it in a separate call, then run the rest"
             ),
             Self::Name(path) => format!(

@@ -8,7 +8,7 @@
 //! | `grant.rs` | a path or a tree that may be changed, and why |
 //! | `protected.rs` | what is never granted: control files, the user's own, the gate's state |
 //! | `pattern.rs` | the patterns of a scope, taken apart |
-//! | `opening.rs` | patterns as they stand on disk become grants |
+//! | `opening.rs` | patterns become grants for what exists on disk |
 //! | `build_folders.rs` | folders of the workspace that git ignores |
 //! | `caches.rs`, `devices.rs` | what tools need outside the workspace |
 //! | `repository.rs` | what git needs for a commit |

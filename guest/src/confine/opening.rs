@@ -5,8 +5,8 @@
 //! | `src/**` | the folder |
 //! | `docs/auth.md`, `docs/*.md` | the folder in which they lie (widened): programs write beside a file and rename |
 //! | `src/**/*.ts` | the folder below which they lie (widened) |
-//! | `packages/*/src/**` | those folders that stand there |
-//! | any of these where a control file lies below the folder | the files and folders that stand there, without it |
+//! | `packages/*/src/**` | those folders that exist |
+//! | any of these where a control file lies below the folder | the files and folders that exist, without it |
 //!
 //! A folder that does not exist yet is made. What is reached through a link is not granted: it is judged by where it leads, and
 //! granted there if the scope names that. The effort is bounded by the number of patterns, not by the number of files.
@@ -24,7 +24,7 @@ use crate::glob::Glob;
 use crate::intents::scope::Reach;
 use crate::ports::{self, DirEntry, Facts, FileKind as Node, Ports, Question, Root};
 
-/// A kernel takes more rules, but nobody reads them, and each takes time.
+/// A kernel takes more rules, but a person cannot review more, and each takes time.
 const MAX_GRANTS: usize = 1_000;
 /// How many folders are listed because the kernel cannot say what is meant.
 const MAX_LISTINGS: usize = 48;
@@ -32,7 +32,7 @@ const MAX_LISTINGS: usize = 48;
 const MAX_ENTRIES: u32 = 4_000;
 /// The most patterns that further patterns may expand to.
 const MAX_ROUNDS: usize = 8;
-/// Folders that are large and that nobody writes in by hand.
+/// Folders that are large and that are not edited by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// Grants while they are being collected.
@@ -211,7 +211,7 @@ impl<'a> Opening<'a> {
 
     fn list(&mut self, folder: &str, depth: u32) -> Vec<DirEntry> {
         if self.listings == MAX_LISTINGS {
-            self.note(format!("only {MAX_LISTINGS} folders are looked into for what a scope means; `{folder}` is not"));
+            self.note(format!("only {MAX_LISTINGS} folders are searched for files in scope; `{folder}` is not"));
             return Vec::new();
         }
         self.listings += 1;

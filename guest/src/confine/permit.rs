@@ -16,7 +16,7 @@ use crate::state;
 /// No more changes of one call are taken back without a person.
 pub const MAX_ENTRIES: usize = 50;
 
-/// A permit that nobody has used is void after this time.
+/// An unused permit expires after this time.
 const MAX_AGE_MS: u64 = 60_000;
 
 /// A permit's file is not longer.

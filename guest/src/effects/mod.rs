@@ -52,9 +52,9 @@ pub enum Access {
     MakeFolder,
     /// Change its owner, its mode, its times.
     Attributes,
-    /// Take away the name itself: a file, a link, an empty folder.
+    /// Remove the directory entry itself: a file, a link, an empty folder.
     Delete,
-    /// Take away a folder with everything in it. A link in it goes, what it leads to stays.
+    /// Remove a folder with everything in it. A link in it is removed, its target stays.
     DeleteTree,
     /// Give it a second name, through which it can be changed from then on.
     Alias,
@@ -136,7 +136,7 @@ pub struct Footprint {
     pub placements: Vec<Placement>,
     /// Why some of it cannot be known at all. Empty means that the rest is complete.
     pub unknowns: Vec<String>,
-    /// Whether some of that is because nobody knows the tool, so that a person's word about it would help.
+    /// Whether some of that is because the tool is unknown, so that a person's declaration about it would help.
     pub unfamiliar: bool,
     /// Commands among it that change the gate, its approvals, its wiring or its ledger, for a message. Only a person may give
     /// them, whatever an intent owns.

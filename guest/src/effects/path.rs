@@ -74,7 +74,7 @@ pub enum PathFault {
     /// It starts in another user's home folder.
     #[error("`{0}` starts in another user's home folder; give a path in the workspace")]
     OtherHome(String),
-    /// It goes through a device or through a process's own links, which lead elsewhere for everybody who follows them.
+    /// It goes through a device or through a process's own links, which lead elsewhere for every process that follows them.
     #[error("`{0}` goes through `/proc` or `/dev` and may lead anywhere; give the file's own path")]
     Magic(String),
     /// It is longer than any system takes.
@@ -149,7 +149,7 @@ pub fn is_persistent(path: &str) -> Result<bool, PathFault> {
     Ok(true)
 }
 
-/// Folders of the system in which everybody keeps what nobody needs for long, where they really are.
+/// The system's shared folders for temporary files, by their real paths.
 const TEMPORARY_FOLDERS: &[&str] = &["/tmp/", "/var/tmp/", "/private/tmp/", "/private/var/tmp/"];
 
 /// The entry of a temporary folder at or below which a real path lies, and whether it is the path itself.
@@ -206,7 +206,7 @@ fn is_special(path: &str) -> bool {
     below_home(path).is_some() || is_other_home(path) || is_drive(path) || has_scheme(path)
 }
 
-/// What stands behind `~/`, where a path begins in the home folder.
+/// What follows `~/`, where a path begins in the home folder.
 pub fn below_home(path: &str) -> Option<&str> {
     if path == "~" { Some(".") } else { path.strip_prefix("~/").map(|rest| if rest.is_empty() { "." } else { rest }) }
 }

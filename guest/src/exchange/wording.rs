@@ -5,9 +5,9 @@ pub(super) fn reason(reason: &str, code: &str) -> String {
     format!("Tollgate: {reason} ({code})")
 }
 
-/// A reason to ask a person, if nobody can be asked.
+/// A reason to ask a person, if no one can be asked.
 pub(super) fn without_person(why: &str) -> String {
-    format!("{why}; there is nobody to ask here, so it does not run; let a person run it")
+    format!("{why}; no one can be asked here, so it does not run; let a person run it")
 }
 
 /// A payload that cannot be understood.
@@ -20,7 +20,7 @@ pub(super) fn fault(why: &str) -> String {
     reason(&format!("{why}; so nothing is known about the call, and a person has to decide whether it may run"), "gate_fault")
 }
 
-/// The gate did not answer, and nobody can be asked.
+/// The gate did not answer, and no one can be asked.
 pub(super) fn fault_without_person(why: &str) -> String {
     reason(&without_person(&format!("{why}; so nothing is known about the call")), "gate_fault")
 }

@@ -57,14 +57,14 @@ pub fn read(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports) -> Resu
                 }
             }
         }
-        _ => reader.fault("has no `hooks` that can be read: a list of hooks, or an object of Claude Code's"),
+        _ => reader.fault("has no valid `hooks`: expected a list of hooks, or an object in Claude Code's format"),
     }
     let mut hooks: Vec<Hook> = Vec::new();
     for (path, written) in declared {
         reader.path = path;
         if let Some(hook) = hook(&mut reader, found, manifest, &written, ports) {
             if hooks.iter().any(|other| other.id == hook.id) {
-                reader.fault("has a name that another hook of the extension has; give each a name of its own");
+                reader.fault("has the same name as another hook of the extension; give each a unique name");
             }
             hooks.push(hook);
         }

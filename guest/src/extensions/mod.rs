@@ -197,7 +197,7 @@ impl Extensions {
                 Err(faults) => invalid(&found, faults.clone()),
                 Ok(manifest) => match taken(&manifest.name) {
                     Some(other) => {
-                        let why = format!("`{}` is the name of `{}` already; give it another", manifest.name, other.found.shown);
+                        let why = format!("`{}` is already the name of `{}`; choose another", manifest.name, other.found.shown);
                         let fault =
                             ExtensionFault { path: "$.name".to_owned(), ..ExtensionFault::new(&found.file(manifest::FILE), why) };
                         invalid(&found, vec![fault])
@@ -256,7 +256,7 @@ impl Extensions {
                     (ExtensionState::Active, "")
                 }
                 Approval::Changed => (ExtensionState::Changed, "it is no longer what was approved"),
-                Approval::None => (ExtensionState::Unapproved, "nobody has approved it yet"),
+                Approval::None => (ExtensionState::Unapproved, "it has not been approved yet"),
             };
             if state != ExtensionState::Active {
                 extension.state = state;

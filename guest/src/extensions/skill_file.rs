@@ -35,14 +35,14 @@ pub fn read(text: &str, folder: &str) -> Result<Skill, String> {
     }
     let description = field("description").filter(|text| !text.is_empty()).ok_or("has no `description` in its front matter")?;
     if body.trim().is_empty() {
-        return Err("has nothing behind its front matter".to_owned());
+        return Err("has no text after its front matter".to_owned());
     }
     let mut skill = Skill { name, description, prompt: body.trim().to_owned(), parameters: Vec::new() };
     if skill.prompt.contains(ARGUMENTS) {
         skill.prompt = skill.prompt.replace(ARGUMENTS, &format!("{{{{{PARAMETER}}}}}"));
         skill.parameters.push(super::manifest::Parameter {
             name: PARAMETER.to_owned(),
-            description: "what is said behind the skill's name".to_owned(),
+            description: "the text after the skill's name".to_owned(),
             required: false,
             default: None,
             choices: None,
@@ -117,7 +117,7 @@ mod tests {
             ("---\nname: a\ndescription: b\nDo it.", "does not begin"),
             ("---\nname: a\n---\nx", "no `description`"),
             ("---\nname: a b\ndescription: c\n---\nx", "has a `name`"),
-            ("---\nname: a\ndescription: c\n---\n \n", "nothing behind"),
+            ("---\nname: a\ndescription: c\n---\n \n", "no text after"),
         ] {
             assert!(read(text).unwrap_err().contains(why), "{text}");
         }

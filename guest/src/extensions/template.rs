@@ -49,7 +49,7 @@ pub fn write(name: &str, root: Root, ports: &Ports) -> Result<String, String> {
     for (file, text) in files {
         let path = format!("{folder}/{name}/{file}");
         ports.records.replace(root, &path, text.as_bytes(), Expectation::Absent).map_err(|fault| match fault {
-            FileFault::Exists => format!("`{shown}/{name}/{file}` is there already; choose another name"),
+            FileFault::Exists => format!("`{shown}/{name}/{file}` already exists; choose another name"),
             fault => format!("`{shown}/{name}/{file}` cannot be written: {fault}"),
         })?;
     }

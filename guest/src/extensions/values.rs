@@ -96,7 +96,7 @@ fn value(extension: &str, setting: &Setting, sources: &Sources<'_>, variable: Op
         }
         let is_in_plain_sight = [sources.user, sources.workspace].iter().any(|choices| choices.value(extension, name).is_some());
         if is_in_plain_sight {
-            let why = format!("it is a secret and does not belong into `config.json`; take it out there and use {set_again}");
+            let why = format!("it is a secret and does not belong in `config.json`; remove it there and use {set_again}");
             return found("none", Err(why));
         }
     } else {

@@ -23,7 +23,7 @@ impl Gate {
             return current;
         }
         let root = selection::root(session, &self.ports);
-        // Whoever selected for this session, or left it without an intent, is not overruled.
+        // An explicit selection for this session, including none, is not overruled.
         if selection::is_known(&root, &self.ports) && selection::read(&root, &self.ports).by.is_none() {
             return current;
         }

@@ -44,7 +44,7 @@ impl Gate {
         let extensions = questions.len();
         questions.extend(extensions::questions());
         let own = questions.len();
-        // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
+        // What the call does is worked out beforehand, so that one request answers everything, unless it is not needed.
         let mut config = self.config.last();
         let mut footprint = self.governed.then(|| self.footprint(call, &config));
         questions.extend(questions_about(footprint.as_ref(), capability));
@@ -138,7 +138,7 @@ impl Gate {
         with_notice(ruling, notice.into_iter().chain(self.notices.take()).reduce(join))
     }
 
-    /// What a call does. A tool of an MCP server that nobody knows is looked up in the user's own settings: few calls are of such a
+    /// What a call does. An unknown tool of an MCP server is looked up in the user's own settings: few calls are of such a
     /// tool, so only those pay for it.
     pub(super) fn footprint(&self, call: &ToolCall, config: &Config) -> Result<Footprint, CallFault> {
         let workspace = &*self.ports.workspace;
@@ -211,7 +211,7 @@ impl Gate {
         OnFault::of_user(&self.ports) == OnFault::Ask
     }
 
-    /// Intents that nobody can look at may say anything, so a person decides on every change.
+    /// Intents that cannot be inspected may say anything, so a person decides on every change.
     fn unseen(&self, why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
         let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
         if config.strict || harmless || !self.asks_on_fault() {

@@ -14,7 +14,7 @@ use crate::ports::{FileFault, Root};
 /// The largest settings file that is looked at.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// What is looked at, in the order in which it is told.
+/// What is looked at, in the order in which it is reported.
 const CHECKS: &[fn(&mut Condition, &mut Gate)] =
     &[Condition::check_intents, Condition::check_settings, Condition::check_hooks, Condition::check_extensions];
 
@@ -78,7 +78,7 @@ impl Condition {
         }
     }
 
-    /// Hooks that are declared and do not run: nobody can read them, they cannot be started, or nobody has approved them as they
+    /// Hooks that are declared and do not run: they cannot be read, cannot be started, or have not been approved as they
     /// are.
     fn check_hooks(&mut self, gate: &mut Gate) {
         let (hooks, ports) = gate.hooks();
@@ -97,7 +97,7 @@ impl Condition {
         }
         if !waiting.is_empty() {
             self.notes.push(format!(
-                "hooks that do not run, because nobody has approved their current version: {}; `tollgate hooks list` shows them",
+                "hooks that do not run, because their current version is not approved: {}; `tollgate hooks list` shows them",
                 waiting.join(", ")
             ));
         }
@@ -112,7 +112,7 @@ impl Condition {
         };
         for extension in extensions.all().iter().filter(waits) {
             let why = extension.why.as_deref().unwrap_or_default();
-            self.notes.push(format!("the extension `{}` brings nothing: {why}", extension.name));
+            self.notes.push(format!("the extension `{}` provides nothing: {why}", extension.name));
         }
     }
 

@@ -223,7 +223,7 @@ impl Gate {
         let _ = evidence::prepare(&hold.key, words, answer, self.ports.clock.now(), &self.ports);
     }
 
-    /// The program that runs commands confined; none where this host cannot, or the program is not there.
+    /// The program that runs commands confined; none if this host cannot, or the program is missing.
     pub(crate) fn confiner(&self) -> Option<&str> {
         self.confiner.program(&self.ports)
     }

@@ -3,10 +3,10 @@
 //! | event | what the gate does |
 //! | --- | --- |
 //! | `before_agent` | takes calls of the session's main agent that left no trace for refused by a person, and gives back what they hold |
-//! | `after_agent` | settles the calls of the session's main agent whose end nobody told |
+//! | `after_agent` | settles the calls of the session's main agent whose end was not reported |
 //! | `session_end` | the same for all calls of the session |
 //! | `session_start` | the same as after a turn; what programs kept running for sessions that are over is compared one last time |
-//! | each of them | compares what calls changed that go on |
+//! | each of them | compares what running calls changed |
 
 use super::late::ComparisonTime;
 use super::{Gate, governance_questions};
@@ -29,13 +29,13 @@ impl Gate {
             if let Input::Event { name, session, .. } = input
                 && let Some(notice) = self.observe_event(name, session.as_deref())
             {
-                // Nobody waits for an answer that could say it.
+                // No one waits for an answer that could say it.
                 self.ports.warn(&notice);
             }
         }
         // Declarations are looked at when they may matter, not at every tick.
         if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
-            // Those of an event are read when it is told.
+            // Those of an event are read when it is reported.
             let is_reload = inputs.iter().any(|input| matches!(input, Input::Reload));
             self.hooks_needed(if is_reload { Needed::All } else { Needed::Components });
         }
@@ -46,7 +46,7 @@ impl Gate {
             if refused.is_empty() {
                 break;
             }
-            // What comes behind them goes on.
+            // What follows them continues.
             let more = self.hooks.step(now_ms, &refused, &self.ports);
             turn.commands.extend(more.commands);
             turn.next_deadline_ms = more.next_deadline_ms;

@@ -18,7 +18,7 @@ use crate::ruling::{Code, Ruling};
 /// Arguments in which a call says what it expects the file to be.
 const EXPECTATIONS: &[&str] = &["expected_hash", "expectedHash", "expected_sha256", "expectedSha256", "pre_hash", "preHash"];
 
-/// Larger files are not remembered when they are only read: nobody rewrites them from memory.
+/// Larger files are not remembered when they are only read: agents do not rewrite them from memory.
 const MAX_SEEN_BYTES: u64 = 16 << 20;
 
 /// At most this many per call.
@@ -82,7 +82,7 @@ impl Gate {
     /// Takes a lease on every file that the call changes. Where another session has one, none is kept.
     pub(super) fn lease(&self, call: &ToolCall, effects: &[Effect], now: Timestamp) -> Result<(), Denied> {
         let mut paths: Vec<&str> = effects.iter().filter_map(Effect::changed_file).map(|path| path.as_str()).collect();
-        // In one order for everybody, so that of two calls with the same files one gets them all.
+        // In the same order for every process, so that of two calls with the same files one gets them all.
         paths.sort_unstable();
         paths.dedup();
         paths.truncate(MAX_LEASES);

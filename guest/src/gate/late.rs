@@ -36,7 +36,7 @@ const MARGIN_MS: u64 = 60_000;
 /// When a comparison is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ComparisonTime {
-    /// At a call. A file that a call goes on changing, such as a log, is entered once until the turn ends.
+    /// At a call. A file that a call keeps changing, such as a log, is entered once until the turn ends.
     Call,
     /// When a turn or a session ends, or a session begins.
     Turn,
@@ -100,12 +100,12 @@ impl Gate {
         late::change(&self.ports, |watch| watch.calls.retain(|ongoing| !ongoing.is(session, call)));
     }
 
-    /// Watches on what goes on though its call has ended, and no longer what never ran. Says whether it is watched.
+    /// Keeps watching what runs on after its call has ended, and stops watching what never ran. Says whether it is watched.
     pub(super) fn watch_ended(&mut self, work: &Work<'_>, key: &str, after: Option<Snapshot>, is_heard: bool) -> bool {
         let Pending { caller, persistence, certain, .. } = work.pending;
         match work.outcome {
             CallOutcome::Running => self.watch(work.pending, Persistence::Session.max(*persistence), key, after),
-            // A shell command of which nobody told that it ended, by a program that tells once it has.
+            // A shell command whose end was not reported, in a program that reports it only once the command has ended.
             CallOutcome::Unknown if *persistence == Persistence::Ends => {
                 let is_left_open = !certain && caller.host.is_some() && leaves_end_untold(caller.host.as_deref());
                 if !is_left_open {
@@ -122,7 +122,7 @@ impl Gate {
         true
     }
 
-    /// Compares after a call has ended, and watches it no longer where that means that nothing of it goes on.
+    /// Compares after a call has ended, and stops watching it if that means that nothing of it is still running.
     pub(super) fn compare_ended(&mut self, call: &ToolCall, outcome: &CallOutcome) {
         if matches!(outcome, CallOutcome::Refused(_)) {
             self.unwatch(&call.session, &call.call);
@@ -146,7 +146,7 @@ impl Gate {
         }
     }
 
-    /// Enters what calls changed that go on. Whoever finds another at it leaves it to them.
+    /// Enters what was changed by calls that keep running, unless another process is doing so.
     pub(super) fn compare_late(&mut self, moment: ComparisonTime) {
         let now = self.ports.clock.now();
         if !late::claim(now, &self.ports) {
@@ -248,7 +248,7 @@ impl Gate {
         unexplained
     }
 
-    /// The entry for a file that a call which goes on may have changed, and the call.
+    /// The entry for a file that a call that keeps running may have changed, and the call.
     fn late_entry(
         &self,
         comparison: &SnapshotComparison<'_>,

@@ -1,6 +1,6 @@
 //! Calls whose end is never reported: the gate failed, the host died, a person refused, or the session is over.
 //!
-//! What is remembered about such a call still stands, so that what it changed is still entered: when the next call has ended,
+//! The record of such a call still exists, so that what it changed is still entered: when the next call has ended,
 //! when its turn or its session ends, at the latest after a day. How the call ended is not known, and the entry says so. Files that
 //! are as they were, or as someone else's entry left them, are not entered; where there are no others, the call is over, and so is
 //! its lease.
@@ -18,14 +18,14 @@ use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ports::{FileKind, Question, Timestamp};
 
-/// What an entry says about a call of which nobody told how it ended.
+/// The error in an entry for a call whose end was never reported.
 pub(super) const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
 
 /// No more are entered at once: others wait for the answer.
 const MAX_AT_ONCE: usize = 1_000;
 
 impl Gate {
-    /// Enters what calls changed that nobody will settle any more; of what is over, all of its calls.
+    /// Enters what was changed by calls that will never be settled; if a turn or session is over, by all of its calls.
     pub(super) fn settle_left_behind(&mut self, over: Over<'_>, now: Timestamp) {
         let left = pending::left_behind(over, now, &self.ports);
         for (key, pending) in left.into_iter().take(MAX_AT_ONCE) {

@@ -1,6 +1,6 @@
 //! What happens to a call when the gate itself fails before the tool runs: `on_fault` in the user's `~/.tollgate/config.json`.
 //!
-//! `"ask"`, which is also what counts where nothing is said: a person decides, and where nobody can be asked the call does not run.
+//! `"ask"`, which is also the default: a person decides, and where no one can be asked the call does not run.
 //! `"allow"`: the call runs. It is a person's choice for all of their workspaces, so a workspace cannot make it: neither its own
 //! settings count nor a file of the user's that is in the workspace, where a repository can ship it.
 //!

@@ -177,7 +177,7 @@ impl Gate {
     fn state_folder(&self) -> Option<String> {
         let own = self.look(&[state::question(".")]).pop()?.real_path?;
         let (folder, _) = own.rsplit_once(['/', '\\'])?;
-        // A folder of the workspace is told relative to it.
+        // A folder of the workspace is given relative to it.
         let is_absolute = own.starts_with('/') || own.get(1..2) == Some(":");
         Some(if is_absolute { folder.to_owned() } else { format!("{}/{folder}", self.confiner.workspace) })
     }

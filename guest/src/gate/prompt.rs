@@ -20,7 +20,7 @@ impl Gate {
     pub fn context_if_new(&mut self, session: &str, limit_chars: usize, again: bool) -> String {
         let at = state::path("told", &[session]);
         let Some(intent) = self.current(session) else {
-            // Whoever comes back to an intent is told of it again.
+            // When an intent is selected again later, it is sent again.
             if let Err(fault) = state::remove(&at, &self.ports)
                 && fault != FileFault::Missing
             {
@@ -56,7 +56,7 @@ impl Gate {
     }
 }
 
-/// A prompt in the form of a call. Nobody runs it.
+/// A prompt in the form of a call, which is never run.
 fn prompt(session: &str, text: &str) -> ToolCall {
     ToolCall {
         session: session.to_owned(),

@@ -86,7 +86,7 @@ impl Gate {
         images::keep(&wanted, is_needed, &self.ports);
     }
 
-    /// The contents that may still be wanted back: those that stand there, and those that were changed out of scope.
+    /// The contents that may still be restored: current ones, and those that were changed out of scope.
     fn contents_to_keep(&self, now: &Snapshot) -> Vec<[u8; 16]> {
         let page = reading::newest(&Filter::default(), usize::MAX, None, 1 << 20, &self.ports).unwrap_or_default();
         let failed = page.entries.into_iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail);

@@ -1,4 +1,4 @@
-//! Scratch space: what a session itself makes directly in a temporary folder of the system, it may go on changing.
+//! Scratch space: what a session itself makes directly in a temporary folder of the system, it may change later.
 //!
 //! So does its own folder there, which confined commands find in `TMPDIR`. Nothing else there is the session's: a file that is already, or a folder that someone else made, is out of scope like
 //! everything outside. What lies in a temporary folder and is run is unknown ([`resolve`](crate::call::resolve)).
@@ -23,7 +23,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// What a session has made so far, and would make by these effects. Nothing is read where none leads there.
+    /// What a session has created, and would create by these effects. Nothing is read where none leads there.
     pub(super) fn new(session: &str, effects: &[Effect], ports: &Ports) -> Self {
         let mut made =
             effects.iter().filter(|effect| effect.mutates()).filter_map(|effect| Some((effect, entry(effect)?))).peekable();

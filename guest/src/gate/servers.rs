@@ -27,7 +27,7 @@ impl servers::ExtensionServers for ActiveExtensions<'_> {
     }
 
     fn verify(&self, extension: &str) -> Result<(), String> {
-        let Some(extension) = self.extensions.find(extension) else { return Err("it is not there any more".to_owned()) };
+        let Some(extension) = self.extensions.find(extension) else { return Err("the extension no longer exists".to_owned()) };
         self.extensions.verify(extension, self.machine, self.ports)
     }
 

@@ -51,16 +51,16 @@ pub enum CallOutcome {
     Done,
     /// It ran and failed; the tool's own words.
     Failed(String),
-    /// The tool says that its command goes on.
+    /// The tool reports that its command keeps running.
     Running,
     /// It did not run; why.
     Refused(String),
-    /// It may have run. Nobody told, or the gate failed when it was told.
+    /// It may have run: that was not reported, or the gate failed when it was.
     Unknown,
 }
 
 impl CallOutcome {
-    /// Whether the tool did what it was to do, or is at it.
+    /// Whether the tool succeeded, or is still running.
     pub(super) fn is_success(&self) -> bool {
         matches!(self, Self::Done | Self::Running)
     }
@@ -172,11 +172,11 @@ impl Gate {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
             None => self.settle_unrecorded(call, outcome, &ground),
         };
-        // A command that goes on is still held.
+        // A command that keeps running is still confined.
         if *outcome != CallOutcome::Running {
             self.forget_evidence(call);
         }
-        // What was never told to have ended is compared by whoever concludes that it has.
+        // A call whose end was never reported is compared when it is concluded to have ended.
         if *outcome != CallOutcome::Unknown {
             if ground.is_watching {
                 self.compare_ended(call, outcome);
@@ -326,9 +326,9 @@ impl Gate {
         self.entered_during(work).into_iter().filter(|entry| entry.session_id != own).collect()
     }
 
-    /// What anybody entered while a call was under way: what stands in the ledger behind where it ended when the call was ruled on.
+    /// What was entered while a call ran: everything appended to the ledger since the ruling on it.
     pub(super) fn entered_during(&self, work: &Work<'_>) -> Vec<Entry> {
-        // Whoever settles a call of which nobody told that it ended may not have looked at the ledger just now.
+        // If the end of the call was not reported, the ledger may not have been read just now.
         let now = self.recorder.position().filter(|_| *work.outcome != CallOutcome::Unknown);
         let entered = work
             .pending

@@ -1,4 +1,4 @@
-//! Hooks of third parties around a call: what they are told, and what follows from what they say.
+//! Hooks of third parties around a call: what they are told, and the effect of their answers.
 
 use serde_json::Value;
 
@@ -13,11 +13,11 @@ use crate::hooks::registry::Needed;
 use crate::json::object;
 use crate::ruling::{Ruling, Verdict};
 
-/// No more effects of a call are told.
+/// At most this many effects of a call are passed to a hook.
 const MAX_EFFECTS: usize = 1_000;
-/// No more commands of a call are told.
+/// At most this many commands of a call are passed to a hook.
 const MAX_COMMANDS: usize = 200;
-/// No more of a result is told, in bytes.
+/// At most this many bytes of a result are passed to a hook.
 const MAX_RESULT: usize = 256 << 10;
 
 /// An operation whose answer waits for hooks.
@@ -73,7 +73,7 @@ impl Gate {
             }
             CallOutcome::Failed(error) => components::Outcome::Failed(error.clone()),
             CallOutcome::Refused(why) => components::Outcome::Refused(why.clone()),
-            // It has not ended, or nobody knows how.
+            // It has not ended, or how it ended is not known.
             CallOutcome::Running | CallOutcome::Unknown => return false,
         };
         let subject = Subject::PostTool(self.describe_call(call, None, result.map(str::len)), outcome);
@@ -182,7 +182,7 @@ impl Gate {
     fn describe_call(&mut self, call: &ToolCall, ruling: Option<&Ruling>, result_bytes: Option<usize>) -> components::Call {
         let config = self.settings();
         let footprint = self.footprint(call, &config);
-        // Nobody asks for digests here.
+        // Digests are not asked for here.
         let touches = footprint.as_ref().map_or(&[][..], |footprint| &footprint.touches);
         let questions: Vec<_> = touches.iter().map(resolve::question_at_touch).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };

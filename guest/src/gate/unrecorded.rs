@@ -31,7 +31,7 @@ pub(super) struct GovernanceFacts {
     is_known: bool,
     /// What there is to say about the ledger.
     pub(super) notice: Option<String>,
-    /// Whether calls are watched that may go on.
+    /// Whether calls are watched that may still be running.
     pub(super) is_watching: bool,
 }
 
@@ -46,7 +46,7 @@ impl Gate {
         if let Some(file) = facts.get(2) {
             self.config.refresh(file, &self.ports);
         }
-        // Whoever rules on a call keeps a checkpoint first, and a ledger that has lines is older than this call.
+        // A ruling on a call is preceded by a checkpoint, and a ledger that has lines is older than this call.
         let is_known = self.recorder.has_compared()
             || facts.get(3).is_some_and(|kept| kept.kind != FileKind::Missing)
             || facts.get(4).is_some_and(|ledger| ledger.size > 0);
@@ -82,7 +82,7 @@ impl Gate {
         rulings::note(named(call), past, self.ports.clock.now(), &self.ports);
     }
 
-    /// Enters a call that nobody remembers, where it should not have run.
+    /// Enters a call without a record if it should not have run.
     pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &CallOutcome, ground: &GovernanceFacts) -> Settlement {
         let (Governance::By(intents), true, false) =
             (&ground.governance, ground.is_known, matches!(outcome, CallOutcome::Refused(_)))
@@ -107,7 +107,7 @@ impl Gate {
                 let entries = self.unrecorded_entries(call, outcome, denial.intent.as_ref(), changed, &why);
                 (why, entries)
             }
-            // A folder that stands needs no making, so this may have been ruled to change nothing.
+            // An existing folder does not have to be created, so this may have been ruled to change nothing.
             None if footprint.as_ref().is_ok_and(only_makes_folders) => return Settlement::default(),
             None => {
                 let why =
@@ -181,18 +181,18 @@ impl Gate {
         changes.iter().zip(&facts).filter_map(differs).collect()
     }
 
-    /// The files that a call without a record says it changes, as they stand.
+    /// The files that a call without a record says it changes, as they are now.
     fn touched(&self, call: &ToolCall, footprint: Result<Footprint, CallFault>) -> Vec<(Operation, FileChange)> {
         let Ok(footprint) = footprint else { return Vec::new() };
         let questions: Vec<Question> = footprint.touches.iter().map(resolve::question).collect();
         let facts = self.look(&questions);
-        // Nothing is searched: what it did to files that it does not name cannot be told any more.
+        // Nothing is searched: what it did to files that it does not name can no longer be found out.
         let owns_nothing = |_: &WorkspacePath, _: Extent| false;
         let effects = resolve::effects(call, &footprint, &facts, &*self.ports.workspace, &owns_nothing);
         let Ok(effects) = effects else { return Vec::new() };
         let file = |effect: &Effect| {
             let relative_path = effect.changed_file()?.as_str().to_owned();
-            // What was there before, if anything did, nobody knows.
+            // What was there before, if anything, is not known.
             let operation = if effect.operation == Operation::Delete { Operation::Delete } else { Operation::Modify };
             Some((operation, FileChange { relative_path, pre_hash: None, post_hash: effect.pre_hash, line_ranges: Vec::new() }))
         };

@@ -5,7 +5,7 @@ use super::{CharPattern, Glob, MAX_PATH_BYTES, NamePattern, Steps, leads_to, mat
 impl Glob {
     /// Whether the pattern matches everything there is or could be below a folder, at any depth.
     ///
-    /// True where the pattern ends in `**` and what stands before that matches the folder or one above it. It errs to no.
+    /// True where the pattern ends in `**` and what precedes that matches the folder or one above it. It errs to no.
     pub fn covers_tree(&self, folder: &str) -> bool {
         if folder.len() > MAX_PATH_BYTES {
             return false;
@@ -25,7 +25,7 @@ impl Glob {
     pub fn leads_through(&self, folder: &str) -> bool {
         let (folder, steps) = (names(folder), Steps::new());
         self.alternatives.iter().any(|pattern| {
-            // The last name is a file's, or stands for them.
+            // The last name is a file's, or matches files.
             let folders = pattern.get(..pattern.len().saturating_sub(1)).unwrap_or_default();
             let literal = |name: &NamePattern, expected: &str| match name {
                 NamePattern::AnyNames => false,

@@ -232,7 +232,7 @@ fn measured(mut files: Vec<String>, limit: u64, known: Option<&Digests>, ports: 
     Ok(files.into_iter().zip(digests).filter_map(|(path, digest)| Some((path, digest?))).collect())
 }
 
-/// What the host says about files, each of which must be one and stand where its path says.
+/// What the host says about files, each of which must be a file at exactly its path.
 fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>, String> {
     let question = |path: &String| Question { root: Root::Project, path: path.clone(), digest };
     let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());

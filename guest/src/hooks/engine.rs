@@ -38,7 +38,7 @@ pub enum Asker {
     Host(u64),
     /// The gate itself, under a number of its own: the answer is given by [`Hooks::take_answers`].
     Gate(u64),
-    /// Nobody.
+    /// No one.
     Nobody,
 }
 

@@ -7,7 +7,7 @@
 struct Interpreter {
     /// What it is called, without its version.
     names: &'static [&'static str],
-    /// Options of one letter without a value, which can stand together.
+    /// Options of one letter without a value, which can be combined.
     letters: &'static str,
     /// Options whose next word is one of these values.
     settings: &'static [(char, &'static [&'static str])],

@@ -30,7 +30,7 @@ pub(super) struct RunOutcome {
 }
 
 impl RunOutcome {
-    /// A run that did not get so far as to bring something.
+    /// A run that ended before it produced a result.
     pub(super) fn of(status: RunStatus, reason: &str) -> Self {
         Self { status: Some(status), reason: Some(reason.to_owned()), ..Self::default() }
     }

@@ -15,10 +15,10 @@ const MAX_SCRIPT: u64 = 16 << 20;
 /// So are longer commands.
 const MAX_WORDS: usize = 256;
 
-/// What is told about a command whose files run from a copy and whose words are known exactly.
+/// The note about a command whose files run from a copy and whose words are known exactly.
 const CHECKED: &str = "only these files are checked, and they run from a private copy; whatever else they open or start, in the workspace or elsewhere, is not checked";
 
-/// What is told about the rest, behind the reason.
+/// The note about the rest, after the reason.
 const UNASKED: &str = "changes of that are not asked about again";
 
 /// How programs begin that need no interpreter.
@@ -220,7 +220,7 @@ impl Finder<'_> {
         self.finished(program, arguments)
     }
 
-    /// With the other files that the words name: they are read where they are, so nobody can vouch for them.
+    /// With the other files that the words name: they are read where they are, so they are not covered by the approval.
     fn finished(&self, mut program: ResolvedProgram, arguments: &[String]) -> Result<ResolvedProgram, String> {
         if arguments.len() > MAX_WORDS {
             return Err(format!("it has more than {MAX_WORDS} words; put them into a script"));

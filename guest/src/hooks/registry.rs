@@ -1,6 +1,6 @@
 //! The registry of hooks, in the order in which they run: built-in, user, workspace.
 //!
-//! A file of the user that lies in the workspace is a file of the workspace: whoever writes there wrote it. So it is where
+//! A file of the user that lies in the workspace is a file of the workspace: anyone who can write there may have written it. So it is where
 //! the workspace is the home folder.
 
 mod brief;
@@ -22,7 +22,7 @@ use hooks_file::HooksFile;
 
 pub use hooks_file::HooksFileFault;
 
-/// A hook is told of no more calls for one event, such as the files of a patch.
+/// A hook is told about at most this many calls for one event, such as the files of a patch.
 pub(super) const MAX_PARTS: usize = 256;
 
 /// The part of an event that has more.
@@ -38,7 +38,7 @@ pub enum Source {
     BuiltIn,
     /// By the user, for every workspace.
     User,
-    /// In the workspace, by whoever wrote that.
+    /// In the workspace.
     Workspace,
 }
 
@@ -243,7 +243,7 @@ impl Registry {
         }
     }
 
-    /// From now on, calls are told to Claude Code's hooks in these words.
+    /// From now on, calls are described to Claude Code's hooks in these words.
     pub fn translate_with(&mut self, translate: Translate) {
         self.translate = translate;
     }
@@ -360,7 +360,7 @@ impl Registry {
                 Some(HookOverride::Enabled) => None,
                 None => (!hook.enabled).then(|| "it is declared with `\"enabled\": false`".to_owned()),
             };
-            // Who comes first keeps the name: nobody can take the place of a user's hook from a workspace.
+            // The first one keeps the name: a workspace cannot replace a user's hook.
             let disabled = match known.insert(hook.id.clone(), file.clone()) {
                 Some(first) => Some(format!("`{}` is declared already in `{first}`; give it another id", hook.id)),
                 None => disabled,

@@ -94,7 +94,7 @@ pub struct OfUser {
 }
 
 impl OfUser {
-    /// Reads it; what cannot be used is not there.
+    /// Reads it; what is invalid counts as missing.
     pub(super) fn read(ports: &Ports) -> Self {
         let text = ports.workspace.read(Root::Home, OF_USER, 1 << 20).unwrap_or_default();
         let settings: Value = serde_json::from_slice(&text).unwrap_or_default();

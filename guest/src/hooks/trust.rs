@@ -48,7 +48,7 @@ pub struct Fingerprint {
 pub enum Trust {
     /// A person has approved exactly this.
     Approved,
-    /// Nobody has approved it yet.
+    /// It has not been approved yet.
     New,
     /// It differs from what was shown and approved.
     Changed(Value),

@@ -41,7 +41,7 @@ impl GitIndex {
         at.ok().and_then(|at| self.0.get(at)).is_some_and(|(_, known)| u64::from(*known) == size)
     }
 
-    /// Reads it; none where there is one that cannot be understood.
+    /// Reads it; none if it exists and cannot be parsed.
     pub fn read_whole(ports: &Ports) -> Option<Self> {
         match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
             Ok(bytes) => Self::parse(&bytes),
@@ -50,7 +50,7 @@ impl GitIndex {
         }
     }
 
-    /// Whether any file in a folder stands in it.
+    /// Whether it contains any file of a folder.
     pub fn has_below(&self, folder: &str) -> bool {
         let below = format!("{folder}/");
         let at = self.0.partition_point(|(name, _)| name.as_slice() < below.as_bytes());

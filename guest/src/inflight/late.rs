@@ -21,7 +21,7 @@ const WATCH: &str = "late/watch";
 /// Who compares at this moment.
 const CLAIM: &str = "late/comparing";
 
-/// Why what goes on is not seen, as it was last said.
+/// Why changes by running calls are not detected, as last reported.
 const UNSEEN: &str = "late/unseen";
 
 /// No more calls are watched; beyond that, the oldest goes.
@@ -45,7 +45,7 @@ const CLAIM_MS: u64 = 10_000;
 /// How often a change to the file is tried while others change it too.
 const MAX_TRIES: usize = 8;
 
-/// A call that may go on.
+/// A call whose program may still be running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ongoing {
     /// Whose it is.
@@ -92,7 +92,7 @@ impl Ongoing {
     }
 }
 
-/// The calls that may go on, and what they are compared with.
+/// The calls whose programs may still be running, and what they are compared with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Watch {
     /// When the files were last looked at, in milliseconds since 1970.
@@ -128,7 +128,7 @@ impl Watch {
         Some(Self { since, ignored, calls, files: Snapshot::from_bytes(bytes.get(end + 1..)?)? })
     }
 
-    /// Empty where no call goes on.
+    /// Empty if none is still running.
     fn to_bytes(&self) -> Vec<u8> {
         if self.calls.is_empty() {
             return Vec::new();
@@ -150,7 +150,7 @@ impl Watch {
     }
 }
 
-/// What to ask the host, to know whether a call goes on.
+/// What to ask the host, to know whether a call is still running.
 pub fn question() -> Question {
     state::question(WATCH)
 }
@@ -160,7 +160,7 @@ pub fn is_open(facts: &Facts) -> bool {
     facts.kind == FileKind::File && facts.size > 0
 }
 
-/// What is watched; none where no call goes on.
+/// What is watched; none if no call is still running.
 pub fn read(ports: &Ports) -> Option<Watch> {
     read_with_digest(ports).0
 }
@@ -241,7 +241,7 @@ fn replace(watch: &Watch, found: Option<Digest>, ports: &Ports) -> bool {
     }
 }
 
-/// Takes the comparison, and says whether nobody else has it.
+/// Claims the comparison; false if another process has claimed it.
 pub fn claim(now: Timestamp, ports: &Ports) -> bool {
     let take = |expected| state::replace(CLAIM, now.0.to_string().as_bytes(), expected, ports);
     let taken = match take(Expectation::Absent) {

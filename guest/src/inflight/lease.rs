@@ -96,7 +96,7 @@ pub fn release(path: &str, session: &str, call: &str, ports: &Ports) {
     }
 }
 
-/// Takes away leases that have run out.
+/// Removes leases that have expired.
 pub fn sweep(now: Timestamp, ports: &Ports) {
     state::sweep("leases", |content| !json::parse::<Lease>(content).is_ok_and(|lease| lease.holds(now)), ports);
 }

@@ -6,7 +6,7 @@
 //! | [`lease`] | which session is writing a file at the moment |
 //! | [`seen`] | the content that a session last saw of a file |
 //! | [`snapshot`], [`git_index`] | the workspace before a call whose effects cannot be foreseen |
-//! | [`late`] | calls whose programs may go on after the call has ended |
+//! | [`late`] | calls whose programs may keep running after the call has ended |
 //! | [`rulings`] | how a session's latest calls ended |
 
 pub mod git_index;

@@ -58,7 +58,7 @@ impl CallOrigin {
         }
     }
 
-    /// The call, without the arguments, which nobody remembers.
+    /// The call, without the arguments, which are not stored.
     pub fn call(&self) -> ToolCall {
         let Self { session, call, tool, agent, host } = self.clone();
         ToolCall { session, agent, call, host, tool, server: None, args: Value::Null, cwd: None }
@@ -80,7 +80,7 @@ pub struct Pending {
     /// Whether each of them happens for certain; of a shell command, whatever lies on another way does not.
     #[serde(default)]
     pub certain: bool,
-    /// Whether it may go on after it has ended.
+    /// Whether its program may keep running after it has ended.
     #[serde(default)]
     pub persistence: Persistence,
     /// Whether it is taken for refused by a person: the session was given something new to do, and nothing of the call was seen.
@@ -200,7 +200,7 @@ const MANY: usize = 256;
 pub enum Over<'s> {
     /// Nothing in particular.
     Nothing,
-    /// A turn of a session's main agent. Its sub-agents may go on.
+    /// A turn of a session's main agent. Its sub-agents may continue.
     Turn(&'s str),
     /// A session.
     Session(&'s str),
@@ -291,7 +291,7 @@ pub fn forget(key: &str, ports: &Ports) {
     }
 }
 
-/// Where the snapshot stands that was taken before a call.
+/// Where the snapshot is stored that was taken before a call.
 pub fn snapshot_of(key: &str) -> String {
     key.replace("calls/", "snapshots/")
 }

@@ -13,7 +13,7 @@ use crate::json;
 use crate::ports::{Expectation, Ports, Root, Timestamp};
 use crate::state;
 
-/// Where the journals stand in the state.
+/// Where the journals are in the state folder.
 const FOLDER: &str = "rulings";
 
 /// How much of the journal is searched for a call.

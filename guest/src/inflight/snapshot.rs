@@ -40,7 +40,7 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Folders that are listed and never entered, whatever git says.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 
-/// The stamp of something that is there and cannot be looked up. The stamps of files are hashes, which are hardly ever this.
+/// The stamp of something that exists and cannot be inspected. The stamps of files are hashes, which are hardly ever this.
 const UNSEEN: u64 = 1;
 
 /// What makes git run something.
@@ -236,7 +236,7 @@ impl Snapshot {
             let question = |path: &str| Question { root: Root::Project, path: path.to_owned(), digest: true };
             let facts = ports.workspace.inspect(&files.iter().map(|(path, _)| question(path)).collect::<Vec<_>>());
             for ((_, file), facts) in files.iter_mut().zip(facts) {
-                // A link is known by where it stands, not by what it leads to.
+                // A link is identified by its own path, not by its target.
                 if facts.entry_path == facts.real_path {
                     file.digest = facts.digest;
                 }

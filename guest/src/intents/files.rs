@@ -17,7 +17,7 @@ const MAX_DEPTH: u32 = 64;
 const MAX_ENTRIES: u32 = 2000;
 /// How many files are compared with the patterns before no more folders are listed.
 const MAX_COMPARED: usize = 8000;
-/// Folders that are large and that nobody writes in by hand.
+/// Folders that are large and that are not edited by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// The files that an intent owns now, sorted, as far as a few listings of the folders that its patterns name show them.

@@ -1,7 +1,7 @@
 //! Parses `active_intents.yaml` into intents and diagnostics.
 //!
 //! One bad intent does not hide the faults of the others. What cannot be understood makes the whole file unusable, because
-//! nobody knows what was meant; what is understood but wrong is only ignored.
+//! it is not clear what was meant; what is understood but wrong is only ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -35,7 +35,7 @@ pub struct Selection {
     /// The session it is a sub-agent of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// How it came to its intent, where nobody selected it for this session.
+    /// How it got its intent, if it was not selected for this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
     /// Since when, RFC 3339.
@@ -43,7 +43,7 @@ pub struct Selection {
     pub since: Option<String>,
 }
 
-/// How a session comes to an intent that nobody selected for it.
+/// How a session gets an intent that was not selected for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {

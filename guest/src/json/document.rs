@@ -44,7 +44,7 @@ pub enum DocumentFault {
     /// What should be a list is something else.
     #[error("{0} is not a list")]
     NotAList(String),
-    /// A name is there twice, and programs differ in which of the two they read.
+    /// A name appears twice, and programs differ in which of the two they read.
     #[error("it has `{0}` twice")]
     Twice(String),
 }
@@ -89,7 +89,7 @@ impl Document {
         format!("{mark}{}", self.root)
     }
 
-    /// Sets what is not there yet, in an object that is made where it is missing. Whatever is there stays.
+    /// Sets what is missing, in an object that is created if necessary. Existing values stay.
     pub fn set(&self, object: Option<&str>, name: &str, value: &Value) -> Result<(), DocumentFault> {
         let holder = match object {
             Some(object) => child_object(&self.top()?, object, object)?,
@@ -173,7 +173,7 @@ impl Document {
         }
     }
 
-    /// Writes another number where one stands: `object.name[item]`, then further down by names and places.
+    /// Replaces a number: `object.name[item]`, then further down by names and places.
     pub fn set_number(&self, object: &str, name: &str, item: usize, below: &[&str], number: u64) {
         let place = || {
             let holder = self.root.object_value()?.object_value(object)?;

@@ -21,7 +21,7 @@ pub fn repeated(text: &str) -> Option<Vec<PathStep>> {
     (whole.is_none() && !path.is_empty()).then_some(path)
 }
 
-/// Where a value ends; none where a name is there twice, and then the path leads to it.
+/// Where a value ends; none where a name appears twice, and then the path leads to it.
 fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_object = match bytes.get(from) {

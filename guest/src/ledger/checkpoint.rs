@@ -278,13 +278,10 @@ pub(super) fn advance(end: &LedgerEnd, ports: &Ports) -> Option<String> {
     None
 }
 
-/// The workspace is not governed any more. Returns what to say if it was.
+/// The workspace is no longer governed. Returns the notice, if it was governed before.
 pub fn forget(ports: &Ports) -> Option<String> {
     state::remove(KEPT, ports).ok()?;
-    Some(
-        "this workspace was governed and is not any more: `.orchestration/` is gone; calls are neither checked nor entered"
-            .to_owned(),
-    )
+    Some("this workspace is no longer governed: `.orchestration/` is gone; calls are neither checked nor recorded".to_owned())
 }
 
 /// Enters that the ledger was replaced, unless another process is doing so, and accepts the ledger as it is.
@@ -301,7 +298,7 @@ fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<S
     told
 }
 
-/// Takes the telling of what happened to the ledger, and says whether nobody else has it.
+/// Claims the report of what happened to the ledger; false if another process has claimed it.
 fn claim(ports: &Ports) -> bool {
     let now = ports.clock.now().0;
     let take = |expected| state::replace(CLAIM, now.to_string().as_bytes(), expected, ports);

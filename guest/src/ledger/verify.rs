@@ -44,7 +44,7 @@ pub struct Report {
     pub lines: u64,
     /// Those that are entries.
     pub entries: u64,
-    /// The lines at the end that no line is tied to. Whoever keeps them elsewhere can tell later that nothing was cut off.
+    /// The lines at the end that no line names. Kept elsewhere, they prove later that nothing was cut off.
     pub heads: Vec<Digest>,
     /// What was changed afterwards.
     pub faults: Vec<Remark>,
@@ -192,7 +192,7 @@ impl Verification {
                     (Some(_), _) => "a torn line with another one after it".to_owned(),
                     (None, Some(Ok(_))) => {
                         self.report.entries += 1;
-                        "an entry that is not tied to the chain; another program wrote it".to_owned()
+                        "an entry that is not linked to the chain; another program wrote it".to_owned()
                     }
                     _ => format!("not an entry, torn or foreign: `{begin}`"),
                 };
@@ -214,7 +214,7 @@ impl Verification {
             self.note(
                 &file.path,
                 Some(file.line + 1),
-                "the last line is torn: its writer was stopped; the next one goes on below",
+                "the last line is torn: its writer was stopped; the next line starts below it",
             );
         }
         self.report.files.push(file.path.clone());
@@ -246,11 +246,11 @@ impl Verification {
         let expected = self.expected.filter(is_missing);
         let kept: Vec<Digest> = self.kept.iter().copied().filter(|line| expected != Some(*line) && is_missing(line)).collect();
         if let Some(expected) = expected {
-            self.fault(PATH, None, &format!("the line {expected} is not there: the ledger was cut off or replaced"));
+            self.fault(PATH, None, &format!("the line {expected} is missing: the ledger was cut off or replaced"));
         }
         for line in kept {
             let what = format!(
-                "the line {line}, which was the last when this machine wrote to the ledger, is not there: it was cut off, emptied or replaced"
+                "the line {line}, which was the last when this machine wrote to the ledger, is missing: it was cut off, emptied or replaced"
             );
             self.fault(PATH, None, &what);
         }

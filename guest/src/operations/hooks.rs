@@ -120,7 +120,7 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
                         }
                         (fingerprint.describe(ports), trust.previous())
                     }
-                    // Nobody is asked about it, and it runs where it is.
+                    // It needs no approval, and it runs where it is.
                     Ok((fingerprint, None)) => (fingerprint.describe_program(ports), Value::Null),
                     Err(_) => (object(&mut [("declaration", registered.hook.written.clone())]), Value::Null),
                 };

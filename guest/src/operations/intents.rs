@@ -2,7 +2,7 @@
 //!
 //! | op | answer |
 //! | --- | --- |
-//! | `list-intents` | `{governed, intents, diagnostics}`: those in force, and what is wrong with the file as it stands |
+//! | `list-intents` | `{governed, intents, diagnostics}`: those in force, and what is wrong with the current file |
 //! | `list-sessions` | `{default, sessions}`, each `{session, intent, parent, by, since, program, last}`: those that selected or inherited an intent, or changed something, the one that was active last first |
 //! | `select-default` `{intent}` | `{"intent":…}`: the one that new sessions work for; null takes it away |
 //! | `allow-tool` `{pattern, kind, settings?}` | `{path, pattern, kind, settings}`: the workspace's settings as they are, and as they have to be for that; the host writes them |

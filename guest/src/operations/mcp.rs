@@ -83,8 +83,9 @@ fn add(gate: &Gate, fields: &Map<String, Value>) -> Result<Value, OperationFault
     let name = text("server");
     let entry = match fields.get("declaration").filter(|entry| !entry.is_null()) {
         Some(entry) => entry.clone(),
-        None => workspace_entry(name, gate.ports())
-            .ok_or_else(|| invalid("server", format!("the workspace declares no MCP server `{name}`; say how it is reached")))?,
+        None => workspace_entry(name, gate.ports()).ok_or_else(|| {
+            invalid("server", format!("the workspace declares no MCP server `{name}`; specify how to reach it"))
+        })?,
     };
     let spec = ServerSpec::parse(name, &entry, ServerSource::User).map_err(|why| invalid("declaration", why))?;
     let unusable = |why: String| invalid("settings", why);

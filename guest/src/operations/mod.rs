@@ -74,7 +74,7 @@ enum OperationFault {
     Workspace(#[from] crate::ports::FileFault),
     #[error("there is no hook `{asked}`; declared hooks: {known}")]
     UnknownHook { asked: String, known: String },
-    #[error("there is no {what} `{asked}`; known are: {known}")]
+    #[error("there is no {what} `{asked}`; expected one of: {known}")]
     UnknownName { what: &'static str, asked: String, known: String },
     #[error("{0}")]
     NotDone(String),

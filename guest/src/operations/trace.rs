@@ -158,7 +158,7 @@ fn archive_ledger(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, Operat
                 return Ok(json!({"rename": null, "why": why}));
             }
             if bytes == 0 {
-                return Ok(json!({"rename": null, "why": format!("`{}` is empty or not there", ledger::PATH)}));
+                return Ok(json!({"rename": null, "why": format!("`{}` is empty or missing", ledger::PATH)}));
             }
             let to = format!("{}/{}", ledger::ARCHIVE, archive::next_name(ports));
             Ok(json!({"rename": {"from": ledger::PATH, "to": to}, "bytes": bytes}))

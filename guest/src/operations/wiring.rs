@@ -95,7 +95,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             let next: Vec<Value> = next.map(|trial| trial.to_json()).collect();
             let file =
                 |(path, text): &(&str, &str)| object(&mut [("path", join(&folder, path).into()), ("text", (*text).into())]);
-            // They stand there from the first time on.
+            // They are there from the first time on.
             let files: Vec<Value> = trial::FILES.iter().filter(|_| outcomes.is_empty()).map(file).collect();
             Ok(object(&mut [("files", files.into()), ("trials", next.into())]))
         }

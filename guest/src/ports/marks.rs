@@ -7,7 +7,7 @@ pub fn identity(device: u64, inode: u64) -> u64 {
     if inode == 0 { 0 } else { mix(&[device, inode]) }
 }
 
-/// Changes whenever the content may have changed; 0 where nothing stands. The change time is part of it because it cannot be set
+/// Changes whenever the content may have changed; 0 if nothing is there. The change time is part of it because it cannot be set
 /// back, and the inode because a file can be put in another's place within one tick of a coarse clock.
 pub fn stamp(device: u64, inode: u64, changed_ns: i64, modified_ns: i64, size: u64) -> u64 {
     if (inode, changed_ns, modified_ns) == (0, 0, 0) {

@@ -132,7 +132,7 @@ impl Memory {
         self.nodes.borrow_mut().insert(path, node.unwrap_or(FileNode::Other));
     }
 
-    /// Takes away a file or a folder of the workspace with everything in it.
+    /// Removes a file or a folder of the workspace with everything in it.
     pub fn delete(&self, path: &str) {
         let path = walk_from(PROJECT, path).join_names();
         let below = format!("{path}/");
@@ -165,7 +165,7 @@ impl Memory {
         self.secrets.borrow_mut().insert(name.to_owned(), value.to_owned());
     }
 
-    /// How many files stand below a folder of the workspace.
+    /// How many files are below a folder of the workspace.
     pub fn count(&self, folder: &str) -> usize {
         let below = format!("{}/", walk_from(PROJECT, folder).join_names());
         self.nodes

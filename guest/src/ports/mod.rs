@@ -74,7 +74,7 @@ pub struct Facts {
     pub hard_links: u32,
     /// The same for all names of one file; 0 where unknown.
     pub identity: u64,
-    /// Changes whenever the content may have changed; 0 where nothing stands.
+    /// Changes whenever the content may have changed; 0 if nothing is there.
     pub stamp: u64,
     /// When the file last changed in any way, in milliseconds since 1970; 0 where unknown.
     pub changed_ms: u64,
@@ -168,7 +168,7 @@ pub struct Listing {
     pub entries: Vec<DirEntry>,
     /// Whether the limit cut it short.
     pub truncated: bool,
-    /// The first thing that is there and could not be told: a name that is not UTF-8, a folder that cannot be opened.
+    /// The first entry that exists and could not be reported: a name that is not UTF-8, a folder that cannot be opened.
     pub unseen: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 //! Its schema takes *ask* from `preToolUse`, and then the tool runs, so *ask* becomes a denial. Rewritten arguments need
 //! `"permission": "allow"`; the prompt of a sub-agent is the only text that is ever rewritten, and no approval stands before
 //! that. Cursor also runs the hooks of `.claude/settings.json`: the same conversation and call ids arrive there, so a call that
-//! is told twice is entered once.
+//! is reported twice is entered once.
 
 use serde_json::{Map, Value, json};
 

@@ -83,7 +83,7 @@ const MOMENTS: &[(&str, EventKind)] = &[
     ("SessionEnd", EventKind::SessionEnd),
 ];
 
-/// The name of a server's tool can be divided in several ways; beside it stands which server and which tool are meant.
+/// The name of a server's tool can be divided in several ways; a separate field says which server and which tool are meant.
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let context = payload.get("mcp_context").cloned().unwrap_or_default();
     let mut event = payload::read(&SPELLING, MOMENTS, payload, named, ending);

@@ -2,7 +2,7 @@
 //!
 //! In: `{"event", "session", "call", "tool", "args", "cwd", "result", "error", "prompt", "response"}`, as far as the event has
 //! them, with `agent` and `parent` for sub-agents, `roots` for open folders, `source` and `reason` for sessions, `request` and
-//! `reply` for models, and `"unattended": true` where nobody is there to be asked. Out: `{"verdict", "reason", "code"?, "args"?, "context"?}`, where the verdict is `allow`, `ask` or `deny`.
+//! `reply` for models, and `"unattended": true` where no one can be asked. Out: `{"verdict", "reason", "code"?, "args"?, "context"?}`, where the verdict is `allow`, `ask` or `deny`.
 
 use serde_json::{Map, Value, json};
 
@@ -96,7 +96,7 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
 fn split_code(mut reason: String) -> (String, Option<String>) {
     let code = reason.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(before, code)| (before.len(), code));
     let is_code = |code: &str| {
-        // A hook's own code stands behind its name.
+        // A hook's own code follows its name.
         let (hook, code) = code.rsplit_once('/').map_or((None, code), |(hook, code)| (Some(hook), code));
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte == b'_' || hook.is_some() && byte.is_ascii_digit();
         !code.is_empty() && hook != Some("") && code.bytes().all(fits)

@@ -1,4 +1,4 @@
-//! How much text a program accepts. Longer text is dropped, or put into a file that nobody reads.
+//! How much text a program accepts. Longer text is dropped, or put into a file that is never read.
 
 /// How much text a program accepts, and how it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

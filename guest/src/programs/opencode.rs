@@ -342,7 +342,7 @@ static TOOLS: &[Tool] = &[
             "read_mcp_resource",
         ],
         act: Inert,
-        // The slash command from which a task came, which nobody runs.
+        // The slash command from which a task came, which is never run.
         args: &[("command", Text)],
     },
     // A script in the program's own interpreter, which may call the tools of MCP servers.

@@ -286,7 +286,7 @@ mod tests {
             (server(json!({"includeTools": ["t(x)"]})), Some(ours.clone()), Permission::Server),
             (server(json!({"includeTools": ["u", "tt"]})), Some(ours.clone()), Permission::Unsaid),
             (server(json!({"excludeTools": ["t"]})), Some(ours.clone()), Permission::Against),
-            // A workspace put another server in its place, or nobody says which it is.
+            // A workspace put another server in its place, or it is not known which one it is.
             (server(json!({})), Some(vec!["node".to_owned(), "other.js".to_owned()]), Permission::Unsaid),
             (server(json!({})), None, Permission::Unsaid),
             (

@@ -20,7 +20,7 @@ pub fn recover_event(speech: &HookProtocol, payload: &[u8], named: Option<&str>,
     ProgramEvent { name, moment: Some(moment), cwd, fault: Some(fault.to_owned()), ..ProgramEvent::default() }
 }
 
-/// The text of a field; `None` if it is there twice, or written with escapes.
+/// The text of a field; `None` if it appears twice, or written with escapes.
 fn only(found: &[(&str, &str)], name: &str) -> Option<String> {
     let mut values = found.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
     let value = values.next().filter(|value| !value.contains('\\'))?;
@@ -31,7 +31,7 @@ fn only(found: &[(&str, &str)], name: &str) -> Option<String> {
 /// an agent writes them, and may write anything.
 fn top_texts(text: &str) -> Vec<(&str, &str)> {
     let (mut found, mut depth, mut rest) = (Vec::new(), 0_usize, text);
-    // The last text, and whether a colon stands behind it.
+    // The last text, and whether a colon follows it.
     let (mut key, mut is_named) = (None, false);
     while let Some((_, sign)) = rest.find(['"', '{', '[', '}', ']', ':', ',']).and_then(|at| rest.split_at_checked(at)) {
         let mut characters = sign.chars();
@@ -56,7 +56,7 @@ fn top_texts(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// A text up to its closing quote, and what stands behind it.
+/// A text up to its closing quote, and what follows it.
 fn string(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let end = text.find(|character| {

@@ -1,7 +1,7 @@
 //! Commands that Claude Code gives to the program that `CLAUDE_CODE_SHELL_PREFIX` names.
 //!
 //! One word each: `source SNAPSHOT … && eval 'COMMAND' < /dev/null && pwd -P >| FILE` for a command of the Bash tool, and a plain
-//! command line for hooks and MCP servers. What stands around a command of the model's is Claude Code's own, and the command in it is
+//! command line for hooks and MCP servers. Text around a command of the model's is Claude Code's own, and the command in it is
 //! quoted, so it cannot look like anything else.
 
 /// The variable that says that a command comes this way.
@@ -13,10 +13,10 @@ pub const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 /// The variable that says who runs a command.
 pub const AGENT: &str = "AI_AGENT";
 
-/// What stands between the command and the file for the folder that it ends in.
+/// The text between the command and the file for the folder that it ends in.
 const BEHIND: &str = " && pwd -P >| ";
 
-/// What stands before the command.
+/// The text before the command.
 const BEFORE: &str = "&& eval ";
 
 /// How the value of [`AGENT`] ends where the program runs something on its own behalf.

@@ -33,7 +33,7 @@ pub struct HookProtocol {
 }
 
 impl HookProtocol {
-    /// What most programs have in common: *ask* asks nobody, arguments can be rewritten, and the model cannot be told anything.
+    /// What most programs have in common: *ask* asks no one, arguments can be rewritten, and the model cannot be told anything.
     pub(super) const fn new(
         moments: &'static [(&'static str, EventKind)],
         read: fn(Value, Option<&str>) -> ProgramEvent,
@@ -72,7 +72,7 @@ pub(super) fn find_moment(moments: &'static [(&'static str, EventKind)], name: &
 /// The kinds of events that programs report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
-    /// A session begins, or goes on.
+    /// A session begins, or is resumed.
     SessionStart,
     /// A person has said something, and the agent is about to work on it.
     BeforeAgent,
@@ -119,7 +119,7 @@ pub struct ProgramEvent {
     pub roots: Vec<String>,
     /// The tool call that it is about.
     pub call: Option<ReportedCall>,
-    /// Someone told the program to ask nobody.
+    /// The program runs in a mode that asks no one.
     pub asks_nobody: bool,
     /// What the person said.
     pub prompt: Option<String>,
@@ -135,7 +135,7 @@ pub struct ProgramEvent {
     pub rest: Value,
     /// The process that reports it runs until the program ends, so what is known about a session is kept in memory.
     pub lasting: bool,
-    /// Nobody reads the answer.
+    /// The answer is not read.
     pub unheard: bool,
     /// The program reports it for every call that does not end well, even if the end is known: it only counts while the call is in progress.
     pub repeats: bool,

@@ -109,8 +109,8 @@ pub enum ArgumentMeaning {
 pub enum PatchDialect {
     /// Anybody's: what either of the others would see.
     Any,
-    /// Codex's: headers may be indented, one blank stands before the path and any more belong to it.
+    /// Codex's: headers may be indented, one blank precedes the path, and any further ones belong to it.
     Codex,
-    /// OpenCode's: headers stand in the first column, blanks around the path do not count.
+    /// OpenCode's: headers begin in the first column, blanks around the path do not count.
     OpenCode,
 }

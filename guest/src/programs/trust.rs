@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// How a program stands to a hook, or to the folder whose hooks it would run.
+/// Whether a program trusts a hook, or the folder whose hooks it would run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustState {
     /// It runs.
     Trusted,
-    /// Nobody has decided, so it does not run.
+    /// No decision has been made, so it does not run.
     Undecided,
     /// It was trusted, and has changed since, so it does not run.
     Changed,

@@ -16,7 +16,7 @@ pub struct Wiring {
     pub signs: &'static [SettingsPlace],
     /// Commands on the search path that show the same.
     pub commands: &'static [&'static str],
-    /// Where its hooks may stand. The first is what `init` writes; the first that reaches everywhere, what it may write instead.
+    /// Where its hooks may be. The first is what `init` writes; the first that reaches everywhere, what it may write instead.
     pub settings: &'static [SettingsSource],
     /// Its events that are written down; the first is the one before a tool.
     pub events: &'static [&'static str],
@@ -34,7 +34,7 @@ pub struct Wiring {
     /// Whether it runs commands in a sandbox of its own, in which the gate's state is closed: then nobody can tell that a command ran
     /// confined.
     pub sandboxes: bool,
-    /// Whether its shell goes on after a call, so that the next command finds the folder and the variables that this one set.
+    /// Whether its shell stays open after a call, so that the next command finds the folder and the variables that this one set.
     pub keeps_shell: bool,
     /// Whether it asks a person about every path in a command that lies outside of the workspace.
     pub checks_paths: bool,
@@ -201,7 +201,7 @@ pub enum TrustRule {
         /// What a person does to trust a folder.
         remedy: &'static str,
     },
-    /// The same, where the folders stand in a list of a JSON file; see [`listed_trust`](super::trust::listed_trust). It is asked
+    /// The same, where the folders are in a list of a JSON file; see [`listed_trust`](super::trust::listed_trust). It is asked
     /// for only where the program itself is installed, and not just an editor that reads its hooks.
     FolderList {
         /// The JSON file.
@@ -237,7 +237,7 @@ pub enum Canary {
         payload: fn(root: &str, file: &str) -> Value,
         /// Where a denial is in the answer, and how it reads.
         denial: (&'static str, &'static str),
-        /// A shell command that must run confined; `None` if the program takes no other command than the model's.
+        /// A shell command that must run confined; `None` if the program can only run the model's own command.
         shell: Option<ShellCanary>,
     },
     /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed`, `failing` or, where the

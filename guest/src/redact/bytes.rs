@@ -10,7 +10,7 @@ pub(super) fn count(bytes: &[u8], fits: fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| fits(**byte)).count()
 }
 
-/// Where a text first stands.
+/// Where a text first occurs.
 pub(super) fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text)
 }

@@ -43,7 +43,7 @@ fn is_scheme(word: &[u8]) -> bool {
     ["bearer", "basic"].iter().any(|scheme| word.eq_ignore_ascii_case(scheme.as_bytes()))
 }
 
-/// The secret that the word at the start of `rest` announces. `in_prose` says that another word stands before it.
+/// The secret that the word at the start of `rest` announces. `in_prose` says that another word precedes it.
 pub(super) fn announced_secret(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
     let length = count(rest, is_name);
     let word = rest.get(..length)?;

@@ -74,7 +74,7 @@ pub(super) fn length(rest: &[u8], starts_word: bool) -> Option<usize> {
     known.or_else(|| if starts_word { web_token(rest) } else { None }).or_else(|| private_key_block(rest))
 }
 
-/// Whether a secret stands anywhere in a value.
+/// Whether a value contains a secret.
 pub(super) fn contains_secret(value: &[u8]) -> bool {
     (0..value.len()).any(|at| {
         let behind = value.get(..at).unwrap_or_default();

@@ -8,7 +8,7 @@ const LONGEST_SPARED: usize = 64;
 /// Shorter values are spared where they have no quotes.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// Words that stand where a secret would.
+/// Words that occur in place of a secret.
 const STAND_INS: [&str; 24] = [
     "true",
     "false",

@@ -175,7 +175,7 @@ impl ServerCall {
             if hub.is_settled(None) {
                 let gone = hub.links.iter().filter_map(|link| Some(format!("`{}`: {}", link.spec.name, link.why_unavailable()?)));
                 let gone: Vec<String> = gone.collect();
-                let hint = if gone.is_empty() { String::new() } else { format!("; not connected are {}", gone.join("; ")) };
+                let hint = if gone.is_empty() { String::new() } else { format!("; not connected: {}", gone.join("; ")) };
                 step.commands.push(refusal(self.number, &format!("no MCP server has a tool `{}`{hint}", self.tool)));
                 self.stage = CallStage::Over;
             }
@@ -183,8 +183,7 @@ impl ServerCall {
         }
         let Some(link) = hub.link(&self.server) else {
             let known: Vec<&str> = hub.links.iter().map(|link| link.spec.name.as_str()).collect();
-            let known =
-                if known.is_empty() { "none is declared".to_owned() } else { format!("declared are {}", known.join(", ")) };
+            let known = if known.is_empty() { "none is declared".to_owned() } else { format!("declared: {}", known.join(", ")) };
             let why = format!("there is no MCP server `{}`; {known}", self.server);
             return self.answer_caller(Ending::of("unavailable", &why), step);
         };
@@ -221,8 +220,8 @@ impl ServerCall {
             CallStage::Person { .. } => match input.get("accepted") {
                 Some(Value::Bool(true)) => self.send(hub, step),
                 decided => {
-                    let nobody = "nobody could be asked whether it may run";
-                    let why = if decided == Some(&Value::Bool(false)) { "a person did not let it run" } else { nobody };
+                    let nobody = "no one could be asked whether it may run";
+                    let why = if decided == Some(&Value::Bool(false)) { "a person did not allow it to run" } else { nobody };
                     self.told.clear();
                     self.settle(Ending::of("refused", why), hub, step);
                 }
@@ -288,7 +287,7 @@ impl ServerCall {
         // A connection that has ended meanwhile does not come back for this call.
         let Some((connection, may)) = hub.link(&self.server).and_then(|link| Some((link.ready()?, link.spec.call_timeout_ms)))
         else {
-            return self.fail(&ServerFault::Closed("the connection is gone".to_owned()), hub, step);
+            return self.fail(&ServerFault::Closed("the connection was lost".to_owned()), hub, step);
         };
         let command = hub.next();
         step.commands.push(object(&mut [
@@ -316,7 +315,7 @@ impl ServerCall {
         let tool = hub.link(&self.server).and_then(|link| link.tools.iter().find(|tool| tool.tool == self.tool));
         if let Some(misfit) = tool.and_then(|tool| answer.misfit(tool.output.as_ref()?)) {
             self.told.push(format!(
-                "Note: the structured content of this answer is not what the MCP server `{}` says that `{}` answers: {misfit}.",
+                "Note: the structured content of this answer does not match what the MCP server `{}` declares for `{}`: {misfit}.",
                 self.server, self.tool
             ));
         }
@@ -338,7 +337,7 @@ impl ServerCall {
         match self.stage {
             CallStage::Sent { .. } => {
                 self.withdraw(step);
-                self.settle(Ending::of("failed", "whoever asked for it has canceled it"), hub, step);
+                self.settle(Ending::of("failed", "the caller canceled it"), hub, step);
             }
             CallStage::After { .. } => {}
             CallStage::Server | CallStage::Before { .. } | CallStage::Person { .. } | CallStage::Over => {

@@ -34,7 +34,7 @@
 //! | `ask` `{command, number, message}` | ask the person behind that request; report `decided` |
 //! | `reply` `{number, result}` or `{number, error}` | answer a request |
 //! | `tools_changed` | the tools are not those that were listed last |
-//! | `stopped` | nothing is connected any more |
+//! | `stopped` | everything is disconnected |
 
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ pub struct Hub {
     warnings: Vec<String>,
     /// The stamps of the files that declare servers when these were read, and the revision of the extensions.
     stamps: Option<Vec<u64>>,
-    /// Settings that stand in orders: they are hidden wherever else they turn up.
+    /// Settings that were sent in orders: they are hidden wherever else they occur.
     secrets: Vec<String>,
     /// Whether servers have come or gone since their tools were named.
     has_other_links: bool,
@@ -338,7 +338,7 @@ impl Hub {
         for link in before {
             if let connection @ Some(_) = link.connection() {
                 disconnect(&link, step);
-                self.fail_calls(connection, "it is not declared any more", step);
+                self.fail_calls(connection, "it is no longer declared", step);
             }
         }
     }
@@ -368,7 +368,7 @@ impl Hub {
         let number = input.get("number").and_then(Value::as_u64).unwrap_or_default();
         match Request::read(number, input) {
             Ok(_) if self.requests.len() >= MAX_REQUESTS || self.is_stopping => {
-                step.commands.push(refusal(number, "too many calls of MCP servers are under way; try again later"));
+                step.commands.push(refusal(number, "too many calls of MCP servers are in progress; try again later"));
             }
             Ok(request) => self.requests.push(request),
             Err(why) => step.commands.push(refusal(number, &why)),

@@ -16,7 +16,7 @@ const FIRST_WAIT_MS: u64 = 1_000;
 /// The longest wait.
 const MAX_WAIT_MS: u64 = 60_000;
 
-/// A connection that held this long was a good one, as is one that served a call: what failed before does not count any more.
+/// A connection that held this long was a good one, as is one that served a call: earlier failures no longer count.
 const STEADY_MS: u64 = 60_000;
 
 /// No server has more tools.
@@ -73,7 +73,7 @@ pub(super) struct ServerLink {
     failures: u32,
     /// Whether the last connection was ready before it ended.
     had_worked: bool,
-    /// Whether its program was not there when it was last started.
+    /// Whether its program was missing when it was last started.
     is_missing: bool,
     /// Whether a call was answered over this connection.
     pub(super) has_served: bool,
@@ -149,7 +149,7 @@ impl ServerLink {
         }
     }
 
-    /// Orders the connection. Its settings are resolved now and stand nowhere but in the order.
+    /// Orders the connection. Its settings are resolved now and appear only in the order.
     pub(super) fn connect(&mut self, connection: u64, now: u64, settings: &SettingLookup<'_>) -> Option<Value> {
         match self.transport(settings) {
             Ok(transport) => {
@@ -258,7 +258,7 @@ impl ServerLink {
             Transport::Stdio { command, .. } => {
                 format!("its program `{command}` cannot be found; install it, or correct `command`")
             }
-            Transport::Http(_) | Transport::Sse(_) => "it is not there".to_owned(),
+            Transport::Http(_) | Transport::Sse(_) => "it does not exist".to_owned(),
         };
         let what = match (kind, since) {
             ("missing", _) => missing.as_str(),
@@ -279,7 +279,7 @@ impl ServerLink {
         (self.had_worked, self.is_missing) = (since.is_some(), kind == "missing");
         self.failures = self.failures.saturating_add(1);
         (self.identity, self.tools, self.has_other_tools) = (None, Vec::new(), true);
-        // What a person has to put right is not tried every second.
+        // What a person has to fix is not retried every second.
         let wait = match kind {
             "missing" | "denied" | "redirect" | "unapproved" | "unconfined" => MAX_WAIT_MS,
             _ => (FIRST_WAIT_MS << (self.failures - 1).min(6)).min(MAX_WAIT_MS),

@@ -178,15 +178,15 @@ impl ServerFault {
         };
         let meaning = match code {
             -32_700 => "the server could not read the request",
-            -32_600 => "the server takes the request for invalid",
-            -32_601 => "the server does not know this request; it may have been updated, so connect to it anew",
-            -32_602 => "the server does not accept these arguments, or has no such tool any more",
-            -32_603 => "the server failed inside",
+            -32_600 => "the server considers the request invalid",
+            -32_601 => "the server does not know this request; it may have been updated, so reconnect to it",
+            -32_602 => "the server does not accept these arguments, or no longer has this tool",
+            -32_603 => "the server had an internal error",
             -32_001 => "the server did not answer in time",
-            -32_002 => "the server does not find what is asked for",
+            -32_002 => "the server cannot find what was requested",
             -32_042 => "the server wants a person to open a web page first, which cannot be done here",
             -32_800 => "the request was canceled",
-            -32_099..=-32_000 => "the server reports an error of its own",
+            -32_099..=-32_000 => "the server reports a server-specific error",
             _ => "the server reports an error",
         };
         let said = if message.trim().is_empty() { String::new() } else { format!(": {}", message.trim()) };
@@ -255,10 +255,10 @@ mod tests {
         for (fault, said) in [
             (
                 ServerFault::Protocol { code: -32_602, message: "bad".to_owned() },
-                "does not accept these arguments, or has no such tool any more: bad (MCP error -32602)",
+                "does not accept these arguments, or no longer has this tool: bad (MCP error -32602)",
             ),
-            (ServerFault::Protocol { code: -32_601, message: String::new() }, "connect to it anew (MCP error -32601)"),
-            (ServerFault::Protocol { code: -32_050, message: "x".to_owned() }, "an error of its own: x"),
+            (ServerFault::Protocol { code: -32_601, message: String::new() }, "so reconnect to it (MCP error -32601)"),
+            (ServerFault::Protocol { code: -32_050, message: "x".to_owned() }, "a server-specific error: x"),
             (ServerFault::Protocol { code: 7, message: "x".to_owned() }, "the server reports an error: x (MCP error 7)"),
             (ServerFault::Late(1_500), "did not answer within 1.5 s"),
             (ServerFault::Closed("it was killed".to_owned()), "ended before `t` had answered: it was killed"),

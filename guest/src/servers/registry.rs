@@ -51,7 +51,7 @@ impl ServerRegistry {
         registry
     }
 
-    /// Adds every entry of an object as it stands under `mcpServers`. What cannot be used is left out and becomes a warning.
+    /// Adds every entry of an object as under `mcpServers`. What is invalid is left out and becomes a warning.
     pub fn add_entries(&mut self, entries: &Value, source: &ServerSource) {
         match entries {
             Value::Object(entries) => {

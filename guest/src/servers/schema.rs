@@ -112,7 +112,7 @@ pub struct Schema {
     pub reference: Option<String>,
     /// Schemas that are referred to, under the keyword that holds them.
     pub definitions: Vec<(&'static str, NamedSchemas)>,
-    /// Keywords that have no place of their own, as they stand.
+    /// Keywords without a field here, verbatim.
     pub verbatim: Map<String, Value>,
 }
 

@@ -2,7 +2,7 @@
 
 use super::spec::ServerSource;
 
-/// Shorter values are not hidden where they turn up: they stand in too many words.
+/// Shorter values are not hidden where they occur: too many words contain them.
 pub(super) const MIN_HIDDEN: usize = 6;
 
 const OPEN: &str = "${";
@@ -38,7 +38,7 @@ fn pieces(mut value: &str) -> Option<Vec<Piece<'_>>> {
 pub(super) fn check(value: &str) -> Result<(), String> {
     match pieces(value) {
         Some(_) => Ok(()),
-        None => Err("has a reference that cannot be read; write `${settings.KEY}`".to_owned()),
+        None => Err("has an invalid reference; write `${settings.KEY}`".to_owned()),
     }
 }
 

@@ -227,7 +227,7 @@ fn transport(entry: &Value) -> Result<Transport, String> {
             Ok(Transport::Stdio { command: command.to_owned(), args: texts(entry, "args")?, env, cwd })
         }
         "http" | "streamable-http" | "streamableHttp" | "sse" => {
-            let url = text(entry, "url")?.ok_or("it has neither `command` nor `url`; say how the server is reached")?;
+            let url = text(entry, "url")?.ok_or("it has neither `command` nor `url`; specify how to reach the server")?;
             let is_token = |name: &str| {
                 !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
             };
@@ -253,7 +253,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What stands in a file may be anything; what is shown of it is short and has no control characters.
+/// A file may contain anything; what is shown of it is short and has no control characters.
 fn printable(text: &str) -> String {
     text.chars().take(MAX_NAME).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
@@ -291,7 +291,7 @@ fn pairs(entry: &Value, key: &str, is_name: impl Fn(&str) -> bool) -> Result<Vec
     let mut pairs = Vec::new();
     for (name, value) in written {
         if !is_name(name) {
-            return Err(format!("`{key}` has a name that cannot be used: `{}`", printable(name)));
+            return Err(format!("`{key}` has an invalid name: `{}`", printable(name)));
         }
         let is_plain = |value: &&str| value.len() <= MAX_TEXT && !value.contains(['\0', '\r', '\n']);
         let value = value.as_str().filter(is_plain).ok_or_else(|| format!("`{key}.{name}` must be a string of one line"))?;
@@ -357,17 +357,12 @@ mod tests {
             ("s", json!({"command": ""}), ServerSource::User, "`command` is missing"),
             ("s", json!({"command": "x", "args": "y"}), ServerSource::User, "`args` must be a list"),
             ("s", json!({"command": "x", "args": [1]}), ServerSource::User, "`args` must be a list"),
-            (
-                "s",
-                json!({"command": "x", "env": {"A=B": "c"}}),
-                ServerSource::User,
-                "`env` has a name that cannot be used: `A=B`",
-            ),
+            ("s", json!({"command": "x", "env": {"A=B": "c"}}), ServerSource::User, "`env` has an invalid name: `A=B`"),
             ("s", json!({"command": "x", "env": {"A": 1}}), ServerSource::User, "`env.A` must be a string"),
-            ("s", json!({"command": "x", "env": {"A": "${env.B}"}}), ServerSource::User, "`env.A` has a reference"),
+            ("s", json!({"command": "x", "env": {"A": "${env.B}"}}), ServerSource::User, "`env.A` has an invalid reference"),
             ("s", json!({"type": "ws", "url": url}), ServerSource::User, "`type` cannot be `ws`"),
             ("s", json!({"url": "ftp://a"}), ServerSource::User, "`url` must begin with https://"),
-            ("s", json!({"url": url, "headers": {"A B": "c"}}), ServerSource::User, "`headers` has a name"),
+            ("s", json!({"url": url, "headers": {"A B": "c"}}), ServerSource::User, "`headers` has an invalid name"),
             (
                 "s",
                 json!({"url": url, "headers": {"A": "b\r\nC: d"}}),

@@ -42,7 +42,7 @@ impl McpTool {
             Some(Value::String(name)) if is_name(&name) => name,
             Some(Value::String(name)) => {
                 let shown: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
-                return Err(format!("a tool has a name that cannot be used: `{shown}`"));
+                return Err(format!("a tool has an invalid name: `{shown}`"));
             }
             _ => return Err("a tool has no name".to_owned()),
         };
@@ -173,7 +173,7 @@ mod tests {
             ("{".to_owned(), "cannot be read"),
             (deep, "cannot be read"),
             (json!({"inputSchema": schema}).to_string(), "has no name"),
-            (json!({"name": "a\u{7}b", "inputSchema": schema}).to_string(), "cannot be used: `ab`"),
+            (json!({"name": "a\u{7}b", "inputSchema": schema}).to_string(), "has an invalid name: `ab`"),
             (json!({"name": "x"}).to_string(), "the tool `x` is left out: it has no `inputSchema`"),
             (json!({"name": "x", "inputSchema": {"type": "list"}}).to_string(), "in its `inputSchema`, `type` must be"),
             (json!({"name": "x", "inputSchema": schema, "outputSchema": 1}).to_string(), "in its `outputSchema`"),

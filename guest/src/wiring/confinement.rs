@@ -226,7 +226,7 @@ impl ProgramTrials<'_> {
     pub fn judge(&self, confiner: &ConfinerReport, outcomes: &[TrialOutcome]) -> ConfinementCheck {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         if self.shell().is_none() {
-            return ConfinementCheck::Unconfined(format!("{} takes no other command than the model's", self.program.title));
+            return ConfinementCheck::Unconfined(format!("{} can only run the model's own command", self.program.title));
         }
         if let Some(outcome) = of(&self.running_id()) {
             return proof(self.id(), self.trial_folder, outcome);
@@ -238,7 +238,7 @@ impl ProgramTrials<'_> {
         } else {
             let said = of(&self.asking_id()).map(TrialOutcome::complaint).unwrap_or_default();
             format!(
-                "its hook gives no other command{said}; is `tollgate` on the search path, and `confine` in the settings not `off`?"
+                "its hook does not replace the command{said}; is `tollgate` on the search path, and `confine` in the settings not `off`?"
             )
         })
     }

@@ -72,7 +72,7 @@ pub struct Trials<'a> {
 pub struct Finding {
     /// The program.
     pub program: &'static AgentProgram,
-    /// How it stands to the gate.
+    /// Whether it asks the gate.
     pub state: WiringState,
     /// Where its hook is written down, as people read it.
     pub settings: Option<String>,
@@ -231,7 +231,7 @@ fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
     }
 }
 
-/// The events after a tool that nobody has written a hook for.
+/// The events after a tool for which no hook is written.
 fn missing_events(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
     let is_after = |event: &str| {
         let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));

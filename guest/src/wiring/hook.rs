@@ -111,7 +111,7 @@ impl HookFindings {
         };
         if source.holds == Holds::PluginList {
             let listed = settings.get("plugin").and_then(Value::as_array).into_iter().flatten();
-            // Options stand beside the name.
+            // Options follow the name.
             let names = listed.filter_map(|item| item.as_str().or_else(|| item.get(0)?.as_str()));
             self.hooks.extend(names.filter(|name| program.is_our_plugin(name)).map(|name| plugin(name.to_owned())));
             return;

@@ -11,7 +11,7 @@ use crate::json::document::{Document, DocumentFault};
 use crate::programs::wiring::{HooksFormat, SettingsPlace, SettingsReach, SettingsSource};
 use crate::programs::{AgentProgram, EventKind, Wiring};
 
-/// Where the intents stand in a workspace, and what a new file says.
+/// Where the intents of a workspace are, and the content of a new file.
 const INTENTS: &str = crate::intents::file::PATH;
 const STARTER: &str = include_str!("active_intents.yaml");
 
@@ -293,7 +293,7 @@ fn left_alone_note(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> 
     format!("`{}` is left as it is: {why}; fix it, or add the hooks by hand as docs/hosts.md shows", layout.display(path))
 }
 
-/// Puts the hooks of every event in that are not there, and mends timeouts that the program does not accept.
+/// Adds the missing hooks of every event, and corrects timeouts that the program does not accept.
 fn add_hooks(
     document: &Document,
     program: &AgentProgram,

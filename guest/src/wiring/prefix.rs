@@ -26,7 +26,7 @@ pub enum Prefix {
     Left(String),
 }
 
-/// What is to be done about the setting of a program whose hooks stand in `hooks`; `None` if there is nothing to do or to say.
+/// What is to be done about the setting of a program whose hooks are in `hooks`; `None` if there is nothing to do or to say.
 /// `confiner` is the path of the native program, where it is there and the system can confine.
 pub fn prefix(wiring: &Wiring, confiner: Option<&str>, hooks: &str, layout: &Layout, seen: &Seen) -> Option<Prefix> {
     let (prefix, confiner) = (wiring.shell_prefix.as_ref()?, confiner?);

@@ -206,7 +206,7 @@ pub fn other_version(program: &AgentProgram, number: usize, outcomes: &[TrialOut
     let id = format!("{}/version", trial_id(program, number));
     let outcome = outcomes.iter().find(|outcome| outcome.id == id && outcome.code == Some(0))?;
     let said: String = outcome.stdout.trim().chars().take(MAX_CHARS).collect();
-    (!digest.is_empty() && !outcome.stdout.contains(digest)).then(|| format!("it runs another version than this one: {said}"))
+    (!digest.is_empty() && !outcome.stdout.contains(digest)).then(|| format!("it runs a version other than this one: {said}"))
 }
 
 impl TrialOutcome {

@@ -36,7 +36,7 @@ pub struct Undo {
 /// Plans how a workspace's wiring is taken back.
 pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen) -> Undo {
     let mut undo = Undo { folders: receipt.folders.iter().rev().cloned().collect(), ..Undo::default() };
-    // A workspace that is gone needs nothing any more.
+    // A workspace that no longer exists needs nothing.
     let others: Vec<&Receipt> =
         others.iter().filter(|other| other.workspace != receipt.workspace && seen.exists(&other.workspace)).collect();
     for file in receipt.files.iter().rev() {

@@ -6,7 +6,7 @@ use super::fault::YamlFault;
 use super::mark::Mark;
 use super::tree::{Content, Slot, Span, Tree};
 
-/// At most this many lists and maps inside each other, those that aliases stand for included.
+/// At most this many nested lists and maps, including those that aliases refer to.
 pub const MAX_DEPTH: usize = 64;
 
 /// At most this many bytes of text, counting what an alias stands for each time and 64 bytes for every value. A small file
@@ -50,7 +50,7 @@ struct Open {
     anchor: Option<usize>,
     /// The size of everything before it.
     size_before: usize,
-    /// How many lists and maps stand inside each other in it.
+    /// How deeply lists and maps are nested in it.
     height: usize,
 }
 
@@ -58,7 +58,7 @@ struct Open {
 struct Anchor {
     slot: u32,
     size: usize,
-    /// How many lists and maps stand inside each other, itself included; none until its end is reached.
+    /// How deeply lists and maps are nested, itself included; none until its end is reached.
     height: Option<usize>,
 }
 

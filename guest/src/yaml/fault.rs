@@ -35,7 +35,7 @@ impl YamlFault {
     }
 
     pub(super) fn too_large(mark: Mark) -> Self {
-        Self::new(mark, "up to here the file holds more than can be kept; use fewer aliases, or shorten the file")
+        Self::new(mark, "up to here the file contains more than can be kept; use fewer aliases, or shorten the file")
     }
 
     pub(super) fn alias_in_itself(mark: Mark) -> Self {
@@ -62,17 +62,17 @@ impl From<&ScanError> for YamlFault {
                 format!("text cannot begin with `{character}`; put it in quotes")
             }
             ErrorKind::UnknownAnchor => {
-                "there is no anchor of this alias's name; put text that begins with `*` in quotes".to_owned()
+                "there is no anchor with this alias's name; put text that begins with `*` in quotes".to_owned()
             }
             ErrorKind::MappingValueNotAllowed => {
-                "there cannot be a `:` here; check the indentation, or put text that holds `: ` in quotes".to_owned()
+                "a `:` is not allowed here; check the indentation, or put text that contains `: ` in quotes".to_owned()
             }
             ErrorKind::SimpleKeyExpected => "this line has no `:`; write `key: value`".to_owned(),
             ErrorKind::TabInBlockIndentation | ErrorKind::TabAtBlockScalarStart => {
                 "a tab cannot indent a line; use spaces".to_owned()
             }
             ErrorKind::UnclosedQuotedScalar | ErrorKind::InvalidQuotedScalarIndent => {
-                "a quoted text goes on here; close it, or indent its next line".to_owned()
+                "a quoted string continues here; close it, or indent its next line".to_owned()
             }
             _ => fault.info(),
         };

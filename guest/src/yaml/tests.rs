@@ -80,8 +80,8 @@ fn faults_say_where_and_what_to_do() {
         ("- a\n...\nb\n", r#"1:1[1:3"a"]"#, (3, 1), &["second document"]),
         ("- &a [*a]\n", "1:1[1:6[……", (1, 7), &["list or map that it is in"]),
         ("- &a {b: [c, *a]}\n", r#"1:1[1:6{1:7"b": 1:10[1:11"c"………"#, (1, 14), &["list or map that it is in"]),
-        ("a: \"b\nc: d\n", "1:1{…", (2, 1), &["quoted text", "close it"]),
-        ("a: 'b", "1:1{…", (1, 4), &["quoted text", "close it"]),
+        ("a: \"b\nc: d\n", "1:1{…", (2, 1), &["quoted string", "close it"]),
+        ("a: 'b", "1:1{…", (1, 4), &["quoted string", "close it"]),
     ] {
         let document = parse(text.as_bytes());
         let fault = document.fault().expect(text);

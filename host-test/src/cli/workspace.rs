@@ -68,7 +68,7 @@ impl WorkspaceArgs {
                 let _ = writeln!(out, "{answer}");
             }
             match (result, out.flush().map_err(CommandError::from)) {
-                // The result counts even if nobody reads it.
+                // The result counts even if the output is not read.
                 (Ok(outcome), Ok(()) | Err(CommandError::OutputClosed)) => Ok(outcome),
                 (Ok(_), Err(stop)) => Err(stop),
                 (stopped, _) => stopped,

@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Ok(gate) => gate,
         Err(stop) => return stop.exit(),
     };
-    // This protocol is for host programs and has nobody to ask; but an agent could use it as well.
+    // This protocol is for host programs and cannot ask a person; but an agent could use it as well.
     if let Err(stop) = confirm::report_ancestry(&mut gate) {
         return stop.exit();
     }

@@ -84,7 +84,7 @@ fn write(options: &Options) -> Result<PathBuf, String> {
         ));
     }
     let folder = options.directory.join(name);
-    fs::create_dir(&folder).map_err(|why| format!("`{}` cannot be made: {why}", folder.display()))?;
+    fs::create_dir(&folder).map_err(|why| format!("`{}` cannot be created: {why}", folder.display()))?;
     let files = match options.lang {
         Language::Rust => RUST,
         Language::Js => JS,

@@ -108,7 +108,7 @@ impl Cache {
         Ok(self.folder().join(format!("{}.{kind}", hex(digest)?)))
     }
 
-    /// Makes the folder, which nobody else may enter: what lies in it is run as native code.
+    /// Creates the folder, accessible only to the user: its contents are run as native code.
     pub(super) fn make_folder(&self) -> io::Result<PathBuf> {
         let folder = self.folder();
         let mut builder = fs::DirBuilder::new();
@@ -126,7 +126,7 @@ fn hex(digest: &str) -> Result<&str, String> {
     digest.strip_prefix("sha256:").filter(is_hex).ok_or_else(|| format!("`{digest}` is not a digest"))
 }
 
-/// Opens a file that is the user's own: no link, nobody else's, and nobody else may write to it.
+/// Opens a file that belongs to the user, is not a link, and is not writable by others.
 fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -138,7 +138,7 @@ fn open_private(path: &Path) -> io::Result<File> {
         let found = file.metadata()?;
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
         if !found.is_file() || !is_ours || found.mode() & 0o022 != 0 {
-            return Err(io::Error::other(format!("`{}` could have been written by somebody else; remove it", path.display())));
+            return Err(io::Error::other(format!("`{}` could have been written by another user; remove it", path.display())));
         }
         Ok(file)
     }
@@ -154,7 +154,7 @@ fn check_folder(folder: &Path) -> io::Result<()> {
         let found = fs::symlink_metadata(folder)?;
         let is_ours = found.uid() == rustix::process::geteuid().as_raw();
         if !found.is_dir() || !is_ours || found.mode() & 0o022 != 0 {
-            return Err(io::Error::other(format!("`{}` could have been written by somebody else; remove it", folder.display())));
+            return Err(io::Error::other(format!("`{}` could have been written by another user; remove it", folder.display())));
         }
     }
     #[cfg(not(unix))]

@@ -110,7 +110,7 @@ pub fn compile_in_background(cache: &Cache, digest: &str, compiler: Option<&Path
 
 fn spawn(cache: &Cache, digest: &str, compiler: &Path, stderr: Stdio) -> Result<Child, String> {
     let folder = cache.make_folder();
-    folder.map_err(|why| format!("the folder for native code cannot be made: {why}"))?;
+    folder.map_err(|why| format!("the folder for native code cannot be created: {why}"))?;
     let mut command = Command::new(compiler);
     command.arg(cache.component(digest)?).arg(digest).arg(cache.code(digest)?);
     // It needs nothing of the environment.

@@ -13,7 +13,7 @@ use crate::bindings::third_party::exports::tollgate::hooks::components::{Line, Q
 use crate::bindings::tollgate::hooks::workspace::{self, Kind, Reach, Root};
 use crate::files::Files;
 
-/// Of one call so many lines are kept, so many characters of each.
+/// At most this many log lines are kept per call, and this many characters of each.
 const MAX_LINES: usize = 100;
 const MAX_CHARS: usize = 1_000;
 

@@ -59,7 +59,7 @@ const MAX_INPUTS: usize = 100;
 /// The answer of the hooks to an event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Whether the operation may go on.
+    /// Whether the operation may continue.
     pub proceed: bool,
     /// A message for the model or the person.
     pub system_message: Option<String>,

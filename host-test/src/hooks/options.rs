@@ -60,7 +60,7 @@ impl Options {
         self
     }
 
-    /// Asks a person whether a tool of an MCP server may run. Without it, nobody can be asked, and such a call does not run.
+    /// Asks a person whether a tool of an MCP server may run. Without it, no one can be asked, and such a call does not run.
     #[must_use]
     pub fn on_question(mut self, ask: impl FnMut(Question) + Send + 'static) -> Self {
         self.on_question = Some(Box::new(ask));

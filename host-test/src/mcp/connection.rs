@@ -247,7 +247,7 @@ async fn call(
         }
         // The answer is no longer needed, so the server can stop working on it.
         _ = canceled => {
-            let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some("it took too long, or nobody wants it any more".to_owned()))).await;
+            let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some("it took too long, or was canceled".to_owned()))).await;
         }
     }
 }

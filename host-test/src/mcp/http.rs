@@ -144,7 +144,7 @@ impl HttpClient {
                 }
             }
         }
-        Err(self.lose(HttpFault::new("redirect", "it redirects without end")))
+        Err(self.lose(HttpFault::new("redirect", "it redirects too many times")))
     }
 
     /// The events of an answer.

@@ -37,11 +37,11 @@ impl SseTransport {
         }
         let mut events = client.events(response);
         let target = loop {
-            let event = events.next().await.ok_or_else(|| fault("the stream ended before it said where messages go"))?;
+            let event = events.next().await.ok_or_else(|| fault("the stream ended before it named an address for messages"))?;
             let event = event.map_err(|why| client.fault().unwrap_or_else(|| fault(&why.to_string())))?;
             if event.event.as_deref() == Some("endpoint") {
                 let said = event.data.unwrap_or_default();
-                let refused = || HttpFault { kind: "redirect", why: format!("messages shall go to {said}") };
+                let refused = || HttpFault { kind: "redirect", why: format!("it wants messages to be sent to {said}") };
                 break endpoint(url, &said).ok_or_else(refused)?;
             }
         };

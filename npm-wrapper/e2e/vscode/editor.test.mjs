@@ -229,7 +229,7 @@ test('a save asks for approval of a hook, which runs once it is approved', async
   // The key that a person may be about to press must not approve anything.
   await bench.press('Enter');
   await bench.sees('.tabs-container .tab.active', 'note.mjs');
-  await bench.sees(NOTICE, 'waits for your approval');
+  await bench.sees(NOTICE, 'is waiting for your approval');
   await bench.command('Notifications: Clear All Notifications');
   assert.ok(!fs.existsSync(path.join(server.home, '.tollgate/trusted-hooks.json')), 'nothing is approved');
   assert.equal(ran(), '', 'what is not approved does not run');

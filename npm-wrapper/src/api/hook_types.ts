@@ -2,7 +2,7 @@
 
 /** The answer of the hooks to an event. */
 export interface HookAnswer {
-  /** Whether the operation may go on. */
+  /** Whether the operation may continue. */
   proceed: boolean;
   /** A message for the model or the person. */
   systemMessage: string | null;

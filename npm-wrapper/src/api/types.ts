@@ -182,7 +182,7 @@ export interface LookupOptions {
 /** How a person is asked about calls of tools of MCP servers. */
 export interface McpOptions {
   /**
-   * Asks a person whether a call may run; undefined if nobody can be asked, and then it does not run. `request` is the number of
+   * Asks a person whether a call may run; undefined if no one can be asked, and then it does not run. `request` is the number of
    * the request that contains the call.
    */
   ask?: ((message: string, request: number) => Promise<boolean | undefined>) | undefined;

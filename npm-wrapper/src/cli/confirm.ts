@@ -66,7 +66,7 @@ export function reportAncestry(gate: Tollgate): void {
 }
 
 /**
- * Whether the account's settings say that nobody is there to confirm commands. A settings file inside the workspace, or one that
+ * Whether the account's settings say that no one is there to confirm commands. A settings file inside the workspace, or one that
  * others can write to, does not count.
  */
 function declaresUnattended(settings: string, root: string, uid: number): boolean {

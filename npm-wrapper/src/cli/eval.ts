@@ -84,7 +84,7 @@ export async function main(args: string[]): Promise<number> {
   }
   const gate = open(values.workspace ?? '', values.home, values.state);
   if (gate === undefined) return FAILED;
-  // This protocol is for host programs and has nobody to ask; but an agent could use it as well.
+  // This protocol is for host programs and cannot ask a person; but an agent could use it as well.
   reportAncestry(gate);
   await converse(gate);
   return 0;

@@ -71,7 +71,7 @@ function list({ gate, json, output }: OpenGate): boolean {
   else if (extensions.length === 0 && faults.length === 0) {
     say('there are no extensions in `.tollgate/extensions/`, here or in your home folder');
   } else {
-    const titles = ['NAME', 'VERSION', 'STATE', 'BRINGS', 'FOLDER'].map((title): Cell => [title, 'bold']);
+    const titles = ['NAME', 'VERSION', 'STATE', 'PROVIDES', 'FOLDER'].map((title): Cell => [title, 'bold']);
     if (extensions.length > 0) output.rows([titles, ...extensions.map(rowOf)]).forEach(output.line);
     for (const { name, state, why } of extensions)
       if (state !== 'invalid' && why !== undefined) output.line(`${escape(name)}: ${escape(why)}`);

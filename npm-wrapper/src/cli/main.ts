@@ -16,7 +16,7 @@ const USAGE = `Usage: tollgate COMMAND
   trace [list]|verify|export|map
                                 List, verify and export what agents changed
   extensions list|show NAME|check
-                                Show and check what brings hooks, MCP servers, settings and skills
+                                Show and check extensions, which provide hooks, MCP servers, settings and skills
   skills list|show NAME         List skills, and print the prompt of one
 
 Exit codes: 0 success, 1 the answer is no, 2 failure.`;

@@ -8,7 +8,7 @@ const SESSION = 'mcp-call';
 
 const USAGE = `Usage: tollgate mcp status|tools|call [OPTIONS] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
-  status                    Connect to every server that is declared, and show how each stands; exits with 1 if one is not available
+  status                    Connect to every declared server and show its state; exits with 1 if one is not available
   tools [SERVER]            List the tools of all servers, or of one
   call SERVER TOOL [JSON]   Call a tool, through the gate; exits with 1 if it fails or may not run
                             [--session SESSION] the session that it belongs to`;
@@ -130,7 +130,7 @@ async function call(opened: OpenGate, server: string, tool: string, given: strin
   return outcome === 'done';
 }
 
-/** The person who runs this; if there is none, nobody is asked, and the gate refuses what it would ask about. */
+/** The person who runs this; if there is none, no one is asked, and the gate refuses what it would ask about. */
 function personAt(opened: OpenGate, command: string[]): Person | undefined {
   try {
     return requirePerson(opened, command, false);

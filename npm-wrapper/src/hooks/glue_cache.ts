@@ -65,7 +65,7 @@ export class GlueCache {
       fs.mkdirSync(made, { mode: 0o700 });
       const why = await this.#transpile(bytes, hex, made);
       if (why !== undefined) return { why: `it could not be compiled: ${why}` };
-      // Somebody else may have been as fast.
+      // Another process may have been faster.
       if (!fs.existsSync(folder)) fs.renameSync(made, folder);
       return { folder };
     } catch (error) {
@@ -128,7 +128,7 @@ function environment(): NodeJS.ProcessEnv {
   return { ELECTRON_RUN_AS_NODE: '1', BUN_BE_BUN: '1' };
 }
 
-/** Whether nobody else can write to a folder. */
+/** Whether only the user can write to a folder. */
 function isPrivate(folder: string): boolean {
   const found = fs.lstatSync(folder);
   if (!found.isDirectory()) return false;
@@ -136,5 +136,5 @@ function isPrivate(folder: string): boolean {
 }
 
 function notPrivate(folder: string): string {
-  return `\`${folder}\` could have been written by somebody else; remove it`;
+  return `\`${folder}\` could have been written by another user; remove it`;
 }

@@ -6,7 +6,7 @@ import { GlueCache } from './glue_cache.js';
 import type { LineProcess } from './line_process.js';
 import { answer, readAnswer, type WireAnswer, wireQuestion, wireSubject } from './wire.js';
 
-/** Starting an instance and its first call, together; so long a component that is being made ready is waited for, too. */
+/** Starting an instance and its first call, together; also how long to wait for a component that is being compiled. */
 const START_MS = 3_000;
 
 /** One call reads and searches this often. */

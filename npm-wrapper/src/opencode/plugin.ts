@@ -119,7 +119,7 @@ function unanswered(error: unknown, hook: string, workspace: string, home: strin
   log('error', `\`${hook}\`: ${why}`);
   if (hook !== 'tool.execute.before' || !isGoverned(workspace) || allowsOnFault(workspace, home)) return;
   throw new Error(
-    `Tollgate: ${why}; so nothing is known about the call; there is nobody to ask here, so it does not run; let a person run it (gate_fault)`,
+    `Tollgate: ${why}; so nothing is known about the call; no one can be asked here, so it does not run; let a person run it (gate_fault)`,
   );
 }
 

@@ -125,7 +125,7 @@ export function connect(connection: number, order: TransportOrder, folder: strin
   return {
     list: () => void listAll(),
     call: (command, tool, given) => void callTool(command, tool, given),
-    cancel: (command) => calls.get(command)?.abort('it took too long, or nobody wants it any more'),
+    cancel: (command) => calls.get(command)?.abort('it took too long, or was canceled'),
     close: end,
     kill: channel.kill,
   };

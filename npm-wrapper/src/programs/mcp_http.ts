@@ -47,7 +47,7 @@ function guarded(base: URL, isSse: boolean, bounds: Bounds, lose: (closed: Close
       lose(closed);
       throw new Error(closed.why);
     };
-    if (url.origin !== base.origin) fail({ kind: 'redirect', why: `messages shall go to ${url.href}` });
+    if (url.origin !== base.origin) fail({ kind: 'redirect', why: `it wants messages to be sent to ${url.href}` });
     const response = await follow(url, init, base, fail);
     const { status, statusText, headers } = response;
     if (status === 401 || status === 403) fail({ kind: 'denied', why: `HTTP ${status} ${statusText}` });
@@ -85,7 +85,7 @@ async function follow(url: URL, init: RequestInit, base: URL, fail: (closed: Clo
     await response.body?.cancel();
     at = target as URL;
   }
-  return fail({ kind: 'redirect', why: 'it redirects without end' });
+  return fail({ kind: 'redirect', why: 'it redirects too many times' });
 }
 
 /** A body that ends where it is too long. */

@@ -36,7 +36,7 @@ export class Approvals {
       case 'look': {
         await this.#show(hook, shows);
         const again = 'Review';
-        const picked = await vscode.window.showInformationMessage(`The hook "${hook}" waits for your approval.`, again);
+        const picked = await vscode.window.showInformationMessage(`The hook "${hook}" is waiting for your approval.`, again);
         // The same question again: exactly what was read can be approved, even if the files have changed in the meantime.
         return picked === again ? this.ask(folder, approval) : false;
       }

@@ -24,7 +24,7 @@ export class Extensions {
       if (this.#notified.has(key)) continue;
       this.#notified.add(key);
       const look = 'Review';
-      const what = state === 'changed' ? 'has changed since you approved it' : 'waits for your approval';
+      const what = state === 'changed' ? 'has changed since you approved it' : 'is waiting for your approval';
       const picked = await vscode.window.showWarningMessage(`The extension "${name}" of "${folder.name}" ${what}.`, look);
       if (picked === look && (await this.approve(folder, name))) return true;
     }
@@ -47,7 +47,7 @@ export class Extensions {
     if (answer === look) {
       await this.pages.show(`Extension ${name}`, textOf(extension), 'md');
       const again = 'Review';
-      const picked = await vscode.window.showInformationMessage(`The extension "${name}" waits for your approval.`, again);
+      const picked = await vscode.window.showInformationMessage(`The extension "${name}" is waiting for your approval.`, again);
       return picked === again ? this.approve(folder, name) : false;
     }
     if (answer !== approve) return false;

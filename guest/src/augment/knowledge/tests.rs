@@ -184,7 +184,7 @@ fn what_is_said_and_how_loud() {
         house.said(&[LogLevel::Warn]),
         ["the source `maenifold` failed on [[b]]: it broke", "the source `maenifold` was too late with [[c]]"]
     );
-    assert!(house.said(&[LogLevel::Debug]).contains(&"the source `maenifold` is not there".to_owned()));
+    assert!(house.said(&[LogLevel::Debug]).contains(&"the source `maenifold` is not available".to_owned()));
     house.apply(&call("bash", json!({"command": "[[x]]"})), &[]);
     assert_eq!(house.said(&[LogLevel::Debug]).last().unwrap(), "`bash` was given nothing: no_context");
 }

@@ -95,7 +95,7 @@ impl Index {
         lines.take_while(move |line| line.starts_with(&begin)).filter_map(|line| self.path(line))
     }
 
-    /// Where the first line stands that is not less than `wanted`.
+    /// The position of the first line that is not less than `wanted`.
     fn first_of(&self, table: &Range<usize>, wanted: &[u8]) -> usize {
         let (mut low, mut high) = (table.start, table.end);
         while low < high {
@@ -155,7 +155,7 @@ pub(super) struct Builder<'o> {
     /// How far the older notes have been gone through.
     at: usize,
     text: Vec<u8>,
-    /// Notes that were taken over: where they stood, and where they stand.
+    /// Notes that were taken over: their old and new positions.
     kept: Vec<(u64, u64)>,
     names: Vec<String>,
     links: Vec<String>,

@@ -14,22 +14,22 @@ pub(super) use store::NoteStore;
 
 use crate::ports::{Ports, Root};
 
-/// A note is read so far.
+/// At most this many bytes of a note are read.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// How much of a related note is read.
 const GLANCE_BYTES: u64 = 4 << 10;
 
-/// Notes one step away that are told of.
+/// At most this many notes one link away are mentioned.
 const MAX_RELATED: usize = 5;
 
-/// Characters of a related note that are told.
+/// At most this many characters of a related note are quoted.
 const MAX_OPENING: usize = 160;
 
 /// What a note says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NoteText {
-    /// Where it stands, below its folder.
+    /// Its path below its folder.
     pub(super) path: String,
     /// Its text, without front matter.
     pub(super) text: String,

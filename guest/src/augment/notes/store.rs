@@ -58,7 +58,7 @@ impl NoteStore {
         self.folder(folder).is_some_and(|folder| folder.catch_up(ports, false))
     }
 
-    /// Whether a note has the name. Asks nobody.
+    /// Whether a note has the name, without asking the host.
     pub(in crate::augment) fn knows(&mut self, folder: &str, concept: &str) -> bool {
         self.folder(folder).is_some_and(|folder| folder.index.find(concept).is_some())
     }

@@ -13,7 +13,7 @@ use crate::effects::Access;
 pub struct Diff {
     /// The files that its headers name, in order.
     pub changes: Vec<PatchedFile>,
-    /// The lines that stand before search/replace blocks, which may be file names.
+    /// The lines before search/replace blocks, which may be file names.
     pub block_titles: Vec<String>,
 }
 
@@ -229,7 +229,7 @@ impl DiffReader {
     }
 }
 
-/// What stands after a header's marker and a blank.
+/// What follows a header's marker and a blank.
 fn after_marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.strip_prefix(marker)?.strip_prefix([' ', '\t']).map(str::trim_start)
 }
@@ -239,7 +239,7 @@ fn without_prefix(path: &str) -> Option<&str> {
     ["a/", "b/", "c/", "i/", "o/", "w/"].iter().find_map(|prefix| path.strip_prefix(prefix))
 }
 
-/// The headers of a diff that stand in a text of another form: pairs of `---` and `+++`, and git's own.
+/// The headers of a diff in a text of another form: pairs of `---` and `+++`, and git's own.
 pub(super) fn headers(text: &str) -> Result<Vec<PatchedFile>, PatchFault> {
     let mut reading = DiffReader::default();
     let mut lines = text.lines().enumerate().peekable();
@@ -347,7 +347,7 @@ mod tests {
         let text =
             "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n-x\n+y\n@@ -9 +9 @@\n-a\n+b\n\\ No newline at end of file\n";
         assert_eq!(found(text), [write("x")]);
-        // Without counts nobody can tell, so the header counts.
+        // Without counts this is not known, so it is taken as a header.
         assert_eq!(found(&text.replace("-1,2 +1,2", "..")), [write("x"), write("y")]);
         // A hunk that is longer than it says.
         assert_eq!(found("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n"), [write("x"), write("y")]);

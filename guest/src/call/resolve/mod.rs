@@ -21,7 +21,7 @@ use crate::effects::{Access, Effect, Extent, Footprint, Operation, PathAccess};
 use crate::ports::{Facts, FileKind, Question, Root, Workspace};
 use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
 
-/// More reasons than these tell nobody more.
+/// More reasons than these are not useful.
 const MAX_REASONS: usize = 20;
 
 /// What a call does.
@@ -164,7 +164,7 @@ impl Resolving<'_> {
                 if let (Location::Outside(path), false) = (&at, is_folder)
                     && temporary_entry(path).is_some()
                 {
-                    self.effects.unknowns.push(format!("`{path}` is run from a temporary folder, and nobody has looked into it"));
+                    self.effects.unknowns.push(format!("`{path}` is run from a temporary folder, and it has not been inspected"));
                 }
                 self.add(at, Operation::Execute, Extent::Itself, facts);
             }
@@ -239,7 +239,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// A name that nobody can see may be anybody's.
+    /// A name that cannot be seen may belong to anyone.
     fn doubt_names(&mut self, path: &str, seen: usize, all: u32) {
         if (seen as u64) < u64::from(all) {
             self.doubt(format!(

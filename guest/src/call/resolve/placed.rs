@@ -133,7 +133,7 @@ impl Resolving<'_> {
         for entry in below.entries.iter().filter(|entry| entry.kind == FileKind::Other) {
             let relative =
                 if folder.as_str() == "." { Some(entry.path.as_str()) } else { entry.path.strip_prefix(folder.as_str()) };
-            // What is neither a link nor a file, and a link that cannot be read: nobody knows where it leads.
+            // What is neither a link nor a file, and a link that cannot be read: it is not known where it leads.
             placed.push(Placed { text: entry.link.clone(), ..to.inside(relative.unwrap_or_default().trim_matches('/')) });
         }
         if same {

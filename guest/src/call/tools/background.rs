@@ -22,10 +22,10 @@ const ARGUMENTS: &[(&str, Persistence)] = &[
 const MODES: &[(&str, Persistence)] =
     &[("async", Persistence::Session), ("background", Persistence::Session), ("detached", Persistence::Detached)];
 
-/// Tools whose command goes on whatever their arguments say.
+/// Tools whose command keeps running whatever their arguments are.
 const TOOLS: &[&str] = &["Monitor", "run_task", "create_and_run_task"];
 
-/// How an answer begins by which a tool says that its command goes on.
+/// How an answer begins if the command keeps running.
 const ANSWERS: &[&str] = &["Command moved to background (PID", "Command running in background with ID"];
 
 /// Members of an answer that hold its text.
@@ -37,7 +37,7 @@ const MAX_DEPTH: usize = 4;
 /// Agent programs that do not report the end of a call while its command is still running.
 const SILENT: &[&str] = &["codex"];
 
-/// Whether what a call starts goes on after it, as far as its tool and its arguments tell.
+/// Whether what a call starts keeps running after it, as far as its tool and its arguments tell.
 pub(super) fn persistence(tool: &str, args: &Map<String, Value>) -> Persistence {
     let is_set = |name: &str| match args.get(name) {
         Some(Value::Bool(set)) => *set,
@@ -50,12 +50,12 @@ pub(super) fn persistence(tool: &str, args: &Map<String, Value>) -> Persistence 
     said.map(|(_, persistence)| *persistence).fold(by_name, Persistence::max)
 }
 
-/// Whether a program leaves a call's end untold while the command goes on. So does one that nobody named, for all we know.
+/// Whether a program does not report a call's end while the command is running. This is also assumed if the program is unknown.
 pub(in crate::call) fn leaves_end_untold(host: Option<&str>) -> bool {
     host.is_none_or(|host| SILENT.iter().any(|silent| silent.eq_ignore_ascii_case(host)))
 }
 
-/// Whether a tool's own answer says that its command goes on.
+/// Whether a tool's own answer says that its command keeps running.
 pub(in crate::call) fn says_it_goes_on(answer: &Value) -> bool {
     is_running(answer, MAX_DEPTH)
 }

@@ -330,7 +330,7 @@ impl<'a> FootprintBuilder<'a> {
         Ok(())
     }
 
-    /// Both ends of a move or a copy. A path whose role nobody can tell counts as the source and as the target.
+    /// Both ends of a move or a copy. A path whose role is not known counts as the source and as the target.
     fn relocate(&mut self, source_access: Access) -> Result<(), CallFault> {
         let mut folder = None;
         let (mut sources, mut targets) = (0, 0);

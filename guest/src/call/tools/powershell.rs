@@ -65,7 +65,7 @@ pub(super) fn of_words(words: &[String]) -> Option<Footprint> {
         }
         ("cmd", ["/c" | "/C", command]) if is_bare && only_reads(command, CMD_LOOKS, &[]) => Some(Footprint::default()),
         ("powershell" | "pwsh" | "cmd", _) => {
-            let mut found = Footprint::unknown(format!("what `{name}` is told to do is not read, so it is not known"));
+            let mut found = Footprint::unknown(format!("the arguments of `{name}` are not analysed, so its effects are unknown"));
             found.controls.extend(shell::control_in(&rest.join(" ")));
             Some(found)
         }

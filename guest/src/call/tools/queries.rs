@@ -1,6 +1,6 @@
 //! Text arguments that a tool may execute: SQL, and commands.
 
-/// Words that begin a statement, or stand in one, that changes something, in any query language that is in use.
+/// Words that begin a statement, or occur in one, that changes something, in any query language that is in use.
 #[rustfmt::skip]
 const CHANGES: &[&str] = &[
     "alter", "analyze", "attach", "begin", "call", "commit", "copy", "create", "declare", "delete", "deny", "detach", "drop",
@@ -89,7 +89,7 @@ fn words(text: &str) -> Vec<String> {
     text.split(|c| !is_word(c)).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// The names that stand before an opening parenthesis.
+/// The names before an opening parenthesis.
 fn calls(text: &str) -> Vec<String> {
     let before = text.split('(').rev().skip(1);
     before

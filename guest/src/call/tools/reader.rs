@@ -35,7 +35,7 @@ pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> TextReader {
             TextReader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..TextReader::default() }
         }
         Some(Act::Reads) => TextReader { ignores_properties: lenient, ..TextReader::default() },
-        // An embedder's own tool that takes a prompt or a question. What a server's tool does with a text nobody knows.
+        // An embedder's own tool that takes a prompt or a question. What a server's tool does with a text is not known.
         None if lenient && keeps_to_itself(&call.tool) => {
             TextReader { is_model: true, ignores_properties: true, ..TextReader::default() }
         }

@@ -158,9 +158,9 @@ impl FootprintBuilder<'_> {
     fn remedy(&self) -> String {
         let is_plain = self.tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c));
         if is_plain && !self.tool.starts_with('-') {
-            format!("a person can say what it does, for instance `tollgate tools allow '{}' read`", self.tool)
+            format!("a person can declare what it does, for instance `tollgate tools allow '{}' read`", self.tool)
         } else {
-            format!("a person can say what it does in `{}`", crate::config::PATH)
+            format!("a person can declare what it does in `{}`", crate::config::PATH)
         }
     }
 
@@ -267,7 +267,7 @@ impl FootprintBuilder<'_> {
                 }
                 _ if arguments::is_symbol(argument) => true,
                 _ if is_suspect(argument) => false,
-                // They choose files, and nobody knows which.
+                // They choose files, and it is not known which.
                 _ if has(&["exclude", "excludes", "glob", "globs", "include", "includes", "mask"]) => false,
                 _ if has(&["pattern", "patterns", "filter", "regex"]) && !gives_content => false,
                 _ => has(CONTENT) || HARMLESS.contains(&last),
@@ -281,7 +281,7 @@ impl FootprintBuilder<'_> {
                 self.merge(footprint)?;
             }
         }
-        // Whether the one is taken from the other nobody knows.
+        // Whether the one is relative to the other is not known.
         if folders > 0 && files > 0 {
             return self.record_unfamiliar(format!(
                 "`{}` names a folder as well as files, and whether they are relative to it is not known",

@@ -19,7 +19,7 @@ pub(super) enum Verb {
     MakesFolders,
     /// Runs a command.
     Runs,
-    /// Nobody can tell.
+    /// It is not known.
     Unclear,
 }
 
@@ -101,7 +101,7 @@ const COPIES: &[&str] = &["copy", "cp", "duplicate", "clone"];
 
 const RUNS: &[&str] = &["run", "exec", "execute", "shell", "command", "bash", "terminal", "eval", "script", "spawn", "invoke"];
 
-/// Words that change something, though nobody can tell what: a name that has one is no read, whatever else it says.
+/// Words that change something, though it is not known what: a name that has one is not a read, whatever else it contains.
 const OTHERS: &[&str] = &[
     "reset",
     "clear",
@@ -188,14 +188,14 @@ pub(super) fn verb(tool: &str) -> Verb {
     }
     let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
     let acts = |word: &String| is_in(OTHERS, word) || is_in(RUNS, word);
-    // `search_and_run` does both, whatever stands first.
+    // `search_and_run` does both, whatever comes first.
     let joined = words.iter().position(|word| ["and", "then"].contains(&word.as_str()));
     let also_acts =
         joined.is_some_and(|at| words.iter().skip(at).any(acts)) || has(&["exec", "execute", "eval", "spawn", "invoke"]);
     match words.iter().position(|word| is_in(READS, word)).filter(|_| !also_acts) {
         // `get_pull_request` and `list_commands` read, whatever it is that they read.
         Some(0) => Verb::Reads,
-        // Before the verb may stand a server's name.
+        // A server's name may precede the verb.
         Some(at) if !server_known && !words.iter().take(at).any(acts) => Verb::Reads,
         // `directory_tree`, `file_read`.
         Some(at) if at + 1 == words.len() && !words.iter().any(acts) => Verb::Reads,

@@ -72,7 +72,7 @@ pub struct Manifest {
     pub digest: Digest,
 }
 
-/// Where the declarations of hooks stand.
+/// Where the declarations of hooks are.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookDeclarations {
     /// In the manifest: a list of ours, or an object of Claude Code's.
@@ -92,7 +92,7 @@ impl Manifest {
         let mut reader = FieldReader::default();
         if let Some(twice) = position::repeated(&text_read) {
             reader.path = twice;
-            reader.fault("is there twice; leave one out");
+            reader.fault("appears twice; remove one");
             reader.path.clear();
         }
         let manifest = read(&document, text, &mut reader);
@@ -110,7 +110,7 @@ impl Manifest {
 
 fn read(document: &Value, text: &[u8], reader: &mut FieldReader) -> Option<Manifest> {
     let Some(fields) = document.as_object() else {
-        reader.fault("must be an object with `name`, `version` and what the extension brings");
+        reader.fault("must be an object with `name`, `version` and what the extension provides");
         return None;
     };
     reader.check_keys(fields, KEYS);
@@ -162,7 +162,7 @@ fn list<T>(
             Some(written) => {
                 if let Some(item) = read(reader, written) {
                     if items.iter().any(|other| name(other) == name(&item)) {
-                        reader.fault_at("name", &format!("`{}` is there twice; give each a name of its own", name(&item)));
+                        reader.fault_at("name", &format!("`{}` appears twice; give each a unique name", name(&item)));
                     }
                     items.push(item);
                 }
@@ -218,7 +218,7 @@ fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> HookDeclarati
         }
         Some(written @ Value::Object(_)) => HookDeclarations::Written(written.clone()),
         Some(_) => {
-            reader.fault_at("hooks", "must be a list of hooks, an object of Claude Code's, or the path of a file with either");
+            reader.fault_at("hooks", "must be a list of hooks, hooks in Claude Code's format, or the path of a file with either");
             HookDeclarations::Written(Value::Null)
         }
     }
@@ -228,7 +228,7 @@ impl FieldReader {
     /// Reports unknown keys.
     pub(super) fn check_keys(&mut self, fields: &Map<String, Value>, known: &[&str]) {
         for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
-            self.fault_at(key, &format!("is not known; known are: {}", known.join(", ")));
+            self.fault_at(key, &format!("is not known; expected one of: {}", known.join(", ")));
         }
     }
 

@@ -49,7 +49,7 @@ pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extensio
             reader.fault_at("args", &path::outside_message(word));
         }
         if word.contains("${settings.") {
-            reader.fault_at("args", "cannot have settings in it, because everybody on the machine sees arguments; use `env`");
+            reader.fault_at("args", "cannot contain settings, because every user of the machine can see arguments; use `env`");
         }
     }
     Some(Server { name: name.to_owned(), entry: entry.clone(), spec })

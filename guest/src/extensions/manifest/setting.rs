@@ -95,7 +95,7 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
     }
     if let Some(default) = fields.get("default") {
         if setting.sensitive {
-            reader.fault_at("default", "cannot be there for a sensitive setting: a manifest is no place for a secret");
+            reader.fault_at("default", "is not allowed for a sensitive setting: a manifest must not contain secrets");
         } else if let Err(why) = setting.check(default) {
             reader.fault_at("default", &why);
         }
@@ -105,7 +105,7 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
         reader.fault_at("type", "must be `string` for a sensitive setting");
     }
     if setting.sensitive && setting.by_workspace {
-        reader.fault_at("workspace", "cannot be true for a sensitive setting: a repository is no place for a secret");
+        reader.fault_at("workspace", "cannot be true for a sensitive setting: a repository must not contain secrets");
     }
     name.and(description).is_some().then_some(setting)
 }

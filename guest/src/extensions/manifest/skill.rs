@@ -60,7 +60,7 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
     let parameters = parameters(reader, fields);
     for place in prompt.into_iter().flat_map(placeholders) {
         if !parameters.iter().any(|parameter| parameter.name == place) {
-            reader.fault_at("prompt", &format!("has a place for `{place}`, which `parameters` does not have"));
+            reader.fault_at("prompt", &format!("has the placeholder `{place}`, which is not in `parameters`"));
         }
     }
     Some(Skill { name: name?.to_owned(), description: description?.to_owned(), prompt: prompt?.to_owned(), parameters })
@@ -80,7 +80,7 @@ fn parameters(reader: &mut FieldReader, fields: &Map<String, Value>) -> Vec<Para
         reader.path.extend([PathStep::Key("parameters".to_owned()), PathStep::At(at)]);
         if let Some(parameter) = parameter(reader, written) {
             if parameters.iter().any(|other| other.name == parameter.name) {
-                reader.fault_at("name", &format!("`{}` is there twice; give each a name of its own", parameter.name));
+                reader.fault_at("name", &format!("`{}` appears twice; give each a unique name", parameter.name));
             }
             parameters.push(parameter);
         }
@@ -142,7 +142,7 @@ pub fn fill_prompt(skill: &Skill, given: &Map<String, Value>) -> Result<String, 
     let names = || skill.parameters.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>().join(", ");
     for name in given.keys() {
         if !skill.parameters.iter().any(|parameter| parameter.name == *name) {
-            let known = if skill.parameters.is_empty() { "it has none".to_owned() } else { format!("known are: {}", names()) };
+            let known = if skill.parameters.is_empty() { "it has none".to_owned() } else { format!("use one of: {}", names()) };
             return Err(format!("`{}` has no parameter `{name}`; {known}", skill.name));
         }
     }

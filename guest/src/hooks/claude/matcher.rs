@@ -31,7 +31,7 @@ impl Matcher {
         }
         // The expression alone is checked first, so that a parenthesis too many does not reach out of the group.
         let checked = Pattern::compile(text).and_then(|_| Pattern::compile(&format!("^(?s:.*)(?:{text})(?s:.*)$")));
-        checked.map(Self::Pattern).map_err(|fault| format!("is not a regular expression that can be used: {fault}"))
+        checked.map(Self::Pattern).map_err(|fault| format!("is not a supported regular expression: {fault}"))
     }
 
     /// Whether it selects a name. What cannot be searched counts as selected: a guard runs once too often rather than never.

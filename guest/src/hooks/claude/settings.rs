@@ -69,24 +69,24 @@ pub fn handlers(hooks: &Map<String, Value>) -> Vec<Handler> {
 /// The declaration that is equivalent to a handler.
 fn declaration(name: &str, matcher: Option<&Value>, written: &Value) -> Result<Value, String> {
     let (name, _) =
-        event(name).ok_or_else(|| format!("`{name}` is an event of Claude Code's alone; known here are {}", events()))?;
+        event(name).ok_or_else(|| format!("`{name}` is an event that only Claude Code has; expected one of: {}", events()))?;
     let fields = written.as_object().ok_or("must be an object with `type` and `command`")?;
     match fields.get("type").and_then(Value::as_str) {
         Some("command") => {}
-        Some(other) => return Err(format!("has the type `{other}`, which only Claude Code runs; known here is `command`")),
+        Some(other) => return Err(format!("has the type `{other}`, which only Claude Code runs; expected `command`")),
         None => return Err("has no `type`".to_owned()),
     }
     if let Some(strange) = fields.keys().find(|key| !HARMLESS.contains(&key.as_str())) {
-        return Err(format!("has `{strange}`, which is not known here, so it might run where it should not"));
+        return Err(format!("has `{strange}`, which is not supported here, so it might run when it should not"));
     }
     let command = fields.get("command").and_then(Value::as_str).map(str::trim).filter(|command| !command.is_empty());
     let command = command.ok_or("has no `command`")?;
     if fields.get("shell").and_then(Value::as_str).is_some_and(|shell| !matches!(shell, "bash" | "sh")) {
-        return Err("is for another shell than `bash`".to_owned());
+        return Err("is for a shell other than `bash`".to_owned());
     }
     let matcher = match matcher {
         None | Some(Value::Null) => "",
-        Some(matcher) => matcher.as_str().ok_or("has a `matcher` that is not a text")?,
+        Some(matcher) => matcher.as_str().ok_or("has a `matcher` that is not a string")?,
     };
     Matcher::compile(matcher).map_err(|why| format!("has the matcher `{matcher}`, which {why}"))?;
     let timeout = match fields.get("timeout") {
@@ -265,7 +265,7 @@ mod tests {
             ".hooks.PreToolUse[2].hooks[0] has the matcher `(?!x)`",
             ".hooks.PreToolUse[3].hooks[0] has `if`",
             r#".hooks.PreToolUse[3].hooks[1] {"id":"pretooluse-check.sh-2""#,
-            ".hooks.Notification[0].hooks[0] `Notification` is an event of Claude Code's alone",
+            ".hooks.Notification[0].hooks[0] `Notification` is an event that only Claude Code has",
             ".hooks.Stop must be a list",
         ]
         .iter()

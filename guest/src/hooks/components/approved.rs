@@ -62,7 +62,7 @@ impl Candidate {
         match facts.kind {
             FileKind::Missing => return Err(format!("`{path}` does not exist")),
             _ if facts.link.is_some() || is_elsewhere => {
-                return Err(format!("`{path}` is a link or lies behind one; name the file itself"));
+                return Err(format!("`{path}` is a link, or is reached through one; name the file itself"));
             }
             FileKind::File => {}
             _ => return Err(format!("`{path}` is not a file that can be read")),

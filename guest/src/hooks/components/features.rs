@@ -14,7 +14,7 @@ pub fn find_refused(bytes: &[u8]) -> Result<Option<&'static str>, Malformed> {
 
 fn component(mut reader: ByteReader<'_>, nesting: usize) -> Result<Option<&'static str>, Malformed> {
     if nesting > MAX_NESTING {
-        return Ok(Some("components that are nested too deep"));
+        return Ok(Some("components that are nested too deeply"));
     }
     while let Some((id, content)) = reader.section()? {
         let found = match id {
@@ -29,7 +29,7 @@ fn component(mut reader: ByteReader<'_>, nesting: usize) -> Result<Option<&'stat
     Ok(None)
 }
 
-const GC: &str = "reference types and types that are collected as garbage";
+const GC: &str = "reference types and garbage-collected types";
 
 fn module(mut reader: ByteReader<'_>) -> Result<Option<&'static str>, Malformed> {
     while let Some((id, content)) = reader.section()? {
@@ -78,7 +78,7 @@ fn types(section: &mut ByteReader<'_>) -> Result<Option<&'static str>, Malformed
     })
 }
 
-/// Numbers and vectors, as against references.
+/// Numbers and vectors, as opposed to references.
 fn is_plain(kind: u8) -> bool {
     matches!(kind, 0x7b..=0x7f)
 }
@@ -118,9 +118,9 @@ fn limits(section: &mut ByteReader<'_>, of: &str) -> Result<Option<&'static str>
     let flags = section.byte()?;
     if flags > 1 {
         return Ok(Some(if of == "tables" {
-            "tables of 64 bits"
+            "64-bit tables"
         } else {
-            "memories that are shared, of 64 bits or of odd pages"
+            "memories that are shared, 64-bit or of an unusual page size"
         }));
     }
     for _ in 0..=flags {
@@ -155,8 +155,8 @@ mod tests {
             (&[4, 4, 1, 0x6f, 0, 1], Some(GC)),
             (&[4, 9, 1, 0x40, 0, 0x70, 0, 1, 0xd0, 0x70, 0x0b], Some(GC)),
             (&[5, 4, 1, 1, 1, 2], None),
-            (&[5, 4, 1, 3, 1, 2], Some("memories that are shared, of 64 bits or of odd pages")),
-            (&[5, 3, 1, 4, 1], Some("memories that are shared, of 64 bits or of odd pages")),
+            (&[5, 4, 1, 3, 1, 2], Some("memories that are shared, 64-bit or of an unusual page size")),
+            (&[5, 3, 1, 4, 1], Some("memories that are shared, 64-bit or of an unusual page size")),
             (&[13, 1, 0], Some("exceptions")),
             (&[2, 8, 1, 1, b'a', 1, b'b', 3, 0x7f, 0], None),
             (&[2, 8, 1, 1, b'a', 1, b'b', 3, 0x6f, 0], Some(GC)),

@@ -77,7 +77,7 @@ impl HookFeedback {
         match (function, reply) {
             (_, ComponentReply::Nothing) => Ok(Value::Null),
             (Function::PreTool, ComponentReply::Objection { severity, code, reason }) => {
-                let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 of a to z, 0 to 9 and _") };
+                let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 characters of a-z, 0-9 and _") };
                 let reason = attributed(hook, reason, MAX_REASON);
                 let word = object(&mut [
                     ("severity", severity.as_str().into()),
@@ -88,7 +88,7 @@ impl HookFeedback {
                 Ok(word)
             }
             (Function::PostTool, ComponentReply::Remark { code, text, withhold }) => {
-                let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 of a to z, 0 to 9 and _") };
+                let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 characters of a-z, 0-9 and _") };
                 let text = attributed(hook, text, MAX_REASON);
                 let is_withheld = *withhold && approved.grant.withhold;
                 let mut word = vec![("code", code.as_str().into()), ("text", text.as_str().into())];
@@ -127,13 +127,13 @@ impl HookFeedback {
                 Ok(object(&mut word))
             }
             (_, ComponentReply::UnusableSettings(why)) => {
-                let why = format!("its settings cannot be used: {}", clean(why, MAX_FAULT));
+                let why = format!("its settings are invalid: {}", clean(why, MAX_FAULT));
                 Err(HookFailure { why, is_late: false, for_good: true, counts: true })
             }
             (_, ComponentReply::Failed(why)) => broke(&format!("it failed: {}", clean(why, MAX_FAULT))),
             (_, ComponentReply::Broke(why)) => broke(&clean(why, MAX_FAULT)),
             (_, ComponentReply::Late) => {
-                Err(HookFailure { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true })
+                Err(HookFailure { why: "it ran out of time".to_owned(), is_late: true, for_good: false, counts: true })
             }
             // Not the hook's fault.
             (_, ComponentReply::Absent(why)) => {

@@ -20,7 +20,7 @@ impl Allowed {
     pub fn read(written: &Value) -> Result<Self, String> {
         let fields = written.as_object().ok_or("must be an object such as {\"read\": [\"src/**\"], \"rewrite\": false}")?;
         if let Some(key) = fields.keys().find(|key| !["read", "rewrite", "withhold"].contains(&key.as_str())) {
-            return Err(format!("`{}` is not known; known are: read, rewrite, withhold", clean(key, 60)));
+            return Err(format!("`{}` is not known; expected one of: read, rewrite, withhold", clean(key, 60)));
         }
         let flag = |key: &str| match fields.get(key) {
             None | Some(Value::Null) => Ok(None),
@@ -67,7 +67,7 @@ impl HookGrant {
         match self.files.as_slice() {
             [] => words.push("reads no files".to_owned()),
             [asked] => words.push(format!("reads {}", asked.join(", "))),
-            [asked, allowed, ..] => words.push(format!("reads {} as far as it is in {}", asked.join(", "), allowed.join(", "))),
+            [asked, allowed, ..] => words.push(format!("reads {}, limited to {}", asked.join(", "), allowed.join(", "))),
         }
         if self.rewrite {
             words.push("may rewrite arguments".to_owned());
@@ -101,7 +101,7 @@ mod tests {
             (everything.clone(), json!({}), vec!["reads src/**", "may rewrite arguments", "may withhold results"]),
             (everything.clone(), json!({"rewrite": false, "withhold": false, "read": []}), vec!["reads no files"]),
             (json!({}), everything.clone(), vec!["reads no files"]),
-            (json!({"read": ["**"]}), json!({"read": ["docs/**"]}), vec!["reads ** as far as it is in docs/**"]),
+            (json!({"read": ["**"]}), json!({"read": ["docs/**"]}), vec!["reads **, limited to docs/**"]),
             (json!({"read": ["docs/**"]}), json!({"read": ["docs/**"]}), vec!["reads docs/**"]),
             (
                 json!({"limits": {"cpu_ms": 500, "memory_mb": 128}}),

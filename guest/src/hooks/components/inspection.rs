@@ -31,11 +31,11 @@ pub enum ComponentFault {
     #[error("`{0}` is the gate's own contract; a hook implements tollgate:hook@{CONTRACT}")]
     GatesContract(String),
     /// It was built against a version that is not known.
-    #[error("`{0}` is not a version that is known here; build it against tollgate:hook@{CONTRACT}")]
+    #[error("`{0}` is not a supported version; build it against tollgate:hook@{CONTRACT}")]
     OtherVersion(String),
     /// It wants something that no hook gets.
     #[error(
-        "it imports `{0}`, which no hook gets; it may import tollgate:hook/settings, files and log, and WASI 0.2 in name only"
+        "it imports `{0}`, which is not available to hooks; it may import tollgate:hook/settings, files and log, and WASI 0.2 in name only"
     )]
     Import(String),
     /// It uses something that not every host runs.

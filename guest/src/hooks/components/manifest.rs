@@ -68,7 +68,7 @@ impl HookManifest {
     pub fn read(value: &Value) -> Result<Self, String> {
         let fields = value.as_object().ok_or("the manifest is not a JSON object")?;
         if let Some(key) = fields.keys().find(|key| !KEYS.contains(&key.as_str())) {
-            return Err(format!("`{}` in the manifest is not known; known are: {}", brief(key), KEYS.join(", ")));
+            return Err(format!("`{}` in the manifest is not known; expected one of: {}", brief(key), KEYS.join(", ")));
         }
         let mut manifest = Self {
             name: text(fields, "name")?,
@@ -91,7 +91,11 @@ impl HookManifest {
         for (name, value) in limits {
             let Some((_, max, set)) = LIMITS.iter().find(|(known, ..)| known == name) else {
                 let known: Vec<&str> = LIMITS.iter().map(|(name, ..)| *name).collect();
-                return Err(format!("the limit `{}` in the manifest is not known; known are: {}", brief(name), known.join(", ")));
+                return Err(format!(
+                    "the manifest's limit `{}` is not known; expected one of: {}",
+                    brief(name),
+                    known.join(", ")
+                ));
             };
             let value = value.as_u64().filter(|value| (1..=*max).contains(value));
             let Some(value) = value else {

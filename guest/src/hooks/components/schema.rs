@@ -42,7 +42,7 @@ fn check_below(schema: &Value, depth: usize) -> Result<(), String> {
             "minimum" | "maximum" => value.is_number(),
             other if FOR_PEOPLE.contains(&other) => true,
             other => {
-                return Err(format!("uses `{}`, which is not known; known are: {}", clean(other, 60), KEYWORDS.join(", ")));
+                return Err(format!("uses `{}`, which is not known; expected one of: {}", clean(other, 60), KEYWORDS.join(", ")));
             }
         };
         if !fits {
@@ -105,7 +105,7 @@ fn check_at(value: &Value, schema: &Value, place: &str) -> Result<(), String> {
             Some(property) => check_at(value, property, &place)?,
             None if schema.get("additionalProperties") == Some(&Value::Bool(false)) => {
                 let known: Vec<&str> = properties.into_iter().flat_map(|known| known.keys().map(String::as_str)).collect();
-                return Err(format!("`{place}` is not known; known are: {}", clean(&known.join(", "), 400)));
+                return Err(format!("`{place}` is not known; expected one of: {}", clean(&known.join(", "), 400)));
             }
             None => {}
         }
@@ -137,7 +137,7 @@ mod tests {
             (json!({"level": "ask", "most": 0}), Some("`settings.most` must be at least 1")),
             (json!({"level": "ask", "most": 1.5}), Some("`settings.most` must be of type integer")),
             (json!({"level": "ask", "paths": ["a", 1]}), Some("`settings.paths[1]` must be of type string")),
-            (json!({"level": "ask", "x": 1}), Some("`settings.x` is not known; known are: level, most, paths")),
+            (json!({"level": "ask", "x": 1}), Some("`settings.x` is not known; expected one of: level, most, paths")),
         ] {
             assert_eq!(check(&settings, &schema).err().as_deref(), said, "{settings}");
         }

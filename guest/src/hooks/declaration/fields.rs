@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::DeclarationFault;
 use crate::json::position::PathStep;
 
-/// The most faults that are reported: each is looked up in the text, and nobody reads more.
+/// The most faults that are reported: each is looked up in the text, and more are not useful.
 pub(super) const MAX_FAULTS: usize = 20;
 
 /// Reads an object field by field, and collects everything that is wrong, and where.

@@ -156,7 +156,7 @@ impl Hooks {
         }
         let remedy = format!("a person can have it called again with `tollgate hooks approve {id}`");
         let often = if fault.for_good { "" } else { " three times in a row" };
-        let notice = format!("the hook `{id}` has failed{often} and is not called any more: {}; {remedy}", fault.why);
+        let notice = format!("the hook `{id}` has failed{often} and is no longer called: {}; {remedy}", fault.why);
         ports.fail(&notice);
         Some(format!("Tollgate: {notice}"))
     }
@@ -344,7 +344,7 @@ fn is_called(registered: &RegisteredHook, function: Function, tool: &str) -> boo
 }
 
 fn disabled_message(why: &str) -> String {
-    format!("it has failed before and is not called any more: {why}")
+    format!("it has failed before and is no longer called: {why}")
 }
 
 fn fault_status(fault: &HookFailure) -> RunStatus {

@@ -304,7 +304,7 @@ impl Hooks {
 
 /// A call with more parts than a hook is run for is denied, because the hook has not seen all of it.
 fn too_many() -> RunOutcome {
-    let why = format!("the call changes more than {MAX_PARTS} files, more than a hook is told of; split it");
+    let why = format!("the call changes more than {MAX_PARTS} files, more than a hook can be told about; split it");
     let answer = [("continue".to_owned(), false.into()), ("systemMessage".to_owned(), why.as_str().into())];
     RunOutcome { answer: Some(answer.into_iter().collect()), ..RunOutcome::of(RunStatus::Failed, &why) }
 }

@@ -63,7 +63,7 @@ impl HooksFile {
         format!("{whose}{}", self.copy())
     }
 
-    /// Reads the file as it stands. What cannot be used leaves the last good version in force.
+    /// Reads the file as it is now. What cannot be used leaves the last good version in force.
     pub(super) fn read(&mut self, facts: &Facts, stamp: u64, ports: &Ports) {
         let first = self.stamp == 0 || self.brief.is_some();
         self.stamp = stamp;

@@ -14,7 +14,7 @@ pub struct Ignored {
 }
 
 impl Ignored {
-    /// The rules as they stand, to be kept while a program runs that may change them.
+    /// The current rules, to be kept while a program runs that may change them.
     pub fn text(ports: &Ports) -> String {
         let text = ports.workspace.read(Root::Project, ".gitignore", 256 << 10).unwrap_or_default();
         String::from_utf8_lossy(&text).into_owned()

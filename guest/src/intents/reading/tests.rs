@@ -37,7 +37,7 @@ fn everything_is_told_with_its_place() {
             "active_intents:\n  - {id: A, owned_scope: [a\n",
             &[("E 2:26", &["the YAML cannot be read", "`[` is never closed", "add `]`"])],
         ),
-        ("a: b\n  c: d\n", &[("E 2:4", &["the YAML cannot be read", "cannot be a `:`"])]),
+        ("a: b\n  c: d\n", &[("E 2:4", &["the YAML cannot be read", "`:` is not allowed"])]),
         ("- {id: *a}", &[("E 1:8", &["no anchor", "in quotes"])]),
         ("- {id: A, owned_scope: [\n  **/*.rs]}", &[("E 2:3", &["begins with `*` in quotes"])]),
         ("- a\n---\n- b\n", &[("E 1:3", &["an intent is text"]), ("E 2:1", &["second document"])]),

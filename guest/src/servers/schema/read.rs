@@ -33,7 +33,7 @@ impl Schema {
         }
         match reader.references.iter().find(|(_, reference)| schema.resolve_reference(reference).is_none()) {
             Some((path, reference)) => {
-                Err(SchemaFault { path: path.clone(), why: format!("refers to `{reference}`, which is not there") })
+                Err(SchemaFault { path: path.clone(), why: format!("refers to `{reference}`, which does not exist") })
             }
             None => Ok(schema),
         }

@@ -225,7 +225,9 @@ fn the_commands_of_each_program_are_tried_as_it_runs_them() {
         assert_eq!(held["commands"], if takes_none { "unconfined" } else { "confined" }, "{held}");
         let run = ran.iter().find(|trial| trial["id"] == format!("{host}/run"));
         match host {
-            "cursor" | "qwen" => assert!(run.is_none() && held["confinement"].to_string().contains("no other command"), "{held}"),
+            "cursor" | "qwen" => {
+                assert!(run.is_none() && held["confinement"].to_string().contains("the model's own command"), "{held}")
+            }
             "claude-code" => {
                 let run = run.unwrap();
                 assert_eq!(run["words"][0], "/opt/tollgate");
@@ -260,7 +262,7 @@ fn commands_that_are_not_wrapped_are_told() {
     let judged = machine.judge(&confiner, |trial| if trial["id"] == "gemini/confine" { denied() } else { working(trial, true) });
     let found = &judged["hosts"][0];
     assert_eq!((&judged["ok"], &found["commands"]), (&json!(true), &json!("unconfined")), "{judged}");
-    assert!(found["confinement"].as_str().unwrap().contains("gives no other command"), "{found}");
+    assert!(found["confinement"].as_str().unwrap().contains("does not replace the command"), "{found}");
     // Settings that name no program, or another one.
     for (settings, said) in
         [("{}", "does not name"), (r#"{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/usr/bin/time"}}"#, "does not name")]

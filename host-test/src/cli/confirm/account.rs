@@ -34,7 +34,7 @@ impl Account {
         Self { name: std::env::var("USERNAME").unwrap_or_default(), home: std::env::home_dir() }
     }
 
-    /// Whether the account's settings say that nobody is there to confirm commands. A settings file inside the workspace, or one
+    /// Whether the account's settings say that no one is there to confirm commands. A settings file inside the workspace, or one
     /// that others can write to, does not count.
     pub(crate) fn is_unattended(&self, root: &Path) -> bool {
         self.home.as_ref().is_some_and(|home| declares_unattended(&home.join(SETTINGS), root))

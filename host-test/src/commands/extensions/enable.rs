@@ -16,7 +16,7 @@ pub(crate) struct Options {
     /// The extension, as `tollgate extensions list` shows it
     #[arg(value_name = "NAME")]
     name: String,
-    /// Change the workspace's .tollgate/config.json, for everybody who works here, instead of your own
+    /// Change the workspace's .tollgate/config.json, for everyone who works here, instead of your own
     #[arg(long)]
     shared: bool,
     /// Confirm in advance; a terminal is still required

@@ -28,7 +28,7 @@ pub(super) fn check(gate: &mut dyn Gate, folder: Option<&str>, json: bool, outpu
     outcome(printed, faults)
 }
 
-/// The exit status follows from the answer, even if nobody reads the output.
+/// The exit status follows from the answer, even if the output is not read.
 fn outcome(printed: io::Result<()>, faults: &[Value]) -> CommandResult {
     match printed.map_err(CommandError::from) {
         Ok(()) | Err(CommandError::OutputClosed) => Ok(if faults.is_empty() { Outcome::Done } else { Outcome::No }),
@@ -42,7 +42,7 @@ fn print(extensions: &[Value], faults: &[Value], output: &mut Output<'_>) -> io:
         return Ok(());
     }
     if !extensions.is_empty() {
-        let titles = ["NAME", "VERSION", "STATE", "BRINGS", "FOLDER"].map(|title| Cell::styled(title, Style::Bold));
+        let titles = ["NAME", "VERSION", "STATE", "PROVIDES", "FOLDER"].map(|title| Cell::styled(title, Style::Bold));
         let rows: Vec<Vec<Cell>> = std::iter::once(titles.into_iter().collect()).chain(extensions.iter().map(row)).collect();
         output.rows(&rows).iter().try_for_each(|row| output.line(row))?;
     }
@@ -112,7 +112,7 @@ mod tests {
         let (came_to, out, _) = capture(|output| show(&mut gate, false, output));
         assert_eq!(came_to.unwrap(), Outcome::No);
         let expected = "\
-NAME     VERSION  STATE     BRINGS            FOLDER
+NAME     VERSION  STATE     PROVIDES          FOLDER
 a        1.0.0    active    1 hook, 2 skills  ~/.tollgate/extensions/a
 b\\u{1b}  2        disabled                    .tollgate/extensions/b
 c                 invalid                     .tollgate/extensions/c

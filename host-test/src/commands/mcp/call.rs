@@ -34,7 +34,7 @@ pub(crate) struct Options {
 pub(super) fn run(opened: &mut OpenGate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let Options { server, tool, arguments, session } = options;
     let arguments = object(arguments)?;
-    // If no person runs this, nobody is asked, and the gate refuses what it would ask about.
+    // If this is not run by a person, no one is asked, and the gate refuses what it would ask about.
     let person = Person::require(&mut opened.gate, &opened.root, &["mcp", "call", server, tool], false).ok();
     let attended = person.is_some();
     let asks = move |question: Question| {

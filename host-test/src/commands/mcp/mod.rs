@@ -20,7 +20,7 @@ pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Connect to every server that is declared, and show how each stands; exits with 1 if one is not available
+    /// Connect to every declared server and show its state; exits with 1 if one is not available
     Status,
     /// List the tools of all servers, or of one
     Tools(list::Tools),
@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Add(add::Options),
 }
 
-/// Does what is asked for.
+/// Runs a subcommand.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.workspace.json;
     options.workspace.run(|opened, output| match &options.command {

@@ -43,7 +43,7 @@ export class Caps {
     const count = reader.number();
     const out = leb128(count);
     for (let at = 0; at < count; at += 1) {
-      if (isTable && reader.byte() !== FUNCTIONS) throw new Error('it uses tables of something else than functions');
+      if (isTable && reader.byte() !== FUNCTIONS) throw new Error('it uses tables of something other than functions');
       const flags = reader.byte();
       if (flags > 1) throw new Error('it uses memories or tables of another kind');
       const least = reader.number();
@@ -86,7 +86,7 @@ class Reader {
 
   byte(): number {
     const byte = this.#bytes[this.at];
-    if (byte === undefined) throw new Error('a module of it is damaged');
+    if (byte === undefined) throw new Error('one of its modules is damaged');
     this.at += 1;
     return byte;
   }
@@ -98,6 +98,6 @@ class Reader {
       value += (byte & 127) * factor;
       if (byte < 128) return value;
     }
-    throw new Error('a module of it is damaged');
+    throw new Error('one of its modules is damaged');
   }
 }

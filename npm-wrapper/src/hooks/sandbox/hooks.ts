@@ -177,7 +177,7 @@ function explain(error: unknown): string {
   return `it broke the contract: ${message}`;
 }
 
-const TOO_MUCH = 'too much crosses to the host';
+const TOO_MUCH = 'too much data is passed to the host';
 
 /** How long a text may be that a hook hands out. */
 let maxText = 0;

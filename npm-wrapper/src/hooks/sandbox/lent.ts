@@ -1,6 +1,6 @@
 import { readLine, writeLine } from './lines.js';
 
-/** Of one call so many lines are kept, so many characters of each. */
+/** At most this many log lines are kept per call, and this many characters of each. */
 const MAX_LINES = 100;
 const MAX_CHARS = 1_000;
 
@@ -70,7 +70,7 @@ export class Lent {
   }
 
   #lifted(text: string): string {
-    if (Buffer.byteLength(text) > this.#maxLifted) throw new Error('too much crosses to the host');
+    if (Buffer.byteLength(text) > this.#maxLifted) throw new Error('too much data is passed to the host');
     return text;
   }
 

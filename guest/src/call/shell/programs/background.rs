@@ -5,7 +5,7 @@ use super::super::reader::input::StandardInput;
 use super::Invocation;
 use crate::effects::Persistence;
 
-/// They start something that nobody waits for.
+/// They start something without waiting for it.
 const DETACHING: &[&str] = &[
     "abduco",
     "anacron",

@@ -91,7 +91,7 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         None => false,
     };
     if call.name.contains("zst") && call.args.iter().any(is_split) {
-        return reader.add_unknown(format!("`{}` has options put together, whose values are not certain", call.name));
+        return reader.add_unknown(format!("`{}` has combined options, whose values are not certain", call.name));
     }
     let packs = parsed.has(&["z", "compress"]);
     let unpacks = parsed.has(&["d", "decompress", "uncompress"]) || call.name.contains("un");

@@ -80,17 +80,20 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("a service on the message bus", &["dbus-send", "dbus-launch", "gdbus", "busctl", "qdbus", "gio", "gapplication"]),
     (
-        "whoever has the keyboard's focus, or the window manager,",
+        "the program that has the keyboard focus, or the window manager,",
         &["xdotool", "xte", "ydotool", "wtype", "dotool", "i3-msg", "swaymsg", "hyprctl", "bspc", "awesome-client"],
     ),
     // Servers that change files or run programs for their clients.
-    ("a server that may run already", &["sccache", "watchman", "eslint_d", "prettierd", "spring", "bloop", "ng", "grenchman"]),
     (
-        "a program that is open already",
+        "a server that may already be running",
+        &["sccache", "watchman", "eslint_d", "prettierd", "spring", "bloop", "ng", "grenchman"],
+    ),
+    (
+        "a program that is already open",
         &["emacsclient", "code", "code-insiders", "cursor", "subl", "idea", "gvim", "nvr", "open", "xdg-open", "start"],
     ),
     ("another machine, which may be this one,", &["ssh", "scp", "sftp", "mosh", "autossh", "sshpass"]),
-    ("an agent program with rights of its own", &["claude", "codex", "gemini", "opencode", "cursor-agent", "copilot", "aider"]),
+    ("an agent program with its own permissions", &["claude", "codex", "gemini", "opencode", "cursor-agent", "copilot", "aider"]),
 ];
 
 /// Commands that only ask a daemon how things are, by their first words. Nothing is done elsewhere for them.
@@ -181,14 +184,14 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let is_remote =
         |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
     if matches!(name, "vim" | "nvim" | "vi") && call.args.iter().any(is_remote) {
-        return reader.add_unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is open already")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is already open")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
         let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
         if !is_without {
             let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
             return reader
-                .add_unconfinable(Elsewhere(format!("`{name}` hands its work to a daemon that may run already{remedy}")));
+                .add_unconfinable(Elsewhere(format!("`{name}` hands its work to a daemon that may already be running{remedy}")));
         }
     }
     if name == "rsync" && call.args.iter().filter_map(Arg::text).any(|text| !text.starts_with('-') && text.contains(':')) {

@@ -1,6 +1,6 @@
 //! Environment variables that programs of the table obey.
 //!
-//! A variable that nobody has looked at may change what a program does: where it finds its configuration, what it runs,
+//! A variable that has not been inspected may change what a program does: where it finds its configuration, what it runs,
 //! what it writes. So there are two lists, and everything between them is safe only where no program sees it.
 
 /// Whether a variable may stand before a listed program, or be exported, and change nothing but what is shown or decided

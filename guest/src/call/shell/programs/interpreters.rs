@@ -200,7 +200,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
 ];
 
-/// Enters a script that is run. What stands for the standard input, or for a descriptor, is text that nobody has seen.
+/// Enters a script that is run. A name for the standard input, or for a descriptor, means text that cannot be seen.
 pub(super) fn run_file(reader: &mut ShellReader<'_>, call: &Invocation<'_>, file: &Arg) {
     let is_stream = file.text().is_some_and(|text| text == "-" || text.starts_with("/dev/") || text.starts_with("/proc/"));
     if is_stream || !file.is_certain() {
@@ -212,7 +212,7 @@ pub(super) fn run_file(reader: &mut ShellReader<'_>, call: &Invocation<'_>, file
     reader.touch(call.state, call.name, file, Access::Execute);
 }
 
-/// A language with a script as its first operand; without one it reads text that nobody has seen.
+/// A language with a script as its first operand; without one it reads text that cannot be seen.
 fn script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["c", "e", "p", "E", "eval", "print"]) {
         // Entered as code, by its role.

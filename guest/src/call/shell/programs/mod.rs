@@ -392,7 +392,7 @@ fn enter_outputs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     }
 }
 
-/// A program that nobody knows may run another one.
+/// An unknown program may run another one.
 fn look_for_programs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     background::note(reader, call);
     enter_outputs(reader, call);

@@ -160,7 +160,7 @@ impl ShellReader<'_> {
             match piece {
                 WordPiece::Braces(texts) => {
                     if all.len() * texts.len() * word.0.len() > MAX_PIECES {
-                        self.add_unknown("braces stand for too many words in `{…}`".to_owned());
+                        self.add_unknown("braces expand to too many words in `{…}`".to_owned());
                         return Vec::new();
                     }
                     all = all

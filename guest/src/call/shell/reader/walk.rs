@@ -330,7 +330,7 @@ impl ShellReader<'_> {
                 kept.push(state);
             }
             if kept.len() > MAX_STATES {
-                self.add_unknown("the command can take too many ways to be followed".to_owned());
+                self.add_unknown("the command has too many branches to be followed".to_owned());
                 // It is unknown now, whatever follows.
                 self.give_up();
                 return Vec::new();

@@ -110,7 +110,7 @@ impl Parser<'_> {
                 "time" => {
                     self.cursor.advance(3);
                     if self.cursor.ahead(1).is_none_or(|c| c == '\n' || is_operator(c)) {
-                        return Err(Unread::Expected("a command behind `time`"));
+                        return Err(Unread::Expected("a command after `time`"));
                     }
                     self.cursor.advance(1);
                     self.cursor.skip_blanks()?;
@@ -332,6 +332,6 @@ impl Parser<'_> {
     fn target(&mut self) -> ReadResult<Word> {
         self.cursor.skip_blanks()?;
         let word = self.word(For::Argument)?;
-        if word.0.is_empty() { Err(Unread::Expected("a file behind the redirection")) } else { Ok(word) }
+        if word.0.is_empty() { Err(Unread::Expected("a file after the redirection")) } else { Ok(word) }
     }
 }

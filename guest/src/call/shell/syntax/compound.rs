@@ -52,7 +52,7 @@ impl Parser<'_> {
             parser.suspended |= !outer.is_empty();
             let list = parser.commands(&[])?;
             if !parser.documents.is_empty() {
-                return Err(Unread::Construct("a here-document that is announced in parentheses and stands behind them"));
+                return Err(Unread::Construct("a here-document that is announced in parentheses and follows them"));
             }
             parser.documents = outer;
             parser.suspended = suspended;
@@ -173,7 +173,7 @@ impl Parser<'_> {
             if self.cursor.peek() == Some(';') {
                 let ended = self.cursor.take(";;") && !matches!(self.cursor.peek(), Some('&' | ';'));
                 if !ended {
-                    return Err(Unread::Construct("a `case` that goes on into its next arm"));
+                    return Err(Unread::Construct("a `case` arm that continues into the next one"));
                 }
             }
         }

@@ -23,7 +23,7 @@ impl fmt::Display for Unread {
             Self::Construct(what) => write!(out, "{what} can do more than can be seen beforehand"),
             Self::Unclosed(what) => write!(out, "a `{what}` is never closed"),
             Self::Expected(what) => write!(out, "`{what}` is missing"),
-            Self::Character(c) => write!(out, "it holds the character U+{:04X} outside of quotes", u32::from(*c)),
+            Self::Character(c) => write!(out, "it contains the character U+{:04X} outside of quotes", u32::from(*c)),
             Self::TooLarge => out.write_str("it is too long or too deeply nested"),
         }
     }

@@ -45,7 +45,7 @@ impl Parser<'_> {
     /// After the end of a line: the documents that it announced.
     pub(super) fn read_documents(&mut self) -> ReadResult<()> {
         if self.suspended {
-            return Err(Unread::Construct("a line break in parentheses behind a here-document"));
+            return Err(Unread::Construct("a line break in parentheses after a here-document"));
         }
         for announced in std::mem::take(&mut self.documents) {
             let mut text = String::new();

@@ -15,7 +15,7 @@ pub(in crate::call::shell) struct AndOrList {
     pub(in crate::call::shell) background: bool,
 }
 
-/// What stands between two pipelines.
+/// What separates two pipelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::call::shell) enum Connector {
     /// `&&`

@@ -109,7 +109,7 @@ impl Parser<'_> {
     /// A line break inside quotes, while a here-document is announced, would leave open where the document begins.
     fn refuse_broken_document(&self, text: &str) -> ReadResult<()> {
         if !self.documents.is_empty() && text.contains('\n') {
-            return Err(Unread::Construct("a quote over several lines behind a here-document"));
+            return Err(Unread::Construct("a quote over several lines after a here-document"));
         }
         Ok(())
     }
@@ -210,7 +210,7 @@ impl Parser<'_> {
                 let modified = self.cursor.peek() == Some('[')
                     || (self.cursor.peek() == Some(':') && self.cursor.ahead(1).is_some_and(|c| c.is_ascii_alphabetic()));
                 if modified {
-                    return Err(Unread::Construct("`[` or `:` behind a variable"));
+                    return Err(Unread::Construct("`[` or `:` after a variable"));
                 }
                 WordPiece::Variable { name, form: Form::Plain, quoted }
             }
@@ -328,7 +328,7 @@ impl Parser<'_> {
         self.cursor.advance(1);
         match self.cursor.peek() {
             None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>') => Ok(WordPiece::Home),
-            _ => Err(Unread::Construct("`~` with a name behind it")),
+            _ => Err(Unread::Construct("`~` followed by a name")),
         }
     }
 
