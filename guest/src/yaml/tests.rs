@@ -68,7 +68,7 @@ fn faults_say_where_and_what_to_do() {
         ("- a\n- {b: [}\n", r#"1:1[1:3"a"…"#, (2, 7), &["`[` is closed by `}`", "by `]`"]),
         ("- [a]\n- [b]]\n", "1:1[1:3[1:4\"a\"]…", (2, 6), &["closes nothing", "remove it", "quotes"]),
         ("[],\n", "1:1[]", (1, 3), &["the YAML cannot be read"]),
-        ("a: b\n  c: d\n", r#"1:1{1:1"a": 1:4"b c"…"#, (2, 4), &["cannot be a `:`", "indentation", "quotes"]),
+        ("a: b\n  c: d\n", r#"1:1{1:1"a": 1:4"b c"…"#, (2, 4), &["a `:` is not allowed", "indentation", "quotes"]),
         ("a: b: c\n", r#"1:1{1:1"a": 1:4"b"…"#, (1, 5), &["quotes"]),
         ("- id: A\n  status PLANNED\n  name: x\n", r#"1:1[1:3{1:3"id": 1:7"A"……"#, (2, 3), &["no `:`", "`key: value`"]),
         ("- src/**\n- **/*.rs\n", r#"1:1[1:3"src/**"…"#, (2, 3), &["begins with `*`", "quotes"]),
