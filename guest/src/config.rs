@@ -293,7 +293,8 @@ impl ConfigCache {
 
     /// Takes in what the host saw of the file, and says whether the settings were read again.
     pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
-        let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp };
+        // What cannot be looked at has no stamp, and is not missing for that.
+        let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp.max(1) };
         if self.stamp == stamp {
             return false;
         }

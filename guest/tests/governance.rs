@@ -184,6 +184,48 @@ fn a_program_is_judged_by_what_was_in_force_when_it_began() {
     );
 }
 
+/// However many files a program changes in scope, what it changes out of scope is recorded.
+#[test]
+fn changes_out_of_scope_are_recorded_before_others() {
+    let mut house = shared();
+    house.call("pre-tool", ("s", "1"), "bash", json!({"command": "make"}));
+    for number in 0..1_001 {
+        house.world.write(&format!("src/auth/{number:04}"), "x");
+    }
+    house.world.write("zzz", "changed");
+    let mut settled = house.call("post-tool", ("s", "1"), "bash", json!({"command": "make"}));
+    let summary = settled["entries"].as_array_mut().unwrap().pop().unwrap();
+    let scopes = house::scopes(&settled);
+    assert_eq!((scopes.len(), scopes.iter().filter(|scope| scope.starts_with("FAIL")).count()), (1_000, 1));
+    assert!(scopes.contains(&"FAIL zzz".to_owned()), "{settled}");
+    assert_eq!(summary["scope_validation"], "PASS");
+    let summary = summary["error"].as_str().unwrap();
+    assert!(summary.starts_with("2 more files changed while `bash` ran, all of them in scope"), "{summary}");
+    let notice = settled["notice"].as_str().unwrap();
+    assert!(notice.contains("changed while `bash` ran: `zzz`;") && notice.contains(summary), "{notice}");
+}
+
+/// An entry of another session explains what it says, and no more.
+#[test]
+fn a_program_is_not_hidden_by_another_sessions_entry() {
+    let mut house = shared();
+    house.ask(json!({"op": "select-intent", "session": "t", "intent": "ALL"}));
+    house.call("pre-tool", ("s", "1"), "bash", json!({"command": "make"}));
+    for (call, file) in [("2", "kept"), ("3", "written"), ("4", "removed")] {
+        house.call("pre-tool", ("t", call), "write", write(file));
+        house.world.write(file, "of t");
+        house.call("post-tool", ("t", call), "write", write(file));
+    }
+    let remove = json!({"command": "rm removed"});
+    house.call("pre-tool", ("t", "5"), "bash", remove.clone());
+    house.world.delete("removed");
+    house.call("post-tool", ("t", "5"), "bash", remove);
+    house.world.write("written", "by the program");
+    house.world.symlink("kept", "removed");
+    let settled = house.call("post-tool", ("s", "1"), "bash", json!({"command": "make"}));
+    assert_eq!(house::scopes(&settled), ["FAIL removed", "FAIL written"]);
+}
+
 /// Without the look from before, no file can be named, and none is made up.
 #[test]
 fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {

@@ -242,6 +242,11 @@ fn has_scheme(path: &str) -> bool {
     formed && (rest.starts_with("//") || BARE.contains(&scheme.as_str()) || scheme.starts_with("vscode-"))
 }
 
+/// A path as messages name it: a program chooses names, and a line break in one must not look like a line of the message.
+pub fn printable(path: &str) -> String {
+    path.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

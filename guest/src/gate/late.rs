@@ -8,10 +8,11 @@
 use std::collections::BTreeSet;
 
 use super::Gate;
+use super::left_behind::explains;
 use super::reconcile::{is_in_scope, operation_between};
 use super::settle::{CallOutcome, Work, truncate};
 use crate::call::{ToolCall, leaves_end_untold};
-use crate::effects::path::Location;
+use crate::effects::path::{Location, printable};
 use crate::effects::{Extent, Persistence};
 use crate::inflight::late::{self, Ongoing, Watch};
 use crate::inflight::pending::{self, CallOrigin, Pending, snapshot_of};
@@ -163,11 +164,17 @@ impl Gate {
     fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) {
         let SnapshotComparison { watch, now, .. } = comparison;
         let mut after = match Snapshot::look(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
-            Ok(after) => after,
+            Ok(after) => {
+                late::forget_reason(&self.ports);
+                after
+            }
             Err(fault) => {
                 self.warn_undetected(&fault);
-                // What cannot be compared now cannot be told apart later either.
-                return late::change(&self.ports, |watch| watch.calls.clear());
+                // The next comparison that is possible finds what has changed until then.
+                if watch.calls.iter().any(|call| call.is_expired(*now)) {
+                    late::change(&self.ports, |watch| watch.calls.retain(|call| !call.is_expired(*now)));
+                }
+                return;
             }
         };
         let suspects = after.possibly_changed(&watch.files);
@@ -234,8 +241,7 @@ impl Gate {
         for path in changed {
             let digest = after.at(&path).and_then(|look| look.digest);
             let mut of_file = entered.iter().filter(|entry| entry.path() == Some(&path));
-            let says_so = |entry: &&Entry| entry.file.as_ref().is_some_and(|file| file.post_hash == digest);
-            if of_file.clone().any(|entry| says_so(&entry)) {
+            if explains(&entered, &path, digest, after.at(&path).is_some()) {
                 continue;
             }
             if touched.contains(path.as_str()) || of_file.clone().any(|entry| entry.timestamp > began) {
@@ -285,7 +291,7 @@ impl Gate {
             if strays.is_empty() {
                 continue;
             }
-            let mut names: Vec<String> = strays.iter().take(MAX_NAMED).map(|path| format!("`{path}`")).collect();
+            let mut names: Vec<String> = strays.iter().take(MAX_NAMED).map(|path| format!("`{}`", printable(path))).collect();
             if strays.len() > MAX_NAMED {
                 names.push(format!("and {} more", strays.len() - MAX_NAMED));
             }

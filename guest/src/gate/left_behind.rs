@@ -75,9 +75,9 @@ impl Gate {
             let suspects = after.possibly_changed(&before);
             after.hash(Some(&suspects), &self.ports);
             let digest = |path: &str| after.at(path).and_then(|look| look.digest);
-            return suspects
-                .iter()
-                .all(|path| !differs(before.at(path), after.at(path)) || explains(&entered, path, digest(path)));
+            return suspects.iter().all(|path| {
+                !differs(before.at(path), after.at(path)) || explains(&entered, path, digest(path), after.at(path).is_some())
+            });
         }
         let questions: Vec<Question> = pending.changes.iter().map(|change| digest_question(&change.path)).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
@@ -86,7 +86,7 @@ impl Gate {
                 FileKind::Missing => change.pre_hash.is_none(),
                 _ => facts.digest.is_some() && facts.digest == change.pre_hash,
             };
-            is_same || explains(&entered, &change.path, facts.digest)
+            is_same || explains(&entered, &change.path, facts.digest, facts.kind != FileKind::Missing)
         })
     }
 
@@ -105,8 +105,8 @@ impl Gate {
     }
 }
 
-/// Whether one of these entries says that a file is what it is now.
-pub(super) fn explains(entered: &[Entry], path: &str, digest: Option<Digest>) -> bool {
+/// Whether one of these entries says that a file is what it is now. Without a digest, that can only be known of a file that is gone.
+pub(super) fn explains(entered: &[Entry], path: &str, digest: Option<Digest>, exists: bool) -> bool {
     let is_same = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.relative_path == path && file.post_hash == digest);
-    entered.iter().any(is_same)
+    exists == digest.is_some() && entered.iter().any(is_same)
 }

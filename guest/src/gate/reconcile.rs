@@ -8,13 +8,15 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::Gate;
+use super::left_behind::explains;
 use super::settle::{Work, claimed_class, truncate};
 use crate::digest::Digest;
-use crate::effects::path::Location;
+use crate::effects::path::{Location, printable};
 use crate::effects::{Extent, Operation};
 use crate::inflight::git_index::GitIndex;
+use crate::inflight::late;
 use crate::inflight::lease;
-use crate::inflight::pending::{OpenEnded, snapshot_of};
+use crate::inflight::pending::{self, OpenEnded, Pending, snapshot_of};
 use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFile};
 use crate::intents::intent::Intent;
 use crate::intents::scope::{Reach, Scope};
@@ -48,7 +50,10 @@ impl Gate {
         let latest = Snapshot::latest(&self.ports);
         let ignored = Ignored::text(&self.ports);
         let mut snapshot = match Snapshot::look(&latest, &Ignored::parse(&ignored), &self.ports) {
-            Ok(snapshot) => snapshot,
+            Ok(snapshot) => {
+                late::forget_reason(&self.ports);
+                snapshot
+            }
             Err(fault) => {
                 self.warn_undetected(&fault);
                 return None;
@@ -128,39 +133,42 @@ impl Gate {
         }
         let entered = self.entered_during(work);
         let changes: BTreeSet<&str> = work.pending.changes.iter().map(|change| change.path.as_str()).collect();
-        let mut entries = Vec::new();
-        let mut more = 0;
+        // Another session's program may have changed a file again after it was entered.
+        let others_run = OnceCell::new();
+        let is_others = |pending: &Pending| pending.open_ended.is_some() && pending.caller.session != work.call.session;
+        let others_run = || *others_run.get_or_init(|| pending::calls_under_way(&self.ports).iter().any(is_others));
+        let mut changed: Vec<(String, bool)> = Vec::new();
         for path in suspects {
             let (was, is) = (before.at(&path), after.at(&path));
             let touched_only = matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest);
             let ruled = changes.contains(path.as_str());
             let digest = is.and_then(|look| look.digest);
             // Another call's change: entered with what is there now, or still under way.
-            let explains = |entry: &Entry| {
-                let foreign = entry.session_id != truncate(&work.call.session);
-                entry.file.as_ref().is_some_and(|file| file.relative_path == path && (foreign || file.post_hash == digest))
-            };
-            let explained = || {
+            let is_foreign = |entry: &Entry| entry.path() == Some(&*path) && entry.session_id != truncate(&work.call.session);
+            let is_explained = || {
                 let (session, call) = (&work.call.session, &work.call.call);
-                entered.iter().any(explains) || lease::is_of_another(&path, session, call, work.now, &self.ports)
+                explains(&entered, &path, digest, is.is_some())
+                    || lease::is_of_another(&path, session, call, work.now, &self.ports)
+                    || entered.iter().any(is_foreign) && others_run()
             };
-            if touched_only || ruled || explained() {
+            if touched_only || ruled || is_explained() {
                 continue;
             }
-            if entries.len() == MAX_ENTRIES {
-                more += 1;
-                continue;
-            }
-            entries.push(self.unattributed_change(work, &scope, &path, was, is));
+            let is_owned = self.is_owned(&scope, &path);
+            changed.push((path, is_owned));
         }
-        if more > 0 {
-            self.ports.warn(&format!(
-                "`{}` changed {more} more files, which are not recorded: one call records at most {MAX_ENTRIES}",
-                work.call.tool
-            ));
+        let unrecorded = cut_to(MAX_ENTRIES, &mut changed);
+        let mut entries: Vec<Entry> = changed
+            .iter()
+            .map(|(path, is_owned)| self.unattributed_change(work, *is_owned, path, before.at(path), after.at(path)))
+            .collect();
+        let summary = (unrecorded.all > 0).then(|| unrecorded.text(&work.call.tool));
+        if let Some(summary) = &summary {
+            let validation = if unrecorded.strays > 0 { ScopeValidation::Fail } else { ScopeValidation::Pass };
+            entries.push(Entry { scope_validation: validation, ..self.failure_entry(work, summary) });
         }
         let restore = self.changes_to_restore(work, &entries);
-        let notices = [notice(work, &entries, &restore, more), restored_notice(work, &entries, &restore)];
+        let notices = [notice(work, &entries, &restore, unrecorded.strays), restored_notice(work, &entries, &restore), summary];
         let notice = notices.into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
         if let Some(notice) = &notice {
             self.ports.warn(notice);
@@ -168,10 +176,15 @@ impl Gate {
         Reconciled { entries, notice, after: Some(after), restore }
     }
 
+    /// Whether a program may change a file for an intent with this scope.
+    fn is_owned(&self, scope: &Scope, path: &str) -> bool {
+        !self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable()) && is_in_scope(scope, path)
+    }
+
     fn unattributed_change(
         &self,
         work: &Work<'_>,
-        scope: &Scope,
+        is_owned: bool,
         path: &str,
         was: Option<&SnapshotFile>,
         is: Option<&SnapshotFile>,
@@ -181,14 +194,44 @@ impl Gate {
         let file =
             FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
         let class = MutationClass::of(operation, path, claimed_class(work.call));
-        let guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
-        let passes = !guarded && is_in_scope(scope, path);
         Entry {
-            scope_validation: if passes { ScopeValidation::Pass } else { ScopeValidation::Fail },
+            scope_validation: if is_owned { ScopeValidation::Pass } else { ScopeValidation::Fail },
             success: work.outcome.is_success(),
             ..self.entry(work.call, Some(&work.pending.intent), work.now, Some(file), class)
         }
     }
+}
+
+/// How many changes of one call are not recorded one by one.
+struct Unrecorded {
+    all: usize,
+    /// Those out of scope.
+    strays: usize,
+}
+
+impl Unrecorded {
+    fn text(&self, tool: &str) -> String {
+        let strays = match self.strays {
+            0 => "all of them in scope".to_owned(),
+            strays => format!("{strays} of them out of scope"),
+        };
+        format!(
+            "{} more files changed while `{tool}` ran, {strays}; they are not recorded one by one, because one call records at most {MAX_ENTRIES}; \
+             check the workspace yourself",
+            self.all
+        )
+    }
+}
+
+/// Keeps at most this many changes, those out of scope before the others, in the order of their paths. Counts the rest.
+fn cut_to(limit: usize, changed: &mut Vec<(String, bool)>) -> Unrecorded {
+    if changed.len() <= limit {
+        return Unrecorded { all: 0, strays: 0 };
+    }
+    changed.sort_by_key(|(_, is_owned)| *is_owned);
+    let rest = changed.split_off(limit);
+    changed.sort_unstable();
+    Unrecorded { all: rest.len(), strays: rest.iter().filter(|(_, is_owned)| !is_owned).count() }
 }
 
 /// What happened to a file from one look to the next.
@@ -234,7 +277,7 @@ fn restored_notice(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Op
 
 fn names(entries: &[&Entry], unentered: usize) -> String {
     let mut names: Vec<String> =
-        entries.iter().take(MAX_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
+        entries.iter().take(MAX_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{}`", printable(path))).collect();
     let more = entries.len().saturating_sub(MAX_NAMED) + unentered;
     if more > 0 {
         names.push(format!("and {more} more"));

@@ -294,7 +294,7 @@ impl Gate {
             if unchanged && (doubtful || !pending.certain || !success && !config.record_failed) {
                 continue;
             }
-            if explains(&entered, &change.path, facts.digest) {
+            if explains(&entered, &change.path, facts.digest, !gone) {
                 continue;
             }
             // By what there was and is, not by what was meant.

@@ -143,7 +143,8 @@ impl Registry {
     pub fn refresh(&mut self, needed: Needed<'_>, machine: &Machine, ports: &Ports) -> bool {
         let mut questions: Vec<Question> = self.files.iter().map(HooksFile::question).collect();
         questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
-        let stamp = |facts: &Facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp };
+        // What cannot be looked at has no stamp, and is not missing for that.
+        let stamp = |facts: &Facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp.max(1) };
         let looked_at = ports.workspace.inspect(&questions);
         let is_outside = |facts: &Facts| facts.real_path.as_deref().is_none_or(|path| machine.is_absolute(path));
         // Settings that lie in the workspace are the workspace's, which does not say who answers prompts.

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::pending::CallOrigin;
-use super::snapshot::Snapshot;
+use super::snapshot::{self, Snapshot};
 use crate::digest::Digest;
 use crate::effects::Persistence;
 use crate::intents::intent::IntentId;
@@ -36,8 +36,8 @@ const MAX_PATHS: usize = 64;
 /// Files that are remembered as entered for one call.
 pub const MAX_ENTERED: usize = 1_000;
 
-/// A larger file is damaged.
-const MAX_BYTES: u64 = 32 << 20;
+/// A larger file is damaged: the files of a snapshot, and what is remembered about calls.
+const MAX_BYTES: u64 = snapshot::MAX_BYTES + (8 << 20);
 
 /// Nobody compares longer, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
@@ -185,7 +185,9 @@ fn read_with_digest(ports: &Ports) -> (Option<Watch>, Option<Digest>) {
             ports.warn(&format!(
                 "`{WATCH}` in the state folder cannot be read, so changes by calls that are still running are not detected: {fault}"
             ));
-            let _ = state::remove(WATCH, ports);
+            if fault == FileFault::TooLarge {
+                let _ = state::remove(WATCH, ports);
+            }
             (None, None)
         }
     }
@@ -229,7 +231,10 @@ pub fn change(ports: &Ports, mut change: impl FnMut(&mut Watch)) {
 /// Replaces the file unless another process did, and returns whether that is settled.
 fn replace(watch: &Watch, found: Option<Digest>, ports: &Ports) -> bool {
     let expected = found.map_or(Expectation::Absent, Expectation::Digest);
-    match state::replace(WATCH, &watch.to_bytes(), expected, ports) {
+    let bytes = watch.to_bytes();
+    let is_readable = bytes.len() as u64 <= MAX_BYTES;
+    let written = if is_readable { state::replace(WATCH, &bytes, expected, ports) } else { Err(FileFault::TooLarge) };
+    match written {
         Ok(()) => true,
         Err(FileFault::Changed | FileFault::Exists | FileFault::Missing) => false,
         Err(fault) => {
@@ -272,6 +277,11 @@ pub fn record_if_new(why: &str, ports: &Ports) -> bool {
     }
     let _ = state::replace(UNSEEN, why.as_bytes(), Expectation::Anything, ports);
     true
+}
+
+/// Forgets that reason, now that changes are detected, so that it is said again when it is true again.
+pub fn forget_reason(ports: &Ports) {
+    let _ = state::remove(UNSEEN, ports);
 }
 
 #[cfg(test)]

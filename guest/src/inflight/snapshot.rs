@@ -11,8 +11,9 @@ use std::fmt;
 use std::ops::Range;
 
 use crate::digest::Digest;
+use crate::intents::control::Control;
 use crate::ledger::{ARCHIVE, PATH as LEDGER, map};
-use crate::ports::{Expectation, FileFault, FileKind, Listing, ListingLimits, Ports, Question, Root};
+use crate::ports::{DirEntry, Expectation, FileFault, FileKind, Listing, ListingLimits, Ports, Question, Root};
 use crate::state;
 
 pub use ignored::Ignored;
@@ -35,7 +36,8 @@ const AT_ONCE: usize = 512;
 /// The snapshot before this one, for the digests that are known already.
 const LATEST: &str = "snapshot";
 
-const MAX_BYTES: u64 = 64 << 20;
+/// A longer snapshot cannot be read back.
+pub(super) const MAX_BYTES: u64 = 64 << 20;
 
 /// Folders that are listed and never entered, whatever git says.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
@@ -43,9 +45,13 @@ const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 /// The stamp of something that exists and cannot be inspected. The stamps of files are hashes, which are hardly ever this.
 const UNSEEN: u64 = 1;
 
-/// What makes git run something.
-const GIT_HOOKS: &str = ".git/hooks";
-const GIT_CONFIG: &str = ".git/config";
+/// Folders are listed down to this depth.
+const MAX_DEPTH: u32 = 64;
+
+/// What makes git run something: its hooks, its configuration, and files that name another place for either.
+const GIT: &str = ".git";
+const GIT_HOOKS: &str = "hooks";
+const GIT_FILES: &[&str] = &["config", "config.worktree", "commondir", GIT_HOOKS];
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,22 +94,32 @@ impl Snapshot {
     /// Looks at everything. Digests are taken over from `known` where a file has not changed since.
     pub fn look(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
         let skip = SKIPPED.iter().map(|name| (*name).to_owned()).chain(ignored.names().cloned()).collect();
-        let reach = ListingLimits { depth: 64, limit: MAX_FILES, skip };
+        let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
         let listing = ports.workspace.list(Root::Project, ".", &reach).map_err(SnapshotFault::Unlisted)?;
         if listing.truncated {
             return Err(SnapshotFault::TooMany);
         }
+        // What governs the gate and its hosts is watched, also in folders that git ignores.
+        let is_control =
+            |entry: &&DirEntry| entry.kind == FileKind::Directory && Control::is_root(&entry.path) && entry.path != GIT;
+        let has_skipped = ignored.names().next().is_some();
+        let controls: Vec<String> =
+            listing.entries.iter().filter(is_control).filter(|_| has_skipped).map(|entry| entry.path.clone()).collect();
+        let state = state::in_workspace(ports);
         let mut files = Self::default();
-        files.add("", listing, ignored, state::in_workspace(ports).as_deref());
-        let reach = ListingLimits { depth: 1, limit: 200, skip: Vec::new() };
-        if let Ok(hooks) = ports.workspace.list(Root::Project, GIT_HOOKS, &reach) {
-            files.add(&format!("{GIT_HOOKS}/"), hooks, &Ignored::default(), None);
+        files.add("", listing, ignored, state.as_deref());
+        for folder in controls {
+            let skip = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
+            let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
+            let mut listing = ports.workspace.list(Root::Project, &folder, &reach).map_err(SnapshotFault::Unlisted)?;
+            if listing.truncated {
+                return Err(SnapshotFault::TooMany);
+            }
+            listing.unseen = listing.unseen.map(|path| format!("{folder}/{path}"));
+            listing.entries.iter_mut().for_each(|entry| entry.path = format!("{folder}/{}", entry.path));
+            files.add("", listing, &Ignored::default(), state.as_deref());
         }
-        if let Some(config) = ports.workspace.inspect(&[Question::project(GIT_CONFIG)]).pop()
-            && config.kind == FileKind::File
-        {
-            files.push(["", GIT_CONFIG], SnapshotFile { stamp: config.stamp, size: config.size, digest: None });
-        }
+        files.add_git(ports);
         files.sort();
         files.take_digests(known);
         Ok(files)
@@ -170,8 +186,31 @@ impl Snapshot {
         for entry in &listing.entries {
             let path = &*entry.path;
             let is_own = folder.is_empty() && (is_ours(path) || is_state(path));
-            if entry.kind != FileKind::Directory && !is_own && !ignored.covers(path) && !path.contains('\n') {
+            // A folder that is not listed any more stands for what is in it.
+            let is_end = || path.bytes().filter(|byte| *byte == b'/').count() + 1 == MAX_DEPTH as usize;
+            if (entry.kind != FileKind::Directory || is_end()) && !is_own && !ignored.covers(path) {
                 self.push([folder, path], SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None });
+            }
+        }
+    }
+
+    /// Adds what makes git run something.
+    fn add_git(&mut self, ports: &Ports) {
+        let unseen = || SnapshotFile { stamp: UNSEEN, size: 0, digest: None };
+        let list = |folder: &str, limit: u32| {
+            ports.workspace.list(Root::Project, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })
+        };
+        // In a worktree, `.git` is a file, which is listed like any other.
+        let Ok(git) = list(GIT, 1_000) else { return };
+        for entry in git.entries.iter().filter(|entry| GIT_FILES.contains(&&*entry.path)) {
+            let path = format!("{GIT}/{}", entry.path);
+            if entry.kind != FileKind::Directory {
+                self.push(["", &path], SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None });
+            } else if entry.path == GIT_HOOKS {
+                match list(&path, 200) {
+                    Ok(hooks) => self.add(&format!("{path}/"), hooks, &Ignored::default(), None),
+                    Err(_) => self.push(["", &path], unseen()),
+                }
             }
         }
     }
@@ -359,6 +398,33 @@ mod tests {
             paths(&snapshot),
             [".claude/settings.json", ".env", ".git/config", ".git/hooks/pre-commit", ".gitignore", "src/a"]
         );
+    }
+
+    /// What git does not ignore after all, and what governs the gate, is watched in folders with ignored names, too.
+    #[test]
+    fn exceptions_and_control_folders_are_watched() {
+        let world = Memory::new();
+        let deep = format!("{}/x", vec!["d"; 70].join("/"));
+        for path in ["lib/x", "src/lib/x", "packages/a/x", "packages/core/x", ".claude/hooks/lib/x", "line\nbreak", &deep] {
+            world.write(path, path);
+        }
+        world.write(".gitignore", "lib/\nhooks\n!src/lib/\npackages/*\n!packages/core/\n");
+        let ignored = Ignored::parse(&Ignored::text(&world.ports()));
+        let snapshot = Snapshot::look(&Snapshot::default(), &ignored, &world.ports()).unwrap();
+        let end = vec!["d"; MAX_DEPTH as usize].join("/");
+        assert_eq!(paths(&snapshot), [".claude/hooks/lib/x", ".gitignore", &end, "line\nbreak", "packages/core/x", "src/lib/x"]);
+    }
+
+    /// A link to other hooks runs them.
+    #[test]
+    fn what_git_runs_is_watched() {
+        let world = Memory::new();
+        world.write(".git/HEAD", "ref: refs/heads/main\n");
+        let look = || Snapshot::look(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
+        let before = look();
+        world.symlink("/tmp/elsewhere", ".git/hooks");
+        world.write(".git/commondir", "../other\n");
+        assert_eq!(look().possibly_changed(&before), [".git/commondir", ".git/hooks"]);
     }
 
     /// What a program changes in a large workspace is seen, also where there was no time to hash everything.

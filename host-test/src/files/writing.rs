@@ -68,15 +68,17 @@ impl Files {
     /// Replaces the whole content: writes a temporary file in the same folder and renames it.
     pub(crate) fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: &Expectation) -> Result<(), FileError> {
         let target = self.writable(root, path)?;
-        match (expected, target.standing) {
-            (Expectation::Absent, Standing::File | Standing::SomethingElse) => return Err(Fault::Exists.into()),
-            (Expectation::Digest(digest), _) if target.digest().ok().as_ref() != Some(digest) => {
-                return Err(Fault::Changed.into());
-            }
-            _ => {}
+        if *expected == Expectation::Absent && matches!(target.standing, Standing::File | Standing::SomethingElse) {
+            return Err(Fault::Exists.into());
         }
         let mut temporary = TemporaryFile::create(target.open_folder()?, &options(target.private))?;
         temporary.file().write_all(bytes)?;
+        // As late as possible, because another process may replace the file meanwhile.
+        if let Expectation::Digest(digest) = expected
+            && target.digest().ok().as_ref() != Some(digest)
+        {
+            return Err(Fault::Changed.into());
+        }
         // If the file must not exist, only one of several writers succeeds.
         let name = &target.name;
         let placed = if *expected == Expectation::Absent { temporary.place_new(name) } else { temporary.replace(name) };

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs';
 import type { Listing, Reach } from '../../generated/interfaces/tollgate-hooks-workspace.js';
+import { errnoOf } from './fault.js';
 import { lookOf } from './stats.js';
 import { type Found, linkTarget, look } from './walk.js';
 
@@ -8,7 +9,7 @@ interface Step {
   key: string;
   name: string;
   /** What to report; missing for the step that lists the subfolder. */
-  found?: Found;
+  found?: fs.BigIntStats;
 }
 
 /** What names may contain instead of what is not valid Unicode. */
@@ -37,8 +38,7 @@ export function listingOf(folder: string, reach: Reach): Listing {
         listing.truncated = true;
       } else {
         const { kind, hardLinks, marks, size } = lookOf(found);
-        const isLink = found !== 'missing' && found !== 'unreadable' && found.isSymbolicLink();
-        const link = isLink ? linkTarget(top + path) : undefined;
+        const link = found.isSymbolicLink() ? linkTarget(top + path) : undefined;
         listing.entries.push({ path, kind, hardLinks, marks, size, ...(link !== undefined && { link }) });
       }
     }
@@ -73,13 +73,15 @@ export function listingOf(folder: string, reach: Reach): Listing {
     };
     for (const name of namesIn(folder, prefix)) {
       isPlain &&= !SORTS_DIFFERENTLY.test(name);
-      const found = look(folder + name);
+      const found = lookListed(folder + name);
       // The entry was removed in the meantime.
       if (found === 'missing') continue;
-      if (found === 'unreadable') listing.unseen ??= prefix + name;
+      if (found === 'unreadable') {
+        listing.unseen ??= prefix + name;
+        continue;
+      }
       add({ key: name, name, found });
-      const isFolder = found !== 'unreadable' && found.isDirectory();
-      if (deeper && isFolder && !skip.has(name)) add({ key: `${name}/`, name });
+      if (deeper && found.isDirectory() && !skip.has(name)) add({ key: `${name}/`, name });
     }
     // Most systems list names in order.
     if (isPlain && isSorted) return steps;
@@ -96,6 +98,18 @@ export function listingOf(folder: string, reach: Reach): Listing {
       if (name === undefined) listing.unseen ??= prefix + bytes.toString();
       return name ?? [];
     });
+  }
+}
+
+/** What exists under a listed name. If it cannot be looked up for any reason but that it is gone, it is unreadable. */
+function lookListed(path: string): Found {
+  const found = look(path);
+  if (found !== 'missing') return found;
+  try {
+    fs.lstatSync(path);
+    return look(path);
+  } catch (error) {
+    return errnoOf(error) === 'ENOENT' ? 'missing' : 'unreadable';
   }
 }
 

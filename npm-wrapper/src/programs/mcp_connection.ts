@@ -80,9 +80,12 @@ export function connect(connection: number, order: TransportOrder, folder: strin
   const ask = async (method: string, params: Record<string, unknown>, signal?: AbortSignal) => {
     // The client's own methods would check answers against what the server said of its tools, which is the gate's to do.
     const options = { timeout: PATIENCE_MS, ...(signal === undefined ? {} : { signal }) };
-    const result = await client.request({ method, params } as never, ResultSchema, options);
-    bounds.answered();
-    return result as Record<string, unknown>;
+    try {
+      return (await client.request({ method, params } as never, ResultSchema, options)) as Record<string, unknown>;
+    } finally {
+      // An error is an answer, too.
+      bounds.answered();
+    }
   };
   const listAll = async () => {
     const tools: string[] = [];

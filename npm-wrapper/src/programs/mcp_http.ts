@@ -114,7 +114,7 @@ function counted(
           controller.enqueue(value);
           return;
         }
-        const why = isStream ? '' : 'an answer is longer than 10 MiB';
+        const why = isStream ? '' : `an answer is longer than ${bounds.limits.message_bytes >> 20} MiB`;
         lose({ kind: 'flood', why });
         await reader.cancel().catch(() => {});
         controller.error(new Error('the server sent more than it may'));

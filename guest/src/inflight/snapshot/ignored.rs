@@ -11,6 +11,8 @@ pub struct Ignored {
     names: Vec<String>,
     /// From the root.
     folders: Vec<Glob>,
+    /// Folders that are not ignored after all (`!`), from the root.
+    exceptions: Vec<Glob>,
 }
 
 impl Ignored {
@@ -23,10 +25,17 @@ impl Ignored {
     /// Reads the rules.
     pub fn parse(text: &str) -> Self {
         let mut ignored = Self::default();
+        let exceptions: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix('!')).collect();
+        let exceptions: Vec<&str> = exceptions.into_iter().map(|pattern| pattern.trim_end_matches('/')).collect();
+        // An exception counts wherever it is in the file: better to see too much.
+        ignored.exceptions = exceptions.iter().filter_map(|folder| from_root(folder)).collect();
+        let may_be_excepted = |name: &str| {
+            exceptions.iter().flat_map(|folder| folder.split('/')).any(|part| part == name || part.contains(WILDCARDS))
+        };
         for line in text.lines() {
             let pattern = line.trim();
             let folder = pattern.trim_end_matches('/');
-            // What makes exceptions, or means everything, is not followed: better to see too much.
+            // What means everything is not followed.
             if folder.is_empty() || pattern.starts_with(['#', '!']) || folder.chars().all(|c| matches!(c, '*' | '/')) {
                 continue;
             }
@@ -34,14 +43,10 @@ impl Ignored {
             if Control::is_root(folder.trim_start_matches('/')) {
                 continue;
             }
-            if !folder.contains(['/', '*', '?', '[', '\\']) {
+            if !folder.contains('/') && !folder.contains(WILDCARDS) && !may_be_excepted(folder) {
                 ignored.names.push(folder.to_owned());
-            } else if let Ok(glob) = Glob::compile(&if folder.contains('/') {
-                folder.trim_start_matches('/').to_owned()
             } else {
-                format!("**/{folder}")
-            }) {
-                ignored.folders.push(glob);
+                ignored.folders.extend(from_root(folder));
             }
         }
         ignored
@@ -57,9 +62,19 @@ impl Ignored {
         if self.folders.is_empty() || folder.split('/').next().is_some_and(Control::is_root) {
             return false;
         }
-        let is_ignored = |folder: &str| self.folders.iter().any(|glob| glob.matches(folder));
+        let is_one_of = |folder: &str, globs: &[Glob]| globs.iter().any(|glob| glob.matches(folder));
+        let is_ignored = |folder: &str| is_one_of(folder, &self.folders) && !is_one_of(folder, &self.exceptions);
         is_ignored(folder) || folder.match_indices('/').any(|(end, _)| folder.get(..end).is_some_and(is_ignored))
     }
+}
+
+/// What makes a pattern more than a name.
+const WILDCARDS: [char; 4] = ['*', '?', '[', '\\'];
+
+/// A pattern of `.gitignore` as one from the root; none if it cannot be compiled.
+fn from_root(folder: &str) -> Option<Glob> {
+    let pattern = if folder.contains('/') { folder.trim_start_matches('/').to_owned() } else { format!("**/{folder}") };
+    Glob::compile(&pattern).ok()
 }
 
 /// Whether files are in ignored folders, for sorted paths: files of one folder follow each other, and patterns are matched once for
