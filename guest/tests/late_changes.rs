@@ -453,15 +453,15 @@ fn a_workspace_that_is_too_large_says_so_once() {
 fn a_workspace_that_was_too_large_for_a_while_is_compared_again() {
     let mut house = House::new();
     house.run(("s", "bg"), "npm run dev &");
-    for said in [true, true] {
+    for _ in 0..2 {
         for number in 0..150_000 {
             house.world.write(&format!("data/{number}"), "");
         }
-        assert_eq!(house.read("t").contains("more than 150000 files"), said);
+        assert!(house.read("t").contains("more than 150000 files"));
         assert_eq!(house.read("t"), "", "it is said once");
         house.world.delete("data");
         house.world.write("README.md", "changed\n");
-        house.read("t");
+        house.event("after_agent", "t");
         assert_eq!(house.ledger(), ["s README.md FAIL late"]);
     }
 }

@@ -279,6 +279,11 @@ pub fn record_if_new(why: &str, ports: &Ports) -> bool {
     true
 }
 
+/// Whether there is a reason why nothing is seen.
+pub fn has_reason(ports: &Ports) -> bool {
+    ports.workspace.inspect(&[state::question(UNSEEN)]).first().is_some_and(|facts| facts.kind == FileKind::File)
+}
+
 /// Forgets that reason, now that changes are detected, so that it is said again when it is true again.
 pub fn forget_reason(ports: &Ports) {
     let _ = state::remove(UNSEEN, ports);
