@@ -1,8 +1,8 @@
 //! The record of calls that may still be running after they ended, and of the workspace as it was last compared for them.
 //!
-//! One file in the state holds both: on its first line the calls, behind it every file of the workspace, as in a
-//! [snapshot](super::snapshot). It is there while a call may go on and empty otherwise. Calls are added and removed by whoever
-//! finds the file as they read it; the files are replaced only by whoever holds the comparison ([`claim`]).
+//! One file in the state contains both: on its first line the calls, after it every file of the workspace, as in a [`Snapshot`]. It
+//! exists while a call may still be running and is empty otherwise. A process adds or removes a call if the file is still what it
+//! read; only the process that has claimed the comparison ([`claim`]) replaces the files.
 
 use serde::{Deserialize, Serialize};
 

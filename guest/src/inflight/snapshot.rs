@@ -42,9 +42,6 @@ pub(super) const MAX_BYTES: u64 = 64 << 20;
 /// Folders that are listed and never entered, whatever git says.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 
-/// The stamp of something that exists and cannot be inspected. The stamps of files are hashes, which are hardly ever this.
-const UNSEEN: u64 = 1;
-
 /// Folders are listed down to this depth.
 const MAX_DEPTH: u32 = 64;
 
@@ -62,6 +59,11 @@ pub struct SnapshotFile {
     pub size: u64,
     /// The content, where it was hashed.
     pub digest: Option<Digest>,
+}
+
+impl SnapshotFile {
+    /// Something that exists and cannot be inspected. The stamps of files are hashes, which are hardly ever this one.
+    const UNSEEN: Self = Self { stamp: 1, size: 0, digest: None };
 }
 
 /// Every file at one moment, sorted by path.
@@ -111,7 +113,10 @@ impl Snapshot {
         for folder in controls {
             let skip = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
             let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
-            let mut listing = ports.workspace.list(Root::Project, &folder, &reach).map_err(SnapshotFault::Unlisted)?;
+            let Ok(mut listing) = ports.workspace.list(Root::Project, &folder, &reach) else {
+                files.push(["", &folder], SnapshotFile::UNSEEN);
+                continue;
+            };
             if listing.truncated {
                 return Err(SnapshotFault::TooMany);
             }
@@ -181,7 +186,7 @@ impl Snapshot {
         if let Some(unseen) = listing.unseen.as_deref().map(|path| path.trim_end_matches('/'))
             && !ignored.covers(unseen)
         {
-            self.push([folder, unseen], SnapshotFile { stamp: UNSEEN, size: 0, digest: None });
+            self.push([folder, unseen], SnapshotFile::UNSEEN);
         }
         for entry in &listing.entries {
             let path = &*entry.path;
@@ -196,12 +201,15 @@ impl Snapshot {
 
     /// Adds what makes git run something.
     fn add_git(&mut self, ports: &Ports) {
-        let unseen = || SnapshotFile { stamp: UNSEEN, size: 0, digest: None };
         let list = |folder: &str, limit: u32| {
             ports.workspace.list(Root::Project, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })
         };
         // In a worktree, `.git` is a file, which is listed like any other.
-        let Ok(git) = list(GIT, 1_000) else { return };
+        let git = match list(GIT, 1_000) {
+            Ok(git) => git,
+            Err(FileFault::Denied) => return self.push(["", GIT], SnapshotFile::UNSEEN),
+            Err(_) => return,
+        };
         for entry in git.entries.iter().filter(|entry| GIT_FILES.contains(&&*entry.path)) {
             let path = format!("{GIT}/{}", entry.path);
             if entry.kind != FileKind::Directory {
@@ -209,7 +217,7 @@ impl Snapshot {
             } else if entry.path == GIT_HOOKS {
                 match list(&path, 200) {
                     Ok(hooks) => self.add(&format!("{path}/"), hooks, &Ignored::default(), None),
-                    Err(_) => self.push(["", &path], unseen()),
+                    Err(_) => self.push(["", &path], SnapshotFile::UNSEEN),
                 }
             }
         }
@@ -413,6 +421,23 @@ mod tests {
         let snapshot = Snapshot::look(&Snapshot::default(), &ignored, &world.ports()).unwrap();
         let end = vec!["d"; MAX_DEPTH as usize].join("/");
         assert_eq!(paths(&snapshot), [".claude/hooks/lib/x", ".gitignore", &end, "line\nbreak", "packages/core/x", "src/lib/x"]);
+    }
+
+    /// A program cannot turn detection off by making a folder unreadable, and what it hides in one is seen as a change.
+    #[test]
+    fn a_folder_that_cannot_be_listed_is_part_of_a_snapshot() {
+        for (folder, rules) in [("src/a", ""), (".claude", ""), (".claude", "lib/\n"), (".git/hooks", ""), (".git", "")] {
+            let world = Memory::new();
+            world.write(&format!("{folder}/hidden"), "x");
+            world.write("README.md", "x");
+            let look = || Snapshot::look(&Snapshot::default(), &Ignored::parse(rules), &world.ports()).unwrap();
+            let before = look();
+            world.refuse_listing(folder);
+            world.write("README.md", "changed");
+            let changed = look().possibly_changed(&before);
+            assert!(changed.contains(&"README.md".to_owned()), "{folder}: {changed:?}");
+            assert!(changed.contains(&folder.to_owned()), "{folder}: {changed:?}");
+        }
     }
 
     /// A link to other hooks runs them.

@@ -55,6 +55,8 @@ pub struct Memory {
     ahead: RefCell<Option<(String, Vec<u8>)>>,
     /// What writing ends with.
     refusal: Cell<Option<FileFault>>,
+    /// The folder that cannot be listed.
+    unlistable: RefCell<Option<String>>,
     variables: RefCell<BTreeMap<String, String>>,
     secrets: RefCell<BTreeMap<String, String>>,
 }
@@ -80,6 +82,7 @@ impl Memory {
             lines: RefCell::default(),
             ahead: RefCell::default(),
             refusal: Cell::new(None),
+            unlistable: RefCell::default(),
             variables: RefCell::default(),
             secrets: RefCell::default(),
         };
@@ -153,6 +156,11 @@ impl Memory {
     /// From now on, the gate cannot write anything.
     pub fn refuse_writes(&self, with: Option<FileFault>) {
         self.refusal.set(with);
+    }
+
+    /// From now on, a folder of the workspace cannot be listed, as if its mode were 000.
+    pub fn refuse_listing(&self, folder: &str) {
+        *self.unlistable.borrow_mut() = Some(walk_from(PROJECT, folder).join_names());
     }
 
     /// Sets a variable of the environment.
@@ -333,7 +341,11 @@ impl Workspace for Memory {
             None => return Err(FileFault::Missing),
             Some(_) => return Err(FileFault::Other),
         }
+        let unlistable = self.unlistable.borrow().as_ref().map(|folder| format!("{folder}/"));
         let below = format!("{real}/");
+        if unlistable.as_ref().is_some_and(|folder| below.starts_with(folder)) {
+            return Err(FileFault::Denied);
+        }
         let mut names = HashMap::<u64, u32>::new();
         for node in self.nodes.borrow().values() {
             if let FileNode::File { identity } = node {
@@ -342,7 +354,13 @@ impl Workspace for Memory {
         }
         let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
         for (path, node) in self.nodes.borrow().range(below.clone()..) {
+            let is_hidden = unlistable.as_ref().is_some_and(|folder| path.starts_with(folder));
             let Some(path) = path.strip_prefix(&below) else { break };
+            if is_hidden {
+                let folder = unlistable.as_ref().and_then(|folder| folder.strip_prefix(&below));
+                listing.unseen = listing.unseen.or(folder.map(str::to_owned));
+                continue;
+            }
             let mut folders = path.split('/');
             folders.next_back();
             let depth = path.split('/').count();
