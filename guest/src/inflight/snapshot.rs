@@ -110,20 +110,7 @@ impl Snapshot {
         let state = state::in_workspace(ports);
         let mut files = Self::default();
         files.add("", listing, ignored, state.as_deref());
-        for folder in controls {
-            let skip = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
-            let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
-            let Ok(mut listing) = ports.workspace.list(Root::Project, &folder, &reach) else {
-                files.push(["", &folder], SnapshotFile::UNSEEN);
-                continue;
-            };
-            if listing.truncated {
-                return Err(SnapshotFault::TooMany);
-            }
-            listing.unseen = listing.unseen.map(|path| format!("{folder}/{path}"));
-            listing.entries.iter_mut().for_each(|entry| entry.path = format!("{folder}/{}", entry.path));
-            files.add("", listing, &Ignored::default(), state.as_deref());
-        }
+        files.add_controls(&controls, state.as_deref(), ports)?;
         files.add_git(ports);
         files.sort();
         files.take_digests(known);
@@ -197,6 +184,25 @@ impl Snapshot {
                 self.push([folder, path], SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None });
             }
         }
+    }
+
+    /// Adds folders that govern the gate and its hosts, with what is in subfolders whose names git ignores.
+    fn add_controls(&mut self, folders: &[String], state: Option<&str>, ports: &Ports) -> Result<(), SnapshotFault> {
+        let skip = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
+        let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
+        for folder in folders {
+            let Ok(mut listing) = ports.workspace.list(Root::Project, folder, &reach) else {
+                self.push(["", folder], SnapshotFile::UNSEEN);
+                continue;
+            };
+            if listing.truncated {
+                return Err(SnapshotFault::TooMany);
+            }
+            listing.unseen = listing.unseen.map(|path| format!("{folder}/{path}"));
+            listing.entries.iter_mut().for_each(|entry| entry.path = format!("{folder}/{}", entry.path));
+            self.add("", listing, &Ignored::default(), state);
+        }
+        Ok(())
     }
 
     /// Adds what makes git run something.
@@ -421,6 +427,14 @@ mod tests {
         let snapshot = Snapshot::look(&Snapshot::default(), &ignored, &world.ports()).unwrap();
         let end = vec!["d"; MAX_DEPTH as usize].join("/");
         assert_eq!(paths(&snapshot), [".claude/hooks/lib/x", ".gitignore", &end, "line\nbreak", "packages/core/x", "src/lib/x"]);
+    }
+
+    /// A folder that no exception names is not even listed, because there may be very many files in it.
+    #[test]
+    fn only_folders_that_an_exception_names_are_listed() {
+        let rules = "dist/\nlib/\ncore-1/\n!*.keep\n!src/lib/\n!packages/core-*/\n!dist/keep\n";
+        assert_eq!(Ignored::parse(rules).names().collect::<Vec<_>>(), ["dist"]);
+        assert_eq!(Ignored::parse("dist/\n!*/\n").names().count(), 0);
     }
 
     /// A program cannot turn detection off by making a folder unreadable, and what it hides in one is seen as a change.

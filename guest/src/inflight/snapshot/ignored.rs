@@ -25,13 +25,13 @@ impl Ignored {
     /// Reads the rules.
     pub fn parse(text: &str) -> Self {
         let mut ignored = Self::default();
-        let exceptions: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix('!')).collect();
-        let exceptions: Vec<&str> = exceptions.into_iter().map(|pattern| pattern.trim_end_matches('/')).collect();
+        let exceptions = || text.lines().filter_map(|line| line.trim().strip_prefix('!')).map(|line| line.trim_end_matches('/'));
         // An exception counts wherever it is in the file: better to see too much.
-        ignored.exceptions = exceptions.iter().filter_map(|folder| from_root(folder)).collect();
-        let may_be_excepted = |name: &str| {
-            exceptions.iter().flat_map(|folder| folder.split('/')).any(|part| part == name || part.contains(WILDCARDS))
-        };
+        ignored.exceptions = exceptions().filter_map(from_root).collect();
+        // Only the last part of an exception names the folder: git does not look for exceptions within an ignored folder.
+        let last_parts = exceptions().filter_map(|folder| folder.rsplit('/').next());
+        let excepted: Vec<Glob> = last_parts.filter_map(|part| Glob::compile(part).ok()).collect();
+        let may_be_excepted = |name: &str| excepted.iter().any(|part| part.matches(name));
         for line in text.lines() {
             let pattern = line.trim();
             let folder = pattern.trim_end_matches('/');
