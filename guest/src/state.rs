@@ -21,7 +21,7 @@
 //! | `servers/` | what MCP servers say of their tools |
 //! | `program.json` | the digest of Tollgate's own program, by which a copy is known |
 //! | `default.json` | the intent that new sessions work for |
-//! | `ledger.json` | how far the ledger went when this machine last wrote to it |
+//! | `ledger.jsonl` | how far the ledger went when this machine last wrote to it |
 
 pub(crate) mod kept;
 mod own_program;
@@ -67,6 +67,17 @@ pub fn replace(path: &str, bytes: &[u8], expected: Expectation, ports: &Ports) -
 /// Appends to a file in one write.
 pub fn append(path: &str, bytes: &[u8], ports: &Ports) -> Result<(), FileFault> {
     ports.records.append(Root::State, path, bytes)
+}
+
+/// Appends a line to a journal in one write. It begins with a line break, too, which ends a line before it that was cut off.
+pub fn append_line(path: &str, line: &str, ports: &Ports) -> Result<(), FileFault> {
+    append(path, format!("\n{line}\n").as_bytes(), ports)
+}
+
+/// The lines of a journal. One without an end is still being written. One that was cut off is among them, and cannot be parsed.
+pub fn lines(journal: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
+    let end = journal.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    journal.get(..end).unwrap_or_default().split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
 }
 
 /// Takes a file away.
@@ -119,26 +130,6 @@ pub fn forget_good(name: &str, ports: &Ports) {
         Ok(()) | Err(FileFault::Missing) => {}
         Err(fault) => ports.warn(&format!("`{path}` cannot be removed from the state folder: {fault}")),
     }
-}
-
-/// Old files are looked for only above this many, because most processes end before they could matter.
-const MANY: usize = 256;
-
-/// Removes the files of a folder whose own content says that they are no longer needed. Returns them.
-pub fn sweep(folder: &str, is_over: impl Fn(&[u8]) -> bool, ports: &Ports) -> Vec<String> {
-    let mut taken = Vec::new();
-    let Ok(listing) = list(folder, 10_000, ports) else { return taken };
-    if listing.entries.len() < MANY {
-        return taken;
-    }
-    for entry in listing.entries {
-        let path = format!("{folder}/{}", entry.path);
-        let content = read(&path, MAX_BYTES, ports).unwrap_or_default();
-        if is_over(&content) && remove(&path, ports).is_ok() {
-            taken.push(path);
-        }
-    }
-    taken
 }
 
 #[cfg(test)]

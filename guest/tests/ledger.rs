@@ -96,7 +96,7 @@ fn a_head_kept_elsewhere_tells_that_the_end_was_cut_off() {
     let lines = house.lines();
     house.put(&lines[..4]);
     // On another machine, which never wrote to this ledger, the rest is whole.
-    house.world.delete(&format!("{STATE}/ledger.json"));
+    house.world.delete(&format!("{STATE}/ledger.jsonl"));
     assert_eq!(house.verify()["ok"], true);
     house.ask(json!({"op": "verify", "expect": head}));
     let report = house.ask(json!({"op": "verify", "more": true}));

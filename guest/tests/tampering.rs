@@ -215,9 +215,9 @@ fn a_ledger_that_is_put_aside_is_no_other_ledger() {
 fn a_checkpoint_lags_behind_and_never_runs_ahead() {
     let mut house = opened();
     house.write("1");
-    let kept = house.world.content(&format!("{STATE}/ledger.json")).unwrap();
+    let kept = house.world.content(&format!("{STATE}/ledger.jsonl")).unwrap();
     house.write("2");
-    house.world.write(&format!("{STATE}/ledger.json"), &kept);
+    house.world.write(&format!("{STATE}/ledger.jsonl"), &kept);
     house.restart();
     let ruling = house.call("pre-tool", ("s", "look"), "read", json!({"filePath": "README.md"}));
     assert_eq!((&ruling["reason"], &house.verify()["ok"]), (&json!(""), &json!(true)));

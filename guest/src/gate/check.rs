@@ -179,10 +179,9 @@ impl Gate {
         self.intents.keep_parsed(now, &self.ports);
         let mut fault = self.recorder.strict_fault(config);
         // A person may take longer to decide than a lease lasts.
-        if ruling.verdict == Verdict::Allow
-            && fault.is_none()
-            && let Err(denied) = self.lease(call, &ruling.effects, now)
-        {
+        let mut leased = ruling.verdict == Verdict::Allow && fault.is_none();
+        if leased && let Err(denied) = self.lease(call, &ruling.effects, now) {
+            leased = false;
             match denied.ruling(ruling.effects.clone()) {
                 Ok(denial) => return denial,
                 Err((why, _)) => {
@@ -193,7 +192,8 @@ impl Gate {
         }
         // Remembered in any case: a person may let it run, and then it is entered.
         let open_ended = is_open_ended(&ruling.effects, unknown);
-        let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined };
+        let (since, certain, confined) = (now.0, !conditional, ruling.confined);
+        let how = Remembered { since, certain, open_ended, persistence, confined, leased };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
             fault = Some(format!("the call cannot be tracked, because its record cannot be saved: {why}"));
         }

@@ -161,7 +161,6 @@ impl Recorder {
         if *has_snapshot {
             pending::forget(&pending::snapshot_of(key), ports);
         }
-        pending::unclaim(key, ports);
     }
 
     /// Keeps a call in memory that could not be saved; the oldest one goes where there are too many.

@@ -24,7 +24,6 @@ use crate::ledger::mutation::MutationClass;
 use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, FileKind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
-use crate::state;
 
 /// Text from outside is no longer than this in an entry.
 const MAX_CHARS: usize = 2_000;
@@ -83,6 +82,7 @@ pub(super) struct Remembered {
     pub(super) certain: bool,
     pub(super) open_ended: bool,
     pub(super) confined: bool,
+    pub(super) leased: bool,
     pub(super) persistence: Persistence,
 }
 
@@ -104,7 +104,7 @@ impl Gate {
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let Remembered { since, certain, persistence, confined, .. } = how;
+        let Remembered { since, certain, persistence, confined, leased, .. } = how;
         let (caller, intent) = (CallOrigin::of(call), intent.id.clone());
         let pending = Pending {
             caller,
@@ -116,6 +116,7 @@ impl Gate {
             is_presumed_refused: false,
             open_ended,
             confined,
+            leased,
             ledger: self.recorder.position(),
         };
         if persistence != Persistence::Ends {
@@ -190,26 +191,22 @@ impl Gate {
     /// Enters what a call changed that is remembered.
     fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, key: String, pending: &Pending) -> Settlement {
         let now = self.ports.clock.now();
-        let Some(attempts) = pending::claim(&key, pending, now, &self.ports) else { return Settlement::default() };
+        // No other process knows of a call that could not be saved.
+        let claim = || if self.recorder.is_unsaved(&key) { Some(1) } else { pending::claim(&key, pending, now, &self.ports) };
+        let Some(attempts) = claim() else { return Settlement::default() };
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, key, pending, now);
         }
-        let mut questions = vec![state::question(key.as_str()), Question::project(config::PATH)];
+        let mut questions = vec![Question::project(config::PATH)];
         questions.extend(extensions::questions());
         let own = questions.len();
         questions.extend(pending.changes.iter().map(|change| digest_question(&change.path)));
         let facts = self.look(&questions);
-        // Another process may have settled the call between our look at it and our claim.
-        let is_gone = facts.first().is_none_or(|record| record.kind == FileKind::Missing);
-        if is_gone && !self.recorder.is_unsaved(&key) {
-            pending::unclaim(&key, &self.ports);
-            return Settlement::default();
-        }
-        if let Some(file) = facts.get(1) {
+        if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
         // Their secrets must not be entered.
-        self.refresh_extensions(facts.get(2..own).unwrap_or_default(), &self.config.last());
+        self.refresh_extensions(facts.get(1..own).unwrap_or_default(), &self.config.last());
         let work = Work { call, pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
         let mut seen = Reconciled::default();
@@ -418,9 +415,10 @@ pub(super) struct Work<'a> {
     pub(super) now: Timestamp,
 }
 
-/// The files that a call may hold.
+/// The files that a call holds.
 pub(super) fn leased_files(pending: &Pending) -> impl Iterator<Item = &str> {
-    let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
+    let leased = pending.changes.iter().filter(|_| pending.leased);
+    let mut paths: Vec<&str> = leased.map(|change| &*change.path).collect();
     paths.sort_unstable();
     paths.into_iter().take(MAX_LEASES)
 }

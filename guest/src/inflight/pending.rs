@@ -2,6 +2,13 @@
 //!
 //! Kept in a file each, so that the ledger can tell before from after even if another process settles the call, and so
 //! that an intent selected meanwhile does not get the credit.
+//!
+//! The file is a journal. It contains the record, the last one if there are several. Whoever settles the call appends a claim, and the
+//! order of the claims decides who does; a claim counts for ten seconds, so that a call whose settler was killed is settled by
+//! another. Claims count for the record with the same time. When the call is settled, the file is removed; a late claim may create it
+//! again, and after a day it is cleared away.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +18,7 @@ use crate::effects::{Operation, Persistence};
 use crate::intents::intent::IntentId;
 use crate::json;
 use crate::ledger::reading::LedgerPosition;
-use crate::ports::{Expectation, FileFault, Ports, Timestamp};
+use crate::ports::{FileFault, Ports, Timestamp};
 use crate::state;
 use crate::tool_call::ToolCall;
 
@@ -92,6 +99,9 @@ pub struct Pending {
     /// Whether it had to run confined.
     #[serde(default, skip_serializing_if = "is_not")]
     pub confined: bool,
+    /// Whether it holds leases on the files that it changes.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub leased: bool,
     /// Where the ledger ended when it was ruled on, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerPosition>,
@@ -112,17 +122,13 @@ pub struct OpenEnded {
 
 /// Remembers a call until it is settled.
 pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
-    state::replace(key, json::line(pending).as_bytes(), Expectation::Anything, ports)
+    append(key, &JournalLine::Record(pending), ports)
 }
 
 /// What is remembered about a call; none where it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
-    // A folder that goes with ten thousand files in it makes a long list.
-    const MAX_BYTES: u64 = 64 << 20;
-    match state::read(key, MAX_BYTES, ports) {
-        Ok(text) => json::parse(&text)
-            .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
-            .ok(),
+    match read(key, ports) {
+        Ok(journal) => journal.record(key, ports),
         Err(FileFault::Missing) => None,
         Err(fault) => {
             ports.warn(&format!("`{key}` cannot be read and counts as missing: {fault}"));
@@ -140,47 +146,56 @@ pub const MAX_ATTEMPTS: u32 = 3;
 /// Takes the settling of a call, and says whether nobody else has it: hosts that run each other's hooks tell of the same call
 /// in two processes at once. Returns how often it has been begun, this time included.
 pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Option<u32> {
-    let now = now.0;
-    let (at, mut attempts) = (claim_of(key), 1);
-    let text = |attempts: u32| format!("{} {now} {attempts}", pending.since);
-    let claimed = match state::replace(&at, text(1).as_bytes(), Expectation::Absent, ports) {
-        // One that was left behind belongs to an earlier call under the same id, or to someone who was killed at it.
-        Err(FileFault::Exists) => match state::read(&at, state::MAX_BYTES, ports) {
-            Ok(found) => {
-                match SettlementClaim::read(&found).filter(|claim| claim.since == pending.since) {
-                    Some(claim) if claim.is_held(now) => return None,
-                    Some(claim) => attempts = claim.attempts.saturating_add(1),
-                    None => {}
-                }
-                let expected = Expectation::Digest(Digest::of(&found));
-                state::replace(&at, text(attempts).as_bytes(), expected, ports)
-            }
-            Err(fault) => Err(fault),
-        },
-        claimed => claimed,
+    let claim = SettlementClaim { since: pending.since, at: now.0, by: RandomState::new().build_hasher().finish() };
+    let journal = match append(key, &JournalLine::Claim(claim), ports).and_then(|()| read(key, ports)) {
+        Ok(journal) => journal,
+        Err(FileFault::Missing) => return None,
+        // Any other fault is our own, and a line too many is better than none.
+        Err(_) => return Some(1),
     };
-    // Gone or changed meanwhile, it was someone else's. Any other fault is our own, and a line too many is better than none.
-    let is_lost = matches!(claimed, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing));
-    (!is_lost).then_some(attempts)
+    // Settled meanwhile, its record is gone, or is that of another call.
+    let record = journal.record(key, ports).filter(|record| record.since == pending.since)?;
+    let attempt = journal.attempt(record.since)?;
+    (attempt.claim.by == claim.by).then_some(attempt.number)
 }
 
+/// A line of a record's journal.
+enum JournalLine<'p> {
+    /// What is remembered.
+    Record(&'p Pending),
+    /// Someone settles the call.
+    Claim(SettlementClaim),
+}
+
+fn append(key: &str, line: &JournalLine<'_>, ports: &Ports) -> Result<(), FileFault> {
+    let line = match line {
+        JournalLine::Record(pending) => json::line(pending),
+        JournalLine::Claim(SettlementClaim { since, at, by }) => format!("claim {since} {at} {by}"),
+    };
+    state::append_line(key, &line, ports)
+}
+
+/// How the line of a claim begins.
+const CLAIM: &[u8] = b"claim ";
+
 /// A claim by the process that settles a call.
+#[derive(Clone, Copy)]
 struct SettlementClaim {
     /// When the call was ruled on.
     since: u64,
-    /// When it was begun to be settled.
+    /// When it was begun to be settled; 0 where that was given up.
     at: u64,
-    /// How often.
-    attempts: u32,
+    /// A number of this claim's own, from the seed of hash maps: the source of ids may be deterministic, and then is alike in two
+    /// processes.
+    by: u64,
 }
 
 impl SettlementClaim {
-    fn read(text: &[u8]) -> Option<Self> {
-        let text = String::from_utf8_lossy(text);
-        let mut numbers = text.split(' ');
-        let mut next = || numbers.next()?.parse().ok();
-        let (since, at) = (next()?, next()?);
-        Some(Self { since, at, attempts: next().and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or(1) })
+    fn parse(line: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(line.strip_prefix(CLAIM)?).ok()?;
+        let mut numbers = text.split(' ').map(|number| number.parse().ok());
+        let mut next = || numbers.next().flatten();
+        Some(Self { since: next()?, at: next()?, by: next()? })
     }
 
     /// Whether the claim is still held.
@@ -189,11 +204,67 @@ impl SettlementClaim {
     }
 }
 
+/// An attempt to settle a call.
+struct Attempt {
+    /// Who is at it.
+    claim: SettlementClaim,
+    /// How many there have been, this one included.
+    number: u32,
+}
+
+/// The journal of a call.
+struct Journal(Vec<u8>);
+
+fn read(key: &str, ports: &Ports) -> Result<Journal, FileFault> {
+    // A folder that goes with ten thousand files in it makes a long list.
+    const MAX_BYTES: u64 = 64 << 20;
+    state::read(key, MAX_BYTES, ports).map(Journal)
+}
+
+impl Journal {
+    fn has_claims(&self) -> bool {
+        state::lines(&self.0).any(|line| line.starts_with(CLAIM))
+    }
+
+    /// What is remembered. None if there are only claims, by someone who found the call just before it was settled.
+    fn record(&self, key: &str, ports: &Ports) -> Option<Pending> {
+        let mut fault = None;
+        for line in state::lines(&self.0).rev().filter(|line| !line.starts_with(CLAIM)) {
+            match json::parse(line) {
+                Ok(record) => return Some(record),
+                // It was cut off.
+                Err(why) => fault = Some(why),
+            }
+        }
+        if let Some(fault) = fault {
+            ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}"));
+        }
+        None
+    }
+
+    /// The last attempt to settle the call that was ruled on then. Every reader finds the same.
+    fn attempt(&self, since: u64) -> Option<Attempt> {
+        let mut last: Option<Attempt> = None;
+        for claim in state::lines(&self.0).filter_map(SettlementClaim::parse).filter(|claim| claim.since == since) {
+            last = match last {
+                // It was left to whoever comes next.
+                _ if claim.at == 0 => Some(Attempt { claim, number: 0 }),
+                Some(before) if before.claim.is_held(claim.at) => Some(before),
+                Some(before) => Some(Attempt { claim, number: before.number.saturating_add(1) }),
+                None => Some(Attempt { claim, number: 1 }),
+            };
+        }
+        last
+    }
+
+    /// Whether someone began to settle a call and did not finish.
+    fn is_abandoned(&self, since: u64, now: Timestamp) -> bool {
+        self.attempt(since).is_some_and(|attempt| !attempt.claim.is_held(now.0))
+    }
+}
+
 /// How many calls under way are looked at.
 const MAX_LEFT: u32 = 10_000;
-
-/// Old calls are looked for only above this many, because most processes end before they could matter.
-const MANY: usize = 256;
 
 /// What has ended, so that the ends of its calls will never be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,44 +290,38 @@ impl Over<'_> {
 /// The calls under way, as many as are looked at when a change is to be attributed.
 pub fn calls_under_way(ports: &Ports) -> Vec<Pending> {
     const MAX_UNDER_WAY: usize = 256;
-    let names = state::list("calls", MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
-    let keys = names.iter().map(|entry| &entry.path).filter(|name| !name.ends_with(SETTLING)).take(MAX_UNDER_WAY);
-    keys.filter_map(|name| recall(&format!("calls/{name}"), ports)).collect()
+    let names = state::list(FOLDER, MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
+    names.iter().take(MAX_UNDER_WAY).filter_map(|entry| recall(&format!("{FOLDER}/{}", entry.path), ports)).collect()
 }
 
 /// Whether any call is under way.
 pub fn is_any_under_way(ports: &Ports) -> bool {
-    // More than one, because files that are just being written are not counted.
-    state::list("calls", 64, ports).is_ok_and(|listing| !listing.entries.is_empty())
+    // Files that are just being replaced are not counted.
+    state::list(FOLDER, 64, ports).is_ok_and(|listing| !listing.entries.is_empty())
 }
 
-/// Calls whose end nobody will tell any more: those that someone began to settle and did not, those of what is over, and, where
-/// there are many, those that are a day old.
+/// Calls whose end nobody will tell any more: those that someone began to settle and did not, those of what is over, and
+/// those that are a day old.
 pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
     const DAY_MS: u64 = 86_400_000;
-    let folder = "calls";
-    let listing = state::list(folder, MAX_LEFT, ports);
-    let names: Vec<String> = listing.map(|found| found.entries.into_iter().map(|entry| entry.path).collect()).unwrap_or_default();
-    let is_many = names.len() >= MANY;
     let mut left = Vec::new();
-    for name in names.iter().filter(|name| !name.ends_with(SETTLING)) {
-        let key = format!("{folder}/{name}");
-        let claim = claim_of(name);
-        let is_claimed = names.contains(&claim);
-        if !is_claimed && !is_many && over == Over::Nothing {
+    for entry in state::list(FOLDER, MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default() {
+        let key = format!("{FOLDER}/{}", entry.path);
+        let Ok(journal) = read(&key, ports) else { continue };
+        // Where the time of the file is not known, the record tells.
+        let may_be_old = entry.changed_ms.saturating_add(DAY_MS) < now.0;
+        if over == Over::Nothing && !may_be_old && !journal.has_claims() {
             continue;
         }
-        let Some(pending) = recall(&key, ports) else {
-            if is_many {
+        let Some(pending) = journal.record(&key, ports) else {
+            // Someone may be about to add a record.
+            if entry.changed_ms > 0 && may_be_old {
                 forget(&key, ports);
             }
             continue;
         };
-        let is_abandoned = || {
-            let claim = state::read(&format!("{folder}/{claim}"), state::MAX_BYTES, ports).ok();
-            claim.and_then(|text| SettlementClaim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
-        };
-        if over.covers(&pending.caller) || pending.since.saturating_add(DAY_MS) < now.0 || is_claimed && is_abandoned() {
+        let is_old = pending.since.saturating_add(DAY_MS) < now.0;
+        if over.covers(&pending.caller) || is_old || journal.is_abandoned(pending.since, now) {
             left.push((key, pending));
         }
     }
@@ -266,21 +331,8 @@ pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String
 /// Leaves a call that could not be entered to the next settlement.
 pub fn release(key: &str, ports: &Ports) {
     let Some(pending) = recall(key, ports) else { return };
-    let text = format!("{} 0 0", pending.since);
     // Where nothing can be written, it is found when the session ends.
-    let _ = state::replace(&claim_of(key), text.as_bytes(), Expectation::Anything, ports);
-}
-
-/// Gives back what [`claim`] took. The call must be forgotten before.
-pub fn unclaim(key: &str, ports: &Ports) {
-    forget(&claim_of(key), ports);
-}
-
-/// How the name of a claim ends.
-const SETTLING: &str = ".settling.json";
-
-fn claim_of(key: &str) -> String {
-    key.replace(".json", SETTLING)
+    let _ = append(key, &JournalLine::Claim(SettlementClaim { since: pending.since, at: 0, by: 0 }), ports);
 }
 
 /// Forgets a settled call.
@@ -296,7 +348,118 @@ pub fn snapshot_of(key: &str) -> String {
     key.replace("calls/", "snapshots/")
 }
 
+/// Where the journals are in the state folder.
+const FOLDER: &str = "calls";
+
 /// The file that remembers a call.
 pub fn key(session: &str, call: &str) -> String {
-    state::path("calls", &[session, call])
+    state::path(FOLDER, &[session, call])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::{Memory, STATE};
+
+    /// When the world begins.
+    const NOW: Timestamp = Timestamp(1_767_225_600_000);
+    const SINCE: u64 = NOW.0 - 4_000;
+
+    fn pending() -> Pending {
+        let caller = CallOrigin { session: "s".to_owned(), call: "c".to_owned(), ..CallOrigin::default() };
+        Pending {
+            caller,
+            intent: IntentId::try_from("INT-1".to_owned()).unwrap(),
+            since: SINCE,
+            changes: Vec::new(),
+            certain: true,
+            persistence: Persistence::Ends,
+            is_presumed_refused: false,
+            open_ended: None,
+            confined: false,
+            leased: false,
+            ledger: None,
+        }
+    }
+
+    fn later(ms: u64) -> Timestamp {
+        Timestamp(NOW.0 + ms)
+    }
+
+    #[test]
+    fn one_of_two_settles_a_call() {
+        let world = Memory::new();
+        let (ports, key) = (world.ports(), key("s", "c"));
+        keep(&key, &pending(), &ports).unwrap();
+        assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1));
+        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
+        assert_eq!(claim(&key, &pending(), later(CLAIM_MS - 1), &ports), None);
+        assert_eq!(claim(&key, &pending(), later(CLAIM_MS), &ports), Some(2), "the first was killed");
+        assert_eq!(claim(&key, &pending(), later(CLAIM_MS), &ports), None);
+        release(&key, &ports);
+        assert_eq!(claim(&key, &pending(), later(CLAIM_MS + 1), &ports), Some(1), "it was left to the next one");
+        forget(&key, &ports);
+        assert_eq!(claim(&key, &pending(), later(CLAIM_MS + 2), &ports), None, "it is settled");
+    }
+
+    #[test]
+    fn an_earlier_call_with_the_same_id_counts_for_nothing() {
+        let world = Memory::new();
+        let (ports, key) = (world.ports(), key("s", "c"));
+        // Someone found it just before it was settled.
+        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
+        let second = Pending { since: SINCE + 1_000, ..pending() };
+        keep(&key, &second, &ports).unwrap();
+        assert_eq!(recall(&key, &ports), Some(second.clone()));
+        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
+        assert_eq!(claim(&key, &second, NOW, &ports), Some(1));
+    }
+
+    #[test]
+    fn a_call_is_left_behind_when_its_settler_was_killed() {
+        let world = Memory::new();
+        let (ports, key) = (world.ports(), key("s", "c"));
+        keep(&key, &pending(), &ports).unwrap();
+        let left = |now: Timestamp| left_behind(Over::Nothing, now, &ports).len();
+        assert_eq!(left(later(CLAIM_MS)), 0, "it is under way");
+        claim(&key, &pending(), NOW, &ports).unwrap();
+        assert_eq!(left(later(CLAIM_MS - 1)), 0, "it is being settled");
+        assert_eq!(left(later(CLAIM_MS)), 1);
+    }
+
+    #[test]
+    fn a_record_that_is_being_written_is_left_alone() {
+        let world = Memory::new();
+        let ports = world.ports();
+        let text = json::line(&pending());
+        let claims = format!("\nclaim {SINCE} {} 7\n", NOW.0);
+        let cases = [("empty", ""), ("half", &text[..text.len() / 2]), ("claims", &*claims)];
+        for (name, content) in cases {
+            world.write(&format!("{STATE}/{}", key("s", name)), content);
+        }
+        assert_eq!(left_behind(Over::Session("s"), NOW, &ports), []);
+        assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), 3);
+        assert_eq!(left_behind(Over::Nothing, later(86_400_001), &ports), []);
+        assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), 0);
+        assert_eq!(world.logged(), []);
+    }
+
+    /// Wherever a line was cut off, because the disk was full: the lines before and after it count.
+    #[test]
+    fn a_line_that_was_cut_off_counts_for_nothing() {
+        let torn = [json::line(&Pending { is_presumed_refused: true, ..pending() }), format!("claim {SINCE} {}", NOW.0)];
+        for line in torn.iter().flat_map(|line| (1..line.len()).filter_map(|end| line.get(..end))) {
+            let world = Memory::new();
+            let (ports, key) = (world.ports(), key("s", "c"));
+            keep(&key, &pending(), &ports).unwrap();
+            state::append(&key, format!("\n{line}").as_bytes(), &ports).unwrap();
+            assert_eq!(recall(&key, &ports), Some(pending()), "{line}");
+            assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1), "{line}");
+            assert_eq!(recall(&key, &ports), Some(pending()), "{line}");
+            assert_eq!(claim(&key, &pending(), NOW, &ports), None, "{line}");
+            let second = Pending { since: SINCE + 1_000, ..pending() };
+            keep(&key, &second, &ports).unwrap();
+            assert_eq!(recall(&key, &ports), Some(second), "{line}");
+        }
+    }
 }

@@ -7,6 +7,10 @@
 //! checkpoint *after* the lines, from what then is in the file. It may lag behind other writers, and never runs ahead of
 //! what was written, so any number of them raise no false alarm.
 //!
+//! Checkpoints are appended to a journal, of which the last few lines are compared: the one that goes farthest counts, because
+//! writers may append theirs in another order than their entries. Replacing a file takes a hundred times as long as appending a
+//! line, because the file system writes the content to disk first.
+//!
 //! Where the bytes are gone, a line in the ledger says so, once, and the ledger is accepted as it is from then on: another
 //! branch that was checked out brings another ledger, and nobody should be held up by that for ever.
 
@@ -23,7 +27,7 @@ use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root, Tail
 use crate::state;
 
 /// Where it is kept in the state.
-pub const KEPT: &str = "ledger.json";
+pub const KEPT: &str = "ledger.jsonl";
 
 /// Who is telling that the ledger is another one, at this moment.
 const CLAIM: &str = "ledger-told.json";
@@ -37,11 +41,14 @@ const COMPARED: u64 = 4 << 10;
 /// If others have appended more than this since the checkpoint, the end of the ledger is read as a whole.
 const MAX_APPENDED: u64 = 16 << 10;
 
+/// A longer journal is cut down to the checkpoint that counts.
+const LONG_BYTES: usize = 16 << 10;
+
+/// This many checkpoints at the end of the journal are compared.
+const LATEST: usize = 4;
+
 /// At most this many parts are searched, the newest first.
 const MAX_PARTS: usize = 1_000;
-
-/// Another writer may keep a checkpoint between our look and our try.
-const MAX_TRIES: usize = 4;
 
 /// The session under which a replaced ledger is entered.
 const SESSION: &str = "tollgate";
@@ -56,6 +63,44 @@ pub struct Checkpoint {
     tail: Digest,
     /// The lines at its end that no line named yet.
     pub heads: Vec<Digest>,
+}
+
+/// What is kept, as it was read.
+struct Journal(Vec<u8>);
+
+impl Journal {
+    /// None where nothing is kept yet.
+    fn read(ports: &Ports) -> Result<Option<Self>, FileFault> {
+        match state::read(KEPT, state::MAX_BYTES, ports) {
+            Ok(text) => Ok(Some(Self(text)).filter(|journal| state::lines(&journal.0).next().is_some())),
+            Err(FileFault::Missing) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// The checkpoint that counts; none where none can be parsed.
+    fn checkpoint(&self) -> Option<Checkpoint> {
+        let parsed = state::lines(&self.0).rev().filter_map(|line| json::parse::<Checkpoint>(line).ok());
+        parsed.take(LATEST).max_by_key(|checkpoint| checkpoint.bytes)
+    }
+
+    fn is_long(&self) -> bool {
+        self.0.len() > LONG_BYTES
+    }
+
+    /// Keeps this checkpoint alone, unless one was added since the journal was read.
+    fn replace(&self, checkpoint: &Checkpoint, ports: &Ports) {
+        warn_unkept(checkpoint.replace_all(Expectation::Digest(Digest::of(&self.0)), ports), ports);
+    }
+
+    /// Keeps only the checkpoint that counts.
+    fn shorten(ports: &Ports) {
+        if let Ok(Some(journal)) = Self::read(ports)
+            && let Some(checkpoint) = journal.checkpoint()
+        {
+            journal.replace(&checkpoint, ports);
+        }
+    }
 }
 
 /// Where a checkpoint's bytes are now.
@@ -83,23 +128,21 @@ impl Checkpoint {
         }
     }
 
-    /// The one that is kept, with the text that it is kept as.
-    fn read(ports: &Ports) -> Option<(Self, Vec<u8>)> {
-        let text = match state::read(KEPT, state::MAX_BYTES, ports) {
-            Ok(text) => text,
-            Err(FileFault::Missing) => return None,
+    /// The one that is kept, with the journal that it is kept in.
+    fn read(ports: &Ports) -> Option<(Self, Journal)> {
+        let journal = match Journal::read(ports) {
+            Ok(journal) => journal?,
             Err(fault) => {
                 ports
                     .warn(&format!("`{KEPT}` in the state folder cannot be read, so a truncated ledger is not noticed: {fault}"));
                 return None;
             }
         };
-        json::parse(&text)
-            .inspect_err(|fault| {
-                ports.warn(&format!("`{KEPT}` in the state folder cannot be parsed and counts as missing: {fault}"))
-            })
-            .ok()
-            .map(|checkpoint| (checkpoint, text))
+        let Some(checkpoint) = journal.checkpoint() else {
+            ports.warn(&format!("`{KEPT}` in the state folder cannot be parsed and counts as missing"));
+            return None;
+        };
+        Some((checkpoint, journal))
     }
 
     /// The one that is kept.
@@ -136,8 +179,14 @@ impl Checkpoint {
         Ok(found.len() as u64 == compared && Digest::of(&found) == self.tail)
     }
 
-    fn keep(&self, expected: Expectation, ports: &Ports) -> Result<(), FileFault> {
-        state::replace(KEPT, json::line(self).as_bytes(), expected, ports)
+    /// Adds it to what is kept.
+    fn keep(&self, ports: &Ports) {
+        warn_unkept(state::append_line(KEPT, &json::line(self), ports), ports);
+    }
+
+    /// Keeps it instead of what was kept before.
+    fn replace_all(&self, expected: Expectation, ports: &Ports) -> Result<(), FileFault> {
+        state::replace(KEPT, format!("{}\n", json::line(self)).as_bytes(), expected, ports)
     }
 
     /// What to say of a ledger that this one is not of.
@@ -160,8 +209,8 @@ pub(super) struct LedgerEnd {
 /// A checkpoint that the ledger contains.
 #[derive(Clone, Copy)]
 struct Since {
-    /// The digest of the text that it is kept as.
-    text: Digest,
+    /// Whether the journal that it is kept in is long.
+    is_long: bool,
     /// Its only head.
     head: Digest,
     /// Where in the bytes that were read it ends.
@@ -186,15 +235,15 @@ impl LedgerEnd {
     }
 
     fn since_checkpoint(ports: &Ports) -> Option<Self> {
-        let text = state::read(KEPT, state::MAX_BYTES, ports).ok()?;
-        let kept: Checkpoint = json::parse(&text).ok()?;
+        let journal = Journal::read(ports).ok()??;
+        let kept = journal.checkpoint()?;
         let [head] = kept.heads.as_slice() else { return None };
         let compared = kept.bytes.min(COMPARED);
         let known = usize::try_from(compared).ok()?;
         let tail = read_to_end(kept.bytes - compared, compared + MAX_APPENDED, ports)?;
         let is_kept = tail.bytes.get(..known).is_some_and(|bytes| Digest::of(bytes) == kept.tail);
         let end = End::continued(&tail, known, *head).filter(|_| is_kept)?;
-        Some(Self { tail, end, since: Some(Since { text: Digest::of(&text), head: *head, known }) })
+        Some(Self { tail, end, since: Some(Since { is_long: journal.is_long(), head: *head, known }) })
     }
 
     fn continued(&self, appended: u64, ports: &Ports) -> Option<Self> {
@@ -215,14 +264,14 @@ fn read_to_end(offset: u64, limit: u64, ports: &Ports) -> Option<Tail> {
 /// Keeps how far the ledger goes, where nothing is kept yet.
 pub fn begin(ports: &Ports) {
     if let Ok(end) = LedgerEnd::whole(0, ports) {
-        warn_unkept(Checkpoint::of(&end).keep(Expectation::Absent, ports), ports);
+        warn_unkept(Checkpoint::of(&end).replace_all(Expectation::Absent, ports), ports);
     }
 }
 
 /// Looks whether the ledger is still the one that the checkpoint is of. Where it is not, that is entered, the ledger as it
 /// stands counts from now on, and what to say is returned.
 pub fn check(ports: &Ports) -> Option<String> {
-    let Some((kept, text)) = Checkpoint::read(ports) else {
+    let Some((kept, journal)) = Checkpoint::read(ports) else {
         begin(ports);
         return None;
     };
@@ -231,11 +280,11 @@ pub fn check(ports: &Ports) -> Option<String> {
         CheckpointState::Archived => {
             let now = Checkpoint::of(&LedgerEnd::whole(0, ports).ok()?);
             if now.bytes > 0 {
-                warn_unkept(now.keep(Expectation::Digest(Digest::of(&text)), ports), ports);
+                journal.replace(&now, ports);
             }
             None
         }
-        CheckpointState::Gone(what) => accept(&kept, &text, &what, ports),
+        CheckpointState::Gone(what) => accept(&kept, &journal, &what, ports),
     }
 }
 
@@ -246,35 +295,25 @@ pub(super) fn advance(end: &LedgerEnd, ports: &Ports) -> Option<String> {
     if now.bytes == 0 {
         return None;
     }
-    // The ledger contains the checkpoint that its end was read from, so the checkpoint only has to be the one that is kept.
+    // The ledger contains the checkpoint that its end was read from.
     if let Some(since) = &end.since {
-        match now.keep(Expectation::Digest(since.text), ports) {
-            Err(FileFault::Exists | FileFault::Changed) => {}
-            kept => {
-                warn_unkept(kept, ports);
-                return None;
-            }
+        now.keep(ports);
+        if since.is_long {
+            Journal::shorten(ports);
         }
+        return None;
     }
-    for _ in 0..MAX_TRIES {
-        let expected = match Checkpoint::read(ports) {
-            None => Expectation::Absent,
-            Some((kept, text)) => match kept.standing(ports) {
-                CheckpointState::Gone(what) => return accept(&kept, &text, &what, ports),
-                // Someone who wrote later has kept theirs already.
-                CheckpointState::Current if kept.bytes >= now.bytes => return None,
-                _ => Expectation::Digest(Digest::of(&text)),
-            },
-        };
-        match now.keep(expected, ports) {
-            Err(FileFault::Exists | FileFault::Changed) => {}
-            kept => {
-                warn_unkept(kept, ports);
-                return None;
-            }
-        }
+    let Some((kept, journal)) = Checkpoint::read(ports) else {
+        now.keep(ports);
+        return None;
+    };
+    match kept.standing(ports) {
+        CheckpointState::Gone(what) => return accept(&kept, &journal, &what, ports),
+        // Someone who wrote later has kept theirs already.
+        CheckpointState::Current if kept.bytes >= now.bytes => {}
+        CheckpointState::Current if !journal.is_long() => now.keep(ports),
+        _ => journal.replace(&now, ports),
     }
-    // So many write at once that the next one will do.
     None
 }
 
@@ -285,13 +324,13 @@ pub fn forget(ports: &Ports) -> Option<String> {
 }
 
 /// Enters that the ledger was replaced, unless another process is doing so, and accepts the ledger as it is.
-fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<String> {
+fn accept(gone: &Checkpoint, journal: &Journal, what: &str, ports: &Ports) -> Option<String> {
     if !claim(ports) {
         return None;
     }
-    let told = match state::read(KEPT, state::MAX_BYTES, ports) {
+    let told = match Journal::read(ports) {
         // Someone else was done with it just before.
-        Ok(kept) if kept != text => None,
+        Ok(Some(kept)) if kept.0 != journal.0 => None,
         _ => Some(enter(gone.complaint(what), ports)),
     };
     let _ = state::remove(CLAIM, ports);
@@ -331,7 +370,7 @@ fn enter(complaint: String, ports: &Ports) -> String {
     };
     // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
     if let Ok(Some(end)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
-        warn_unkept(Checkpoint::of(&end).keep(Expectation::Anything, ports), ports);
+        warn_unkept(Checkpoint::of(&end).replace_all(Expectation::Anything, ports), ports);
     }
     said
 }

@@ -68,6 +68,7 @@ macro_rules! contract_conversions {
                 hard_links: entry.hard_links,
                 identity: identity(entry.marks),
                 stamp: stamp(entry.marks, entry.size),
+                changed_ms: $crate::ports::marks::changed_ms(entry.marks.changed_ns, entry.marks.modified_ns),
                 size: entry.size,
             };
             $crate::ports::Listing {

@@ -53,6 +53,7 @@ pub struct Memory {
     lines: RefCell<Vec<(LogLevel, String)>>,
     /// What another process appends to a file just before the gate does.
     ahead: RefCell<Option<(String, Vec<u8>)>>,
+    behind: RefCell<Option<(String, Vec<u8>)>>,
     /// What writing ends with.
     refusal: Cell<Option<FileFault>>,
     /// The folder that cannot be listed.
@@ -81,6 +82,7 @@ impl Memory {
             drawn: Cell::new(0),
             lines: RefCell::default(),
             ahead: RefCell::default(),
+            behind: RefCell::default(),
             refusal: Cell::new(None),
             unlistable: RefCell::default(),
             variables: RefCell::default(),
@@ -148,9 +150,14 @@ impl Memory {
         self.file_at(&real).ok().map(|content| content.bytes)
     }
 
-    /// Makes another process append to a file of the workspace just before the gate next does.
+    /// Makes another process append to a file just before the gate next does.
     pub fn before_append(&self, path: &str, bytes: &[u8]) {
         *self.ahead.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
+    }
+
+    /// Makes another process append to a file just after the gate next does.
+    pub fn after_append(&self, path: &str, bytes: &[u8]) {
+        *self.behind.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
     }
 
     /// From now on, the gate cannot write anything.
@@ -378,6 +385,7 @@ impl Workspace for Memory {
                 hard_links: 1,
                 identity: 0,
                 stamp: 1,
+                changed_ms: 0,
                 size: 0,
             };
             match node {
@@ -389,7 +397,7 @@ impl Workspace for Memory {
                     entry.identity = *identity;
                     entry.hard_links = names.get(identity).copied().unwrap_or(1);
                     if let Some(content) = self.contents.borrow().get(identity) {
-                        entry.stamp = content.stamp;
+                        (entry.stamp, entry.changed_ms) = (content.stamp, content.changed_ms);
                         entry.size = content.bytes.len() as u64;
                     }
                 }
@@ -402,8 +410,10 @@ impl Workspace for Memory {
 
 impl Records for Memory {
     fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
-        let ahead = self.ahead.borrow_mut().take_if(|(whose, _)| whose == path);
-        let bytes: Vec<u8> = ahead.map_or_else(Vec::new, |(_, others)| others).into_iter().chain(bytes.iter().copied()).collect();
+        let others = |waiting: &RefCell<Option<(String, Vec<u8>)>>| {
+            waiting.borrow_mut().take_if(|(whose, _)| whose == path).map_or_else(Vec::new, |(_, bytes)| bytes)
+        };
+        let bytes = [others(&self.ahead), bytes.to_vec(), others(&self.behind)].concat();
         let real = self.may_write(root, path)?;
         match self.node(&real) {
             // In place: a journal is appended to again and again.

@@ -158,6 +158,8 @@ pub struct DirEntry {
     /// As in [`Facts`].
     pub stamp: u64,
     /// As in [`Facts`].
+    pub changed_ms: u64,
+    /// As in [`Facts`].
     pub size: u64,
 }
 
