@@ -433,7 +433,7 @@ mod tests {
         let ports = world.ports();
         let text = json::line(&pending());
         let claims = format!("\nclaim {SINCE} {} 7\n", NOW.0);
-        let cases = [("empty", ""), ("half", &text[..text.len() / 2]), ("claims", &*claims)];
+        let cases = [("empty", ""), ("half", text.get(..text.len() / 2).unwrap()), ("claims", &*claims)];
         for (name, content) in cases {
             world.write(&format!("{STATE}/{}", key("s", name)), content);
         }

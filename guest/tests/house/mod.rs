@@ -14,6 +14,12 @@ pub(crate) const INTENTS: &str = "
 - {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
 - {id: PAY, name: Payments, status: IN_PROGRESS, owned_scope: ['src/pay/**']}
 ";
+pub(crate) const SHARED: &str = "
+- {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
+- {id: ALL, name: Everything, status: IN_PROGRESS, owned_scope: ['**']}
+";
+/// The error in entries of calls whose end was not reported.
+pub(crate) const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
 pub(crate) const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
 pub(crate) struct House {
@@ -152,4 +158,32 @@ pub(crate) fn scopes(settled: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let short = |entry: &Value| format!("{} {}", text(&entry["scope_validation"]), text(&entry["file"]["relative_path"]));
     settled["entries"].as_array().unwrap().iter().map(short).collect()
+}
+
+/// A workspace that two sessions share. Calls of unknown effect ask.
+pub(crate) fn shared() -> House {
+    let files = [("src/auth/a.ts", "one\n"), ("src/auth/b.ts", "two\n"), ("README.md", "read me\n")];
+    House::with(SHARED, &files, &[("s", "LOGIN"), ("t", "LOGIN")])
+}
+
+/// The arguments of a write.
+pub(crate) fn write(path: &str) -> Value {
+    json!({"filePath": path, "content": "new"})
+}
+
+#[track_caller]
+pub(crate) fn expect(answer: &Value, verdict: &str, code: &str) {
+    assert_eq!((&answer["verdict"], &answer["code"]), (&json!(verdict), &json!(code)), "{answer}");
+}
+
+/// What the ledger says: path, success, error and scope of each entry.
+pub(crate) fn entered(house: &House) -> Vec<(Value, Value, Value, Value)> {
+    house
+        .entries()
+        .iter()
+        .map(|entry| {
+            let part = |name: &str| entry[name].clone();
+            (entry["file"]["relative_path"].clone(), part("success"), part("error"), part("scope_validation"))
+        })
+        .collect()
 }
