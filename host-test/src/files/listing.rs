@@ -22,6 +22,10 @@ const MANY_ENTRIES: usize = 2_000;
 /// More threads are slower, because they wait for the same parts of the kernel.
 const MAX_THREADS: usize = 4;
 
+/// So many more names than the limit are read in one folder, so that the first ones in order are listed even if there are a few too
+/// many. A folder may contain millions. `npm-wrapper/src/files/listing.ts` has the same number.
+const SURPLUS_NAMES: usize = 10_000;
+
 impl Files {
     /// Lists the entries below a folder, sorted bytewise by path. Names that are not UTF-8 cannot be listed; the first one is
     /// reported as unseen.
@@ -57,6 +61,8 @@ struct FolderContent {
     items: Vec<Item>,
     /// The first name that could not be looked up.
     unseen: Option<String>,
+    /// Whether there are too many names to read them all.
+    has_more: bool,
 }
 
 /// An item of a folder: an entry, or the place where the content of a subfolder belongs.
@@ -101,7 +107,8 @@ impl Subfolder {
 impl FolderContent {
     fn read(folder: &Dir, prefix: &str, depth: u32, reach: &Reach) -> std::io::Result<Self> {
         let mut content = Self::default();
-        names_in(folder, |name, stat| {
+        let max = (reach.limit as usize).saturating_add(SURPLUS_NAMES);
+        let has_more = names_in(folder, max, |name, stat| {
             let text = name.unwrap_or_else(|lossy| lossy);
             let mut path = String::with_capacity(prefix.len() + text.len());
             path.push_str(prefix);
@@ -118,6 +125,7 @@ impl FolderContent {
                 _ => drop(content.unseen.get_or_insert(path)),
             }
         })?;
+        content.has_more = has_more;
         content.items.sort_unstable_by(|one, other| one.path().cmp(other.path()));
         Ok(content)
     }
@@ -230,6 +238,7 @@ fn collect(content: FolderContent, top: &Dir, ahead: &mut Contents, reach: &Reac
     if let Some(path) = content.unseen {
         listing.unseen.get_or_insert(path);
     }
+    let has_more = content.has_more;
     for item in content.items {
         match item {
             _ if listing.truncated => return,
@@ -241,6 +250,8 @@ fn collect(content: FolderContent, top: &Dir, ahead: &mut Contents, reach: &Reac
             },
         }
     }
+    // Names that were read may be gone by now.
+    listing.truncated |= has_more;
 }
 
 #[cfg(test)]
@@ -294,6 +305,22 @@ mod tests {
         }
     }
 
+    /// Of a folder with very many names, only a few more than the limit are looked up.
+    #[test]
+    fn what_is_read_of_one_folder_is_limited() {
+        let temp = tempfile::tempdir().unwrap();
+        for number in 0..SURPLUS_NAMES + 20 {
+            fs::write(temp.path().join(number.to_string()), "").unwrap();
+        }
+        let top = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        for (limit, expected) in [(10, (SURPLUS_NAMES + 11, true)), (20, (SURPLUS_NAMES + 20, false))] {
+            let content = FolderContent::read(&top, "", 1, &reach(limit)).unwrap();
+            assert!(content.items.len() <= expected.0 && content.has_more == expected.1, "{limit}: {}", content.items.len());
+            let (found, is_cut) = paths(temp.path(), limit);
+            assert_eq!((found.len(), is_cut), (limit as usize, true));
+        }
+    }
+
     /// A folder that cannot be read is reported, and everything else is listed all the same. Root can read every folder, so the test
     /// removes one after its name was read, which has the same effect.
     #[test]
@@ -307,7 +334,7 @@ mod tests {
         let content = FolderContent::read(&top, "", 64, &reach(100)).unwrap();
         fs::remove_dir_all(temp.path().join("b")).unwrap();
         for mut ahead in [Contents::new(), ReadAhead::all(&top, &content, &reach(100))] {
-            let content = FolderContent { items: content.items.clone(), unseen: None };
+            let content = FolderContent { items: content.items.clone(), ..FolderContent::default() };
             let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
             collect(content, &top, &mut ahead, &reach(100), &mut listing);
             let found: Vec<&str> = listing.entries.iter().map(|entry| entry.path.as_str()).collect();

@@ -12,6 +12,12 @@ interface Step {
   found?: fs.BigIntStats;
 }
 
+/**
+ * So many more names than the limit are looked up in one folder, so that the first ones in order are listed even if there are a few
+ * too many. A folder may contain millions. `host-test/src/files/listing.rs` has the same number.
+ */
+const SURPLUS_NAMES = 10_000;
+
 /** What names may contain instead of what is not valid Unicode. */
 const UNCERTAIN = /[\uD800-\uDFFF\uFFFD]/;
 
@@ -25,7 +31,10 @@ export function listingOf(folder: string, reach: Reach): Listing {
   const skip = new Set(reach.skip);
   const listing: Listing = { entries: [], truncated: false };
   const top = folder.endsWith('/') ? folder : `${folder}/`;
+  let hasMore = false;
   if (reach.depth > 0) visit('', reach.depth, stepsIn('', reach.depth > 1));
+  // Names that were listed may be gone by now.
+  listing.truncated ||= hasMore;
   return listing;
 
   function visit(prefix: string, depth: number, steps: Step[]): void {
@@ -71,7 +80,10 @@ export function listingOf(folder: string, reach: Reach): Listing {
       last = step.key;
       steps.push(step);
     };
-    for (const name of namesIn(folder, prefix)) {
+    const names = namesIn(folder, prefix);
+    const max = reach.limit + SURPLUS_NAMES;
+    hasMore ||= names.length > max;
+    for (const name of names.slice(0, max)) {
       isPlain &&= !SORTS_DIFFERENTLY.test(name);
       const found = lookListed(folder + name);
       // The entry was removed in the meantime.
