@@ -14,7 +14,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
 
 /// Writes a value on one line. What cannot be written, which no type here allows, is null.
 pub fn line<T: Serialize>(value: &T) -> String {
-    value_of(value).to_string()
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
 }
 
 /// A value as it would be written.

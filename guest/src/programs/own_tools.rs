@@ -174,7 +174,9 @@ pub fn recognize(name: &str) -> Option<&'static OwnTool> {
         let spellings = PROGRAMS.iter().flat_map(|program| program.mcp_prefixes);
         spellings.filter_map(|spelling| tool_of_server(spelling, name)).find_map(named)
     };
-    named(name).or_else(prefixed)
+    // Most names are of other tools, and there are many spellings.
+    let may_be_own = OWN_TOOLS.iter().any(|tool| name.ends_with(tool.name));
+    named(name).or_else(|| may_be_own.then(prefixed).flatten())
 }
 
 /// What a call of one of them asks for: under its own name, with a prefix, or passed on by a program's tool for all servers.

@@ -52,12 +52,19 @@ impl Files {
 
 /// The digest of a file, computed in pieces because it may be larger than memory.
 pub fn digest_of(file: &mut impl Read) -> io::Result<Digest> {
+    // Most files are small, and clearing a large buffer would take longer than reading one.
+    let mut first = [0; 4 << 10];
     let mut hasher = Sha256::new();
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(Digest::from_bytes(hasher.finalize().into())),
-            length => hasher.update(piece.get(..length).unwrap_or_default()),
-        }
+    let mut update = |piece: &mut [u8]| -> io::Result<usize> {
+        let length = file.read(piece)?;
+        hasher.update(piece.get(..length).unwrap_or_default());
+        Ok(length)
+    };
+    if update(&mut first)? == first.len() {
+        let mut piece = vec![0; 64 << 10];
+        while update(&mut piece)? > 0 {}
+    } else {
+        while update(&mut first)? > 0 {}
     }
+    Ok(Digest::from_bytes(hasher.finalize().into()))
 }
