@@ -11,14 +11,14 @@ mod race;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tollgate::components::{Cache, HookRound, Runner, compile_now};
 
 use built::{Language, build, sample, sh, tools};
-use race::{Times, limit, micros, print, single_row};
+use race::{Times, micros, print, single_row};
 
 const TIMES: usize = 2_000;
 
@@ -31,9 +31,9 @@ fn main() {
     let programs = programs();
     single_row("five hooks that are programs (`cat`)", &programs);
     let rust = rust(&root).map(|built| component(&root, &built));
-    components("Rust components", &root, &programs, rust, Duration::from_micros(25), Duration::from_millis(2));
+    components("third-party/rust", &root, &programs, rust);
     let js = tools(Language::Js).and_then(|()| sample("commit-rules", Language::Js)).map(|built| component(&root, &built));
-    components("JavaScript components (QuickJS)", &root, &programs, js, Duration::from_micros(250), Duration::from_millis(2));
+    components("third-party/js", &root, &programs, js);
 }
 
 /// The hook that `tollgate new-hook` writes.
@@ -54,10 +54,10 @@ fn component(root: &Path, built: &Path) -> String {
 }
 
 /// Five hooks that are components, beside five that are programs.
-fn components(what: &str, root: &Path, programs: &Times, digest: Result<String, String>, most: Duration, most_load: Duration) {
+fn components(row: &str, root: &Path, programs: &Times, digest: Result<String, String>) {
     let digest = match digest {
         Ok(digest) => digest,
-        Err(why) => return eprintln!("{what}: not measured: {}", why.lines().next().unwrap_or_default()),
+        Err(why) => return eprintln!("{row}: not measured: {}", why.lines().next().unwrap_or_default()),
     };
     let open = || Runner::open(&root.join("workspace"), &root.join("home")).unwrap();
     let round = HookRound::read(&line(&digest)).unwrap();
@@ -65,10 +65,9 @@ fn components(what: &str, root: &Path, programs: &Times, digest: Result<String, 
     call(&mut runner, &round, 200);
     let called = call(&mut runner, &round, TIMES).median();
     let loaded = load(open, &digest, 50).median();
-    print(&format!("five hooks: {what} / programs (`cat`)"), micros(called), micros(programs.median()), "µs");
-    print(&format!("loading from the cache: {what}"), micros(loaded), 0.0, "µs");
-    limit(what, called, most);
-    limit(what, loaded, most_load);
+    let programs = micros(programs.median());
+    print(row, micros(called), programs, "µs");
+    print(&format!("{row}/load"), micros(loaded), programs, "µs");
 }
 
 /// How long it takes to call all hooks of a round, which must neither fail nor be missing.

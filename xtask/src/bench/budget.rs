@@ -39,23 +39,24 @@ impl Budget {
     }
 }
 
-/// 1.32 to 1.36.
+/// 1.32 to 1.37.
 const COMPILED: &str =
-    "18 µs more than natively: texts are copied into the component's memory and back, and Cranelift's code is not LLVM's";
+    "20 µs more than natively: texts are copied into the component's memory and back, and Cranelift's code is not LLVM's";
 
 /// 4 in scope, 8 otherwise.
 const LOOKS: &str = "the gate looks at 13 paths that decide about a call and records its ruling; plain JS looks at one or two files and records nothing";
 
-/// Some 100.
-const RECORDS: &str = "a call that is allowed is recorded so that a process that dies loses nothing: lease, call, claim and checkpoint are \
-                       four new files, and creating one takes longer than all of the baseline";
+/// Some 80.
+const RECORDS: &str = "a call that is allowed is recorded so that a process that dies loses nothing: eight lines in seven files, one of \
+                       which is new and then removed; the baseline appends one line, and opens its files by any path";
 
-/// Some 5.5.
+/// 5.5 to 6.
 const NODE_LOOKS: &str =
     "`lstat` takes 2.6 µs in Node, for every file before and after the call; git looks once, with several threads";
 
 /// 1.05 to 1.25.
-const CACHES: &str = "the kernel's own caches miss more often with 100,000 files; git hides that behind several threads";
+const CACHES: &str =
+    "the kernel's own caches miss more often with 100,000 files, and git looks up each of them once instead of twice";
 
 /// All rows with a budget.
 pub(crate) const BUDGETS: &[Budget] = &[
@@ -76,9 +77,15 @@ pub(crate) const BUDGETS: &[Budget] = &[
     times("node/program/15000", "Node: a program call in 15,000 files / git status", 3.0).missed(NODE_LOOKS),
     times("wasmtime/program/growth", "wasmtime: growth from 15,000 to 100,000 files / of git status", 1.0).missed(CACHES),
     times("node/program/growth", "Node: growth from 15,000 to 100,000 files / of git status", 1.0).missed(CACHES),
-    times("node/load", "Node: load and first check / an empty script", 1.0).and(60.0),
+    // 60 ms were promised where an empty script took 64. A constant would be a different promise on another machine.
+    times("node/load", "Node: load and first check / an empty script", 1.94),
     times("wasmtime/session/memory", "wasmtime: memory of one more session", 0.0).and(2.0),
     times("wasmtime/sessions", "wasmtime: a call of one in 10,000 sessions / of one session", 1.5),
+    // Five programs took 5 ms when 25 µs, 250 µs and 2 ms were promised.
+    times("third-party/rust", "five third-party hooks in Rust / five programs (`cat`)", 0.005),
+    times("third-party/js", "five third-party hooks in JavaScript / five programs (`cat`)", 0.05),
+    times("third-party/rust/load", "loading a third-party hook in Rust / five programs (`cat`)", 0.4),
+    times("third-party/js/load", "loading a third-party hook in JavaScript / five programs (`cat`)", 0.4),
 ];
 
 /// A row with its budget.

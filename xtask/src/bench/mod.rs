@@ -26,22 +26,24 @@ const BENCHES: &[&str] = &["budgets", "effects", "extensions", "governance", "ho
 /// Builds, measures, prints a table, and writes it to `target/bench.json`. Fails if a row exceeds its budget and is not a known miss.
 pub(crate) fn bench() -> Result<()> {
     build::build()?;
-    let mut measured = Vec::new();
+    let (mut measured, mut failed) = (Vec::new(), Vec::new());
     for bench in BENCHES {
         let mut command = cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native", "--bench", bench]);
-        measured.extend(read(&mut command)?);
+        measured.extend(read(&mut command, &mut failed)?);
     }
     let baselines = npm::pinned("bench-baselines")?;
     for runtime in npm::runtimes()?.iter().filter(|runtime| matches!(runtime.name, "node" | "bun")) {
         for script in ["bench/budgets.mjs", "bench/augment.mjs"] {
             let mut command = Command::new(&runtime.program);
             command.arg(script).current_dir(root().join("npm-wrapper")).env("TOLLGATE_BASELINES", &baselines);
-            let rows = read(&mut command)?;
+            let rows = read(&mut command, &mut failed)?;
             measured.extend(rows.into_iter().map(|row| Measurement { row: format!("{}/{}", runtime.name, row.row), ..row }));
         }
     }
     measured.extend(processes::measure(&baselines)?);
-    finish(&measured, &target().join("bench.json"))
+    finish(&measured, &target().join("bench.json"))?;
+    ensure!(failed.is_empty(), "these benchmarks failed: {}", failed.join("; "));
+    Ok(())
 }
 
 /// Prints and saves the rows, and fails if one is over budget.
@@ -57,14 +59,17 @@ fn finish(measured: &[Measurement], file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Runs a benchmark and reads its rows.
-fn read(command: &mut Command) -> Result<Vec<Measurement>> {
+/// Runs a benchmark and reads its rows. One that fails is added to `failed`, so that the others are measured all the same.
+fn read(command: &mut Command, failed: &mut Vec<String>) -> Result<Vec<Measurement>> {
     let what = command_line(command);
     println!("\n\u{25b8} {what}");
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output().with_context(|| format!("running `{what}`"))?;
-    ensure!(output.status.success(), "`{what}` failed ({})", output.status);
     let rows: Vec<Measurement> = String::from_utf8_lossy(&output.stdout).lines().filter_map(Measurement::read).collect();
-    ensure!(!rows.is_empty(), "`{what}` measured nothing");
+    if !output.status.success() {
+        failed.push(format!("`{what}` ({})", output.status));
+    } else {
+        ensure!(!rows.is_empty(), "`{what}` measured nothing");
+    }
     Ok(rows)
 }
 
