@@ -257,13 +257,16 @@ fn a_full_disk(kind: &str, command: &Command) -> Result<Completion, Failed> {
         ask() { printf '%s\n' "$@" | $EVAL --workspace "$DISK" --home "$DISK/home"; }
         call() { echo "{\"op\":\"$1\",\"session\":\"s\",\"call\":\"$2\",\"tool\":\"write\",\"args\":{\"filePath\":\"src/$2\",\"content\":\"$2\"},\"success\":true}"; }
         ask '{"op":"select-intent","session":"s","intent":"I"}'
+        ask "$(call pre-tool 0)"
+        echo 0 > "$DISK/src/0"
+        ask "$(call post-tool 0)"
         for n in 1 2 3 4 5 6 7 8 9; do
             ask "$(call pre-tool $n)"
             echo $n > "$DISK/src/$n"
         done
         cat /dev/zero > "$DISK/filler" || true
         ask "$(call pre-tool 10)"
-        # What is left of a page takes a few lines, then there is no room, in the middle of one.
+        # What is left of the ledger's page takes a few lines, then there is no room, in the middle of one.
         for n in 1 2 3 4 5 6 7 8 9; do ask "$(call post-tool $n)"; done
         rm "$DISK/filler"
         ask "$(call pre-tool 11)"
@@ -285,8 +288,8 @@ fn a_full_disk(kind: &str, command: &Command) -> Result<Completion, Failed> {
     assert!(output.status.success(), "{kind}: {said}\n{warned}");
     let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let rulings: Vec<_> = answers.iter().filter_map(|answer| answer["verdict"].as_str()).collect();
-    let mut expected = ["allow"; 11];
-    expected[9] = "ask";
+    let mut expected = ["allow"; 12];
+    expected[10] = "ask";
     assert_eq!(rulings, expected, "{kind}: a call that cannot be remembered is a person's to decide on, the others go on");
     let settled: Vec<_> = answers.iter().filter(|answer| answer["entries"].is_array()).collect();
     let unentered = settled.iter().filter(|settled| settled["entries"] == json!([])).count();
@@ -299,7 +302,7 @@ fn a_full_disk(kind: &str, command: &Command) -> Result<Completion, Failed> {
     let given_up = warned.matches("error: `.orchestration/agent_trace.jsonl` still cannot be written").count();
     let report = answers.iter().find(|answer| answer["done"] == true).unwrap();
     assert_eq!(report["ok"], true, "{kind}: {report}");
-    assert_eq!(report["entries"], json!(10), "{kind}: {report}\n{warned}");
-    println!("{kind}: at first {unentered} of 10 calls could not be entered, in the end {given_up}; {}", report["notes"]);
+    assert_eq!(report["entries"], json!(11), "{kind}: {report}\n{warned}");
+    println!("{kind}: at first {unentered} of 11 calls could not be entered, in the end {given_up}; {}", report["notes"]);
     Ok(Completion::Completed)
 }

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Gate, Refusal};
 use crate::config::{Config, Select};
+use crate::inflight::lease;
 use crate::intents::file::Intents;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, By, Selection};
@@ -30,11 +31,13 @@ impl Gate {
         let by_default =
             selection::default_intent(&self.ports).filter(|_| has_default).filter(is_open).map(|id| (id, By::Default));
         let Some((intent, by)) = by_default.or_else(|| only_open(intents, config)) else { return current };
-        let since = Some(self.ports.clock.now().to_string());
+        let now = self.ports.clock.now();
+        let since = Some(now.to_string());
         let selection = Selection { session: root, intent: Some(intent.clone()), parent: None, by: Some(by), since };
         if let Err(fault) = selection::keep(&selection, &self.ports) {
             self.ports.warn(&format!("the intent `{intent}` cannot be saved for the session: {fault}"));
         }
+        lease::sweep(now, &self.ports);
         Some(intent)
     }
 

@@ -156,11 +156,16 @@ impl Recorder {
 
     /// Forgets a call that is settled.
     pub(super) fn forget(&mut self, CallRecord { key, has_snapshot }: &CallRecord, ports: &Ports) {
-        self.unsaved_calls.retain(|(known, _)| known != key);
+        self.forget_unsaved(key);
         pending::forget(key, ports);
         if *has_snapshot {
             pending::forget(&pending::snapshot_of(key), ports);
         }
+    }
+
+    /// Forgets what is kept of a call in memory alone.
+    pub(super) fn forget_unsaved(&mut self, key: &str) {
+        self.unsaved_calls.retain(|(known, _)| known != key);
     }
 
     /// Keeps a call in memory that could not be saved; the oldest one goes where there are too many.

@@ -122,6 +122,7 @@ impl Gate {
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
         }
+        self.recorder.forget_unsaved(&key);
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may still let it run, and this process at least remembers.
             self.ports.warn(&format!("the record of the call `{}` cannot be saved: {fault}", call.call));
@@ -191,9 +192,10 @@ impl Gate {
     /// Enters what a call changed that is remembered.
     fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, key: String, pending: &Pending) -> Settlement {
         let now = self.ports.clock.now();
-        // No other process knows of a call that could not be saved.
-        let claim = || if self.recorder.is_unsaved(&key) { Some(1) } else { pending::claim(&key, pending, now, &self.ports) };
-        let Some(attempts) = claim() else { return Settlement::default() };
+        // No other process knows of a call that could not be saved, unless it was told of the same call and saved it.
+        let is_known_here = self.recorder.is_unsaved(&key) && pending::recall(&key, &self.ports).is_none();
+        let claim = if is_known_here { Some(1) } else { pending::claim(&key, pending, now, &self.ports) };
+        let Some(attempts) = claim else { return Settlement::default() };
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, key, pending, now);
         }
@@ -444,5 +446,7 @@ pub(super) fn truncate(text: &str) -> String {
 
 /// Two notices as one.
 pub(super) fn join(one: String, other: String) -> String {
-    format!("{one}\n{other}")
+    // A fault that several calls met is told once.
+    let is_told = other.lines().all(|line| one.lines().any(|told| told == line));
+    if is_told { one } else { format!("{one}\n{other}") }
 }

@@ -152,11 +152,6 @@ impl<'j> JournalLine<'j> {
         }
     }
 
-    /// Whether someone wanted the lease not long ago.
-    fn is_used(&self, now: Timestamp) -> bool {
-        matches!(self, Self::Take { until, .. } if (now.0.saturating_sub(UNUSED_MS)..=now.0 + MAX_MS + SLACK_MS).contains(until))
-    }
-
     /// The lease that a line takes.
     fn lease(&self) -> Option<Lease> {
         let Self::Take { until, session, call, tool, path } = self else { return None };
@@ -209,14 +204,11 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
         return;
     }
     for entry in entries {
-        let is_used = |journal: &[u8]| state::lines(journal).rev().filter_map(JournalLine::parse).any(|line| line.is_used(now));
         let path = format!("{FOLDER}/{}", entry.path);
-        let is_unused = match entry.changed_ms {
-            // Not every system reports it.
-            0 => !is_used(&state::read(&path, state::MAX_BYTES, ports).unwrap_or_default()),
-            changed => changed.saturating_add(UNUSED_MS) < now.0,
-        };
-        if is_unused {
+        // Not every system reports when a file changed. Someone may have taken the lease since it was reported.
+        let may_be_unused = entry.changed_ms.saturating_add(UNUSED_MS) < now.0;
+        let is_held = |journal: Vec<u8>| holder(&journal).is_some_and(|lease| lease.holds(now));
+        if may_be_unused && !state::read(&path, state::MAX_BYTES, ports).is_ok_and(is_held) {
             let _ = state::remove(&path, ports);
         }
     }

@@ -150,8 +150,12 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
     let journal = match append(key, &JournalLine::Claim(claim), ports).and_then(|()| read(key, ports)) {
         Ok(journal) => journal,
         Err(FileFault::Missing) => return None,
-        // Any other fault is our own, and a line too many is better than none.
-        Err(_) => return Some(1),
+        // Any other fault is our own, and a line too many is better than none, unless someone else is at it.
+        Err(_) => {
+            let is_claimed =
+                |journal: Journal| journal.attempt(pending.since).is_some_and(|attempt| attempt.claim.is_held(now.0));
+            return (!read(key, ports).is_ok_and(is_claimed)).then_some(1);
+        }
     };
     // Settled meanwhile, its record is gone, or is that of another call.
     let record = journal.record(key, ports).filter(|record| record.since == pending.since)?;
@@ -291,7 +295,7 @@ impl Over<'_> {
 pub fn calls_under_way(ports: &Ports) -> Vec<Pending> {
     const MAX_UNDER_WAY: usize = 256;
     let names = state::list(FOLDER, MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
-    names.iter().take(MAX_UNDER_WAY).filter_map(|entry| recall(&format!("{FOLDER}/{}", entry.path), ports)).collect()
+    names.iter().filter_map(|entry| recall(&format!("{FOLDER}/{}", entry.path), ports)).take(MAX_UNDER_WAY).collect()
 }
 
 /// Whether any call is under way.
@@ -400,6 +404,20 @@ mod tests {
         assert_eq!(claim(&key, &pending(), later(CLAIM_MS + 1), &ports), Some(1), "it was left to the next one");
         forget(&key, &ports);
         assert_eq!(claim(&key, &pending(), later(CLAIM_MS + 2), &ports), None, "it is settled");
+    }
+
+    #[test]
+    fn a_claim_that_cannot_be_written_counts_unless_someone_else_is_at_it() {
+        let world = Memory::new();
+        let (ports, key) = (world.ports(), key("s", "c"));
+        keep(&key, &pending(), &ports).unwrap();
+        world.refuse_writes(Some(FileFault::Full));
+        assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1));
+        world.refuse_writes(None);
+        assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1));
+        world.refuse_writes(Some(FileFault::Full));
+        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
+        assert_eq!(claim(&key, &pending(), later(CLAIM_MS), &ports), Some(1));
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl Snapshot {
         let mut files = Self::default();
         files.add("", listing, ignored, state.as_deref());
         files.add_controls(&controls, state.as_deref(), ports)?;
-        files.add_git(ports);
+        files.add_git(ports)?;
         files.sort();
         files.take_digests(known);
         Ok(files)
@@ -206,27 +206,36 @@ impl Snapshot {
     }
 
     /// Adds what makes git run something.
-    fn add_git(&mut self, ports: &Ports) {
-        let list = |folder: &str, limit: u32| {
-            ports.workspace.list(Root::Project, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })
+    fn add_git(&mut self, ports: &Ports) -> Result<(), SnapshotFault> {
+        let list = |folder: &str| {
+            ports.workspace.list(Root::Project, folder, &ListingLimits { depth: 1, limit: MAX_FILES, skip: Vec::new() })
         };
         // In a worktree, `.git` is a file, which is listed like any other.
-        let git = match list(GIT, 1_000) {
+        let git = match list(GIT) {
             Ok(git) => git,
-            Err(FileFault::Denied) => return self.push(["", GIT], SnapshotFile::UNSEEN),
-            Err(_) => return,
+            Err(FileFault::Denied) => {
+                self.push(["", GIT], SnapshotFile::UNSEEN);
+                return Ok(());
+            }
+            Err(_) => return Ok(()),
         };
+        // Files with other names could otherwise hide those that matter.
+        if git.truncated {
+            return Err(SnapshotFault::TooMany);
+        }
         for entry in git.entries.iter().filter(|entry| GIT_FILES.contains(&&*entry.path)) {
             let path = format!("{GIT}/{}", entry.path);
             if entry.kind != FileKind::Directory {
                 self.push(["", &path], SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None });
             } else if entry.path == GIT_HOOKS {
-                match list(&path, 200) {
+                match list(&path) {
+                    Ok(hooks) if hooks.truncated => return Err(SnapshotFault::TooMany),
                     Ok(hooks) => self.add(&format!("{path}/"), hooks, &Ignored::default(), None),
                     Err(_) => self.push(["", &path], SnapshotFile::UNSEEN),
                 }
             }
         }
+        Ok(())
     }
 
     /// Takes over the digests of files that have not changed since. Both are sorted.
@@ -452,6 +461,19 @@ mod tests {
             assert!(changed.contains(&"README.md".to_owned()), "{folder}: {changed:?}");
             assert!(changed.contains(&folder.to_owned()), "{folder}: {changed:?}");
         }
+    }
+
+    /// Many files with other names in `.git` hide nothing.
+    #[test]
+    fn what_git_runs_cannot_be_hidden_behind_other_files() {
+        let world = Memory::new();
+        let path = |number: usize| [format!(".git/a{number}"), format!(".git/hooks/a{number}")];
+        (0..1_200).flat_map(path).for_each(|path| world.write(&path, ""));
+        let look = || Snapshot::look(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
+        let before = look();
+        world.write(".git/config", "[core]");
+        world.write(".git/hooks/pre-commit", "x");
+        assert_eq!(look().possibly_changed(&before), [".git/config", ".git/hooks/pre-commit"]);
     }
 
     /// A link to other hooks runs them.

@@ -9,7 +9,8 @@
 //!
 //! Checkpoints are appended to a journal, of which the last few lines are compared: the one that goes farthest counts, because
 //! writers may append theirs in another order than their entries. Replacing a file takes a hundred times as long as appending a
-//! line, because the file system writes the content to disk first.
+//! line, because the file system writes the content to disk first. A writer that is slow to append its checkpoint, while the ledger is
+//! replaced and another process notices, makes the replacement be noticed a second time.
 //!
 //! Where the bytes are gone, a line in the ledger says so, once, and the ledger is accepted as it is from then on: another
 //! branch that was checked out brings another ledger, and nobody should be held up by that for ever.
