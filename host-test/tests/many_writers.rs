@@ -266,8 +266,12 @@ fn a_full_disk(kind: &str, command: &Command) -> Result<Completion, Failed> {
         done
         cat /dev/zero > "$DISK/filler" || true
         ask "$(call pre-tool 10)"
-        # What is left of the ledger's page takes a few lines, then there is no room, in the middle of one.
-        for n in 1 2 3 4 5 6 7 8 9; do ask "$(call post-tool $n)"; done
+        # What is left of the ledger's page takes a few lines, then there is no room, in the middle of one. A settled call makes room,
+        # which is filled again.
+        for n in 1 2 3 4 5 6 7 8 9; do
+            ask "$(call post-tool $n)"
+            cat /dev/zero >> "$DISK/filler" || true
+        done
         rm "$DISK/filler"
         ask "$(call pre-tool 11)"
         echo 11 > "$DISK/src/11"
