@@ -4,7 +4,7 @@
 //!
 //! Each path has a journal in `leases/` of the state, to which sessions append that they take it or give it back. The order of the
 //! lines decides, and every reader decides alike: of two sessions, the one whose line comes first gets it. Appending to a file that
-//! exists takes a tenth of the time of making and removing one.
+//! exists takes a seventh of the time of creating and removing one.
 //!
 //! A line is `take`, when the lease ends, session, call, tool, path and a dot, or `free`, session, call and a dot; with tabs between
 //! them, and names as JSON strings, which contain none. A line without the dot was cut off.

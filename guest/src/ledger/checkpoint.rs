@@ -8,7 +8,7 @@
 //! what was written, so any number of them raise no false alarm.
 //!
 //! Checkpoints are appended to a journal, of which the last few lines are compared: the one that goes farthest counts, because
-//! writers may append theirs in another order than their entries. Replacing a file takes a hundred times as long as appending a
+//! writers may append theirs in another order than their entries. Replacing a file takes almost a hundred times as long as appending a
 //! line, because the file system writes the content to disk first. A writer that is slow to append its checkpoint, while the ledger is
 //! replaced and another process notices, makes the replacement be noticed a second time.
 //!

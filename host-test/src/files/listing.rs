@@ -22,7 +22,7 @@ const MANY_ENTRIES: usize = 2_000;
 /// More threads are slower, because they wait for the same parts of the kernel.
 const MAX_THREADS: usize = 4;
 
-/// So many more names than the limit are read in one folder, so that the first ones in order are listed even if there are a few too
+/// This many more names than the limit are read in one folder, so that the first ones in order are listed even if there are a few too
 /// many. A folder may contain millions. `npm-wrapper/src/files/listing.ts` has the same number.
 const SURPLUS_NAMES: usize = 10_000;
 

@@ -13,7 +13,7 @@ interface Step {
 }
 
 /**
- * So many more names than the limit are looked up in one folder, so that the first ones in order are listed even if there are a few
+ * This many more names than the limit are looked up in one folder, so that the first ones in order are listed even if there are a few
  * too many. A folder may contain millions. `host-test/src/files/listing.rs` has the same number.
  */
 const SURPLUS_NAMES = 10_000;
