@@ -1,4 +1,4 @@
-//! Many cases, on every core, and what came of them.
+//! Runs many cases on all cores, and collects the results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,25 +12,25 @@ use crate::generate::Generator;
 use crate::shrink::shrink;
 use crate::trial::{Bench, Finding, Outcome, Severity};
 
-/// Findings that are made short; more are only counted.
+/// At most this many findings are shortened; further ones are only counted.
 const MAX_SHRUNK: usize = 12;
 
-/// What came of many cases.
+/// The results of many cases.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// How many were judged.
+    /// The number of cases that were judged.
     pub judged: usize,
-    /// Verdicts and how often each was given.
+    /// How often each verdict was given.
     pub verdicts: BTreeMap<String, usize>,
-    /// How many were run.
+    /// The number of cases that were run.
     pub ran: usize,
-    /// How many of those changed something.
+    /// The number of those that changed something.
     pub changed: usize,
-    /// How many had to be ended.
+    /// The number of those that exceeded the time limit.
     pub timed_out: usize,
-    /// Changes in scope that were not announced.
+    /// The number of changes in scope that the gate did not report.
     pub unannounced: usize,
-    /// Everything that was let happen outside the scope.
+    /// All changes outside the scope that the gate allowed.
     pub findings: Vec<Finding>,
 }
 
@@ -56,13 +56,13 @@ impl Tally {
     }
 
     /// The findings of one severity.
-    pub fn of(&self, severity: Severity) -> Vec<&Finding> {
+    pub fn findings_of(&self, severity: Severity) -> Vec<&Finding> {
         self.findings.iter().filter(|finding| finding.severity == severity).collect()
     }
 
-    /// The figures in a line.
+    /// The numbers in one line.
     pub fn summary(&self) -> String {
-        let count = |severity| self.of(severity).len();
+        let count = |severity| self.findings_of(severity).len();
         format!(
             "{} cases: {:?}; {} run, {} changed something, {} timed out; outside the scope: {} silent, {} in plain \
              sight, {} by design; {} changed something in scope that was not reported",
@@ -78,10 +78,10 @@ impl Tally {
         )
     }
 
-    /// The findings of one severity by family, one short example of each, as rows for the table.
-    pub fn told(&self, severity: Severity, bench: Option<&mut Bench>) -> Result<String> {
+    /// The findings of one severity by family, with one shortened example each, as rows for the table.
+    pub fn render_findings(&self, severity: Severity, bench: Option<&mut Bench>) -> Result<String> {
         let mut families: BTreeMap<&str, Vec<&Finding>> = BTreeMap::new();
-        for finding in self.of(severity) {
+        for finding in self.findings_of(severity) {
             families.entry(&finding.case.family).or_default().push(finding);
         }
         let mut bench = bench;
@@ -104,7 +104,7 @@ impl Tally {
     }
 }
 
-/// Tries cases on some threads, each with a namespace of its own. `next` gives the case with a number.
+/// Tries cases in several threads, each with its own namespace. `next` returns the case with a given number.
 pub fn run(runner: &Path, count: u64, threads: usize, next: impl Fn(u64) -> Case + Sync) -> Result<Tally> {
     let counter = AtomicU64::new(0);
     let worker = || -> Result<Tally> {
@@ -133,14 +133,14 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(2, usize::from)
 }
 
-/// The cases of a table.
-pub fn table(runner: &Path, rows: &[Case]) -> Result<Tally> {
+/// Runs the cases of a table.
+pub fn run_table(runner: &Path, rows: &[Case]) -> Result<Tally> {
     let count = u64::try_from(rows.len())?;
     let row = |number| usize::try_from(number).ok().and_then(|at: usize| rows.get(at)).cloned();
-    run(runner, count, cores(), |number| row(number).unwrap_or_else(|| Case::of("", ":")))
+    run(runner, count, cores(), |number| row(number).unwrap_or_else(|| Case::single("", ":")))
 }
 
-/// The generated campaign of a seed.
-pub fn generated(runner: &Path, generator: &Generator, seed: u64, count: u64) -> Result<Tally> {
+/// Runs the campaign that is generated from a seed.
+pub fn run_generated(runner: &Path, generator: &Generator, seed: u64, count: u64) -> Result<Tally> {
     run(runner, count, cores(), |number| generator.case(seed, number))
 }

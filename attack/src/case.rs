@@ -1,4 +1,4 @@
-//! One attack: where it begins, which shell runs it, and its calls.
+//! One attack: the workspace it starts in, the shell that runs it, and its calls.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub struct Case {
     /// Its name in a table, or its number in a campaign.
     #[serde(default)]
     pub id: String,
-    /// What kind of misreading it tries.
+    /// The kind of misreading that it tries to cause.
     #[serde(default)]
     pub family: String,
     /// The workspace.
@@ -19,9 +19,9 @@ pub struct Case {
     /// The shell that the host would use.
     #[serde(default = "bash")]
     pub shell: String,
-    /// The commands, a call each.
+    /// The commands, one per call.
     pub calls: Vec<String>,
-    /// Set where running a program is what the command openly does, with the reason: only a silent change is a finding then.
+    /// The reason why running a program is what the command openly does, if so. Then only a silent change is a finding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_design: Option<String>,
 }
@@ -32,8 +32,8 @@ pub fn bash() -> String {
 }
 
 impl Case {
-    /// A single command in the plain workspace.
-    pub fn of(family: &str, command: impl Into<String>) -> Self {
+    /// Creates a case with a single command in the plain workspace.
+    pub fn single(family: &str, command: impl Into<String>) -> Self {
         Self {
             id: String::new(),
             family: family.to_owned(),
@@ -44,7 +44,7 @@ impl Case {
         }
     }
 
-    /// A line for the table of attacks.
+    /// Formats the case as a line for the table of attacks.
     pub fn row(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

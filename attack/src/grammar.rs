@@ -1,9 +1,9 @@
 //! The repertoire that commands are generated from.
 //!
-//! A file of sections. `[name]` starts one, every line after it is an alternative, `##` starts a comment. In an alternative,
-//! `«name»` stands for any alternative of that section, `
-//! ` for a line break, `⇥` for a tab. `«name:q»` puts the result in single quotes, `«name:d»` in double quotes, `«name:e»`
-//! escapes every special character; `«name#1»` is the same text everywhere in that alternative.
+//! The repertoire is a file with sections. `[name]` starts a section, every line after it is an alternative, and `##` starts a
+//! comment. In an alternative, `«name»` stands for any alternative of that section, `⏎` for a line break, and `⇥` for a tab.
+//! `«name:q»` puts the result in single quotes, `«name:d»` in double quotes, `«name:e»` escapes every special character;
+//! `«name#1»` is the same text everywhere in that alternative.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Grammar {
     }
 
     /// References to sections that do not exist.
-    pub fn dangling(&self, given: &[&str]) -> Vec<String> {
+    pub fn undefined_references(&self, given: &[&str]) -> Vec<String> {
         let mut dangling = Vec::new();
         for alternative in self.sections.values().flatten() {
             for piece in alternative.split('«').skip(1) {
@@ -109,7 +109,7 @@ impl Grammar {
             };
             same.insert(reference, text.clone());
             if out.len() < MAX_CHARS {
-                out.push_str(&quoted(&text, quoting));
+                out.push_str(&quote(&text, quoting));
             }
             out.push_str(rest);
         }
@@ -122,7 +122,7 @@ fn is_name(text: &str) -> bool {
 }
 
 /// Quotes a text for a shell.
-pub fn quoted(text: &str, how: &str) -> String {
+pub fn quote(text: &str, how: &str) -> String {
     match how {
         "q" => format!("'{}'", text.replace('\'', r"'\''")),
         "d" => {
@@ -141,7 +141,7 @@ fn escape(letter: char, special: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Grammar, quoted};
+    use super::{Grammar, quote};
     use crate::dice::Dice;
 
     #[test]
@@ -149,14 +149,14 @@ mod tests {
         let grammar = Grammar::parse("## a comment\n[top]\nx «a#1» «a#1» «b:q»⏎\n[a]\n1\n2\n[b]\nit's\n");
         let text = grammar.expand("top", &mut Dice::new(1, 1), &mut |_, _| None);
         assert!(text == "x 1 1 'it'\\''s'\n" || text == "x 2 2 'it'\\''s'\n", "{text}");
-        assert!(grammar.dangling(&[]).is_empty());
-        assert_eq!(Grammar::parse("[top]\n«c»").dangling(&[]).len(), 1);
+        assert!(grammar.undefined_references(&[]).is_empty());
+        assert_eq!(Grammar::parse("[top]\n«c»").undefined_references(&[]).len(), 1);
     }
 
     #[test]
     fn quoting() {
-        assert_eq!(quoted("a'b", "q"), r"'a'\''b'");
-        assert_eq!(quoted("a$b", "d"), r#""a\$b""#);
-        assert_eq!(quoted("a b", "e"), r"a\ b");
+        assert_eq!(quote("a'b", "q"), r"'a'\''b'");
+        assert_eq!(quote("a$b", "d"), r#""a\$b""#);
+        assert_eq!(quote("a b", "e"), r"a\ b");
     }
 }

@@ -176,7 +176,7 @@ impl Runner {
     }
 }
 
-/// Whether hard links have been split or joined, which comparing contents does not show.
+/// Whether hard links have been split or joined, which a comparison of contents does not show.
 fn is_shared_differently(one: &Tree, other: &Tree) -> bool {
     let shape = |tree: &Tree| {
         let mut first: BTreeMap<u64, usize> = BTreeMap::new();
@@ -218,7 +218,7 @@ fn empty(folder: &str) -> Result<()> {
 }
 
 /// All other processes in the namespace.
-fn others() -> Vec<Pid> {
+fn other_processes() -> Vec<Pid> {
     let names = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = names.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()));
     numbers.filter(|number| *number > 1).filter_map(Pid::from_raw).collect()
@@ -226,7 +226,7 @@ fn others() -> Vec<Pid> {
 
 fn end_all() {
     for _ in 0..50 {
-        let others = others();
+        let others = other_processes();
         if others.is_empty() {
             return;
         }
@@ -241,7 +241,7 @@ fn end_all() {
 
 fn wait_for_rest(grace: Duration) {
     let since = Instant::now();
-    while !others().is_empty() && since.elapsed() < grace {
+    while !other_processes().is_empty() && since.elapsed() < grace {
         while let Ok(Some(_)) = rustix::process::wait(WaitOptions::NOHANG) {}
         thread::sleep(Duration::from_millis(2));
     }

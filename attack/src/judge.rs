@@ -95,7 +95,7 @@ impl Judge {
     /// Checks a command.
     pub fn rule(&mut self, command: &str) -> Answer {
         self.calls += 1;
-        let line = self.line("pre-tool", command);
+        let line = self.request_line("pre-tool", command);
         let answer = perform(&mut self.gate, line.as_bytes());
         let unreadable = |_| Answer { verdict: String::new(), code: answer.clone(), reason: String::new(), effects: Vec::new() };
         serde_json::from_str(&answer).unwrap_or_else(unreadable)
@@ -113,11 +113,11 @@ impl Judge {
                 Some(Node::Other) => self.memory.hardlink("/nowhere", path),
             }
         }
-        let line = self.line("post-tool", command);
+        let line = self.request_line("post-tool", command);
         perform(&mut self.gate, line.as_bytes());
     }
 
-    fn line(&self, operation: &str, command: &str) -> String {
+    fn request_line(&self, operation: &str, command: &str) -> String {
         let call = format!("c{}", self.calls);
         let args = json!({"command": command});
         json!({"op": operation, "session": "s", "call": call, "tool": "bash", "args": args, "success": true}).to_string()

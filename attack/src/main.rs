@@ -50,14 +50,14 @@ attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
             sandbox::INSIDE => inside::serve().map(|()| ExitCode::SUCCESS),
             "fuzz" => fuzz(rest),
             "show" => show(rest),
-            "rows" => rows(),
+            "rows" => run_rows(),
             "probe" => Ok(probe()),
             "try" => attempt(rest),
             other => bail!("`{other}` is not a command; there are:\n{HELP}"),
         }
     }
 
-    fn numbers(words: &[String]) -> Result<(u64, u64)> {
+    fn parse_numbers(words: &[String]) -> Result<(u64, u64)> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let (mut seed, mut count) = (now.as_secs(), 20_000);
         let mut words = words.iter();
@@ -76,7 +76,7 @@ attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
     }
 
     fn fuzz(words: &[String]) -> Result<ExitCode> {
-        let (seed, count) = numbers(words)?;
+        let (seed, count) = parse_numbers(words)?;
         let generator = Generator::default();
         let repertoire = generator.grammar().count();
         println!(
@@ -85,11 +85,11 @@ attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
         );
         let runner = env::current_exe()?;
         let since = Instant::now();
-        let tally = campaign::generated(&runner, &generator, seed, count)?;
+        let tally = campaign::run_generated(&runner, &generator, seed, count)?;
         println!("{} ({} s)", tally.summary(), since.elapsed().as_secs());
         let mut bench = Bench::open(&runner)?;
-        let silent = tally.told(Severity::Silent, Some(&mut bench))?;
-        let in_sight = tally.told(Severity::InPlainSight, Some(&mut bench))?;
+        let silent = tally.render_findings(Severity::Silent, Some(&mut bench))?;
+        let in_sight = tally.render_findings(Severity::InPlainSight, Some(&mut bench))?;
         println!("\nSilent changes:\n{silent}\nChanges in plain sight, allowed as a program:\n{in_sight}");
         println!("seed {seed}; {}", tally.summary());
         let clean = silent.is_empty() && in_sight.is_empty();
@@ -106,26 +106,26 @@ attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
         }
     }
 
-    fn rows() -> Result<ExitCode> {
+    fn run_rows() -> Result<ExitCode> {
         let rows = generate::attacks();
-        let tally = campaign::table(&env::current_exe()?, &rows)?;
+        let tally = campaign::run_table(&env::current_exe()?, &rows)?;
         for finding in &tally.findings {
             println!("{:?} {} {}: {}", finding.severity, finding.case.id, finding.code, finding.changed.join(", "));
         }
         println!("{}", tally.summary());
-        let clean = tally.of(Severity::Silent).is_empty() && tally.of(Severity::InPlainSight).is_empty();
+        let clean = tally.findings_of(Severity::Silent).is_empty() && tally.findings_of(Severity::InPlainSight).is_empty();
         Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
     fn show(words: &[String]) -> Result<ExitCode> {
-        let (seed, count) = numbers(words)?;
+        let (seed, count) = parse_numbers(words)?;
         let generator = Generator::default();
         (0..count).for_each(|number| println!("{}", generator.case(seed, number).row()));
         Ok(ExitCode::SUCCESS)
     }
 
     fn attempt(words: &[String]) -> Result<ExitCode> {
-        let mut case = Case::of("by hand", "");
+        let mut case = Case::single("by hand", "");
         let calls = match words {
             [option, world, calls @ ..] if option == "--world" => {
                 case.world = World::ALL

@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 
-/// Inserted between two characters.
+/// Texts that are inserted between two characters.
 const INSERTED: [&str; 46] = [
     "'", "\"", "\\", "`", "$", "$(", ")", "${", "}", "(", "{", ";", "&", "|", "<", ">", ">>", "<<<", "&&", "||", "#", "!", "~",
     "*", "?", "[", "]", "=", "\n", "\\\n", "\t", " ", "  ", "-", "--", "/", "..", "$'", "$\"", "<(", ">&", "2>", "&>", "\r",

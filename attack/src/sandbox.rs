@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// The argument that starts the runner.
 pub const INSIDE: &str = "inside";
-/// No harmless command of the repertoire takes longer.
+/// The time limit of a command. No harmless command of the repertoire takes longer.
 const LIMIT_MS: u64 = 2_000;
 /// An unprivileged user of this machine; root inside the namespace is this user outside.
 const NOBODY: &str = "100000";
@@ -111,7 +111,7 @@ fn read<T: DeserializeOwned>(answers: &mut BufReader<ChildStdout>) -> Result<T> 
     serde_json::from_str(&line).context("the sandbox sent invalid JSON")
 }
 
-/// The user inside the namespace needs access to it.
+/// Makes a folder accessible to everyone, because the user inside the namespace needs access to it.
 fn open_to_all(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     Ok(fs::set_permissions(folder, fs::Permissions::from_mode(0o755))?)

@@ -30,7 +30,7 @@ pub struct Target(String);
 
 impl Target {
     /// A random target.
-    pub fn any(dice: &mut Dice) -> Self {
+    pub fn random(dice: &mut Dice) -> Self {
         Self(dice.word(&TARGETS).to_owned())
     }
 
@@ -49,7 +49,7 @@ impl Target {
     }
 
     /// The path relative to `src/auth`.
-    pub fn from_scope(&self) -> String {
+    pub fn path_from_scope(&self) -> String {
         match (self.0.strip_prefix("~/"), self.0.strip_prefix("src/")) {
             (Some(below), _) => format!("../../../home/user/{below}"),
             (_, Some(below)) => format!("../{below}"),
@@ -68,7 +68,7 @@ impl Target {
     }
 
     /// The path in a random spelling, as a word of a command in the workspace.
-    pub fn spelled(&self, dice: &mut Dice) -> String {
+    pub fn random_spelling(&self, dice: &mut Dice) -> String {
         let plain = self.plain();
         let relative = if plain.starts_with('~') { self.absolute() } else { plain.to_owned() };
         if dice.below(100) < 40 {
@@ -76,20 +76,20 @@ impl Target {
         }
         match dice.below(32) {
             0 => format!("./{relative}"),
-            1 => format!("src/auth/{}", self.from_scope()),
+            1 => format!("src/auth/{}", self.path_from_scope()),
             2 => self.absolute(),
             3 => format!("$PWD/{}", relative.trim_start_matches('/')).replace("$PWD/home", "/home"),
             4 => format!("'{relative}'"),
             5 => format!("\"{relative}\""),
-            6 => split_by(&relative, "''", dice),
-            7 => split_by(&relative, "\"\"", dice),
-            8 => split_by(&relative, "\\", dice),
-            9 => split_by(&relative, "\\\n", dice),
-            10 => in_dollar_quotes(&relative, dice),
-            11 => with_glob(&relative, "?", dice),
-            12 => with_glob(&relative, "*", dice),
-            13 => in_brackets(&relative, dice),
-            14 => in_braces(&relative, dice),
+            6 => insert_separator(&relative, "''", dice),
+            7 => insert_separator(&relative, "\"\"", dice),
+            8 => insert_separator(&relative, "\\", dice),
+            9 => insert_separator(&relative, "\\\n", dice),
+            10 => use_dollar_quotes(&relative, dice),
+            11 => insert_glob(&relative, "?", dice),
+            12 => insert_glob(&relative, "*", dice),
+            13 => use_brackets(&relative, dice),
+            14 => use_braces(&relative, dice),
             15 => relative.replacen('/', "//", 1),
             16 => relative.replacen('/', "/./", 1),
             17 => format!("/proc/self/cwd/{relative}"),
@@ -100,7 +100,7 @@ impl Target {
             22 => format!("$(printf %s {relative})"),
             23 => format!("docs/../{relative}").replace("../..//", "../../"),
             24 => format!("~+/{relative}"),
-            25 => format!("src/auth/sub/../{}", self.from_scope()),
+            25 => format!("src/auth/sub/../{}", self.path_from_scope()),
             26 => format!("${{unset}}{relative}"),
             27 => format!("$unset{relative}"),
             28 => format!("{relative}$unset"),
@@ -112,19 +112,19 @@ impl Target {
 }
 
 /// Splits the text at a random position.
-fn halves<'t>(text: &'t str, dice: &mut Dice) -> (&'t str, &'t str) {
+fn split_randomly<'t>(text: &'t str, dice: &mut Dice) -> (&'t str, &'t str) {
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
     let at = dice.pick(&places).copied().unwrap_or(0);
     text.split_at_checked(at).unwrap_or((text, ""))
 }
 
-fn split_by(text: &str, with: &str, dice: &mut Dice) -> String {
-    let (one, other) = halves(text, dice);
+fn insert_separator(text: &str, with: &str, dice: &mut Dice) -> String {
+    let (one, other) = split_randomly(text, dice);
     format!("{one}{with}{other}")
 }
 
-fn in_dollar_quotes(text: &str, dice: &mut Dice) -> String {
-    let (one, other) = halves(text, dice);
+fn use_dollar_quotes(text: &str, dice: &mut Dice) -> String {
+    let (one, other) = split_randomly(text, dice);
     let mut rest = other.chars();
     let first = rest.next().unwrap_or('x');
     let code = first as u32;
@@ -137,15 +137,15 @@ fn in_dollar_quotes(text: &str, dice: &mut Dice) -> String {
     format!("$'{one}{escaped}{}'", rest.as_str())
 }
 
-fn with_glob(text: &str, glob: &str, dice: &mut Dice) -> String {
-    let (one, other) = halves(text, dice);
+fn insert_glob(text: &str, glob: &str, dice: &mut Dice) -> String {
+    let (one, other) = split_randomly(text, dice);
     let mut rest = other.chars();
     let first = rest.next().filter(|letter| *letter == '/').map_or(String::new(), |slash| slash.to_string());
     format!("{one}{first}{glob}{}", rest.as_str())
 }
 
-fn in_brackets(text: &str, dice: &mut Dice) -> String {
-    let (one, other) = halves(text, dice);
+fn use_brackets(text: &str, dice: &mut Dice) -> String {
+    let (one, other) = split_randomly(text, dice);
     let mut rest = other.chars();
     match rest.next() {
         Some(letter) if letter.is_alphanumeric() => match dice.below(3) {
@@ -157,8 +157,8 @@ fn in_brackets(text: &str, dice: &mut Dice) -> String {
     }
 }
 
-fn in_braces(text: &str, dice: &mut Dice) -> String {
-    let (one, other) = halves(text, dice);
+fn use_braces(text: &str, dice: &mut Dice) -> String {
+    let (one, other) = split_randomly(text, dice);
     match dice.below(3) {
         0 => format!("{one}{{{other},zz}}"),
         1 => format!("{{{text},src/auth/zz}}"),
@@ -179,7 +179,7 @@ mod tests {
             ("../sibling/notes.txt", "/sibling/notes.txt", "../../../sibling/notes.txt"),
         ] {
             let target = Target(plain.to_owned());
-            assert_eq!((target.absolute().as_str(), target.from_scope().as_str()), (absolute, from_scope));
+            assert_eq!((target.absolute().as_str(), target.path_from_scope().as_str()), (absolute, from_scope));
         }
     }
 }

@@ -10,7 +10,7 @@ use std::{fs, io::Read as _};
 
 use serde::{Deserialize, Serialize};
 
-/// The rest of a file is not compared; no file of a world is initially larger.
+/// Only this much of a file is compared; no file of a world is initially larger.
 const MAX_CONTENT_BYTES: u64 = 1 << 20;
 /// At most this many files are read; a command that created so many has changed enough.
 const MAX_NAMES: usize = 5_000;
@@ -74,7 +74,7 @@ pub struct Change {
 
 impl Change {
     /// A description for people.
-    pub fn told(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match (&self.before, &self.after) {
             (None, _) => "created",
             (_, None) => "removed",

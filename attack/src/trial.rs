@@ -8,7 +8,7 @@ use crate::design::{is_in_plain_sight, runs_a_file_in_scope};
 use crate::judge::{Answer, Judge};
 use crate::sandbox::Sandbox;
 use crate::tree::Change;
-use crate::world::{is_bookkeeping, is_owned, spelled};
+use crate::world::{gate_spelling, is_bookkeeping, is_owned};
 
 /// The severity of a change that was not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,11 +71,11 @@ impl Bench {
 
     /// Tries a case. If a command breaks the sandbox, a new one is created and the case is tried once more.
     pub fn attempt(&mut self, case: &Case) -> Result<Outcome> {
-        match self.tried(case) {
+        match self.try_once(case) {
             Ok(outcome) => Ok(outcome),
             Err(_) => {
                 self.sandbox = Sandbox::start(&self.runner)?;
-                self.tried(case)
+                self.try_once(case)
             }
         }
     }
@@ -87,7 +87,7 @@ impl Bench {
         case.calls.iter().map(|call| judge.rule(call)).collect()
     }
 
-    fn tried(&mut self, case: &Case) -> Result<Outcome> {
+    fn try_once(&mut self, case: &Case) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         let Some(tree) = self.sandbox.hello.worlds.get(&case.world).cloned() else { return Ok(outcome) };
         let tree = &tree;
@@ -133,7 +133,7 @@ fn compare(
     let mut changed = Vec::new();
     let mut in_sight = false;
     for change in changes {
-        let path = spelled(&change.path);
+        let path = gate_spelling(&change.path);
         if answer.covers(path) || is_bookkeeping(path, change.before.is_none(), command) {
             continue;
         }
@@ -142,7 +142,7 @@ fn compare(
             continue;
         }
         in_sight |= is_in_plain_sight(command, path);
-        changed.push(format!("{path} {}", change.told()));
+        changed.push(format!("{path} {}", change.kind()));
     }
     if changed.is_empty() {
         return None;

@@ -57,7 +57,7 @@ impl World {
 }
 
 /// A path as the gate spells it: relative inside the workspace, otherwise absolute.
-pub fn spelled(path: &str) -> &str {
+pub fn gate_spelling(path: &str) -> &str {
     match path.strip_prefix(PROJECT) {
         Some("") => ".",
         Some(inside) => inside.strip_prefix('/').unwrap_or(path),
@@ -100,7 +100,7 @@ mod tests {
         }
         assert!(is_owned("src/auth/a/b") && is_owned("docs/auth.md"));
         assert!(!is_owned("src/authx") && !is_owned("docs/auth.mdx") && !is_owned("/src/auth/x"));
-        assert_eq!(spelled("/workspace/src/a"), "src/a");
-        assert_eq!(spelled("/workspacex/a"), "/workspacex/a");
+        assert_eq!(gate_spelling("/workspace/src/a"), "src/a");
+        assert_eq!(gate_spelling("/workspacex/a"), "/workspacex/a");
     }
 }

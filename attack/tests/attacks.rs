@@ -33,10 +33,10 @@ fn can_run() -> bool {
 
 fn assert_clean(tally: &Tally) {
     let _ = writeln!(std::io::stderr(), "{}", tally.summary());
-    let told = |severity| tally.told(severity, None).unwrap();
+    let rows = |severity| tally.render_findings(severity, None).unwrap();
     // Changes made by programs are detected afterwards and recorded in the ledger; they are listed here for information. A silent
     // change is a failure.
-    let (silent, in_sight) = (told(Severity::Silent), told(Severity::InPlainSight));
+    let (silent, in_sight) = (rows(Severity::Silent), rows(Severity::InPlainSight));
     if !in_sight.is_empty() {
         let _ = writeln!(std::io::stderr(), "run as programs, with the change in plain sight:\n{in_sight}");
     }
@@ -47,14 +47,14 @@ fn assert_clean(tally: &Tally) {
 fn known_attacks_do_not_work() {
     if can_run() {
         let rows = generate::attacks();
-        assert_clean(&campaign::table(runner(), &rows).unwrap());
+        assert_clean(&campaign::run_table(runner(), &rows).unwrap());
     }
 }
 
 #[test]
 fn generated_attacks_do_not_work() {
     if can_run() {
-        let tally = campaign::generated(runner(), &Generator::default(), SEED, COUNT).unwrap();
+        let tally = campaign::run_generated(runner(), &Generator::default(), SEED, COUNT).unwrap();
         assert_eq!(tally.judged as u64, COUNT);
         // A campaign in which nothing runs, or in which nothing has an effect, would not find anything.
         assert!(tally.ran > 100 && tally.changed > 30, "{}", tally.summary());
@@ -81,8 +81,8 @@ fn the_sandbox_sees_changes_and_takes_them_back() {
     ] {
         sandbox.begin(World::Plain).unwrap();
         let changes = sandbox.run("/bin/bash", command).unwrap().changes;
-        let told: Vec<String> = changes.iter().map(|change| format!("{} {}", change.path, change.told())).collect();
-        assert_eq!(told.join(", "), expected, "{command}");
+        let descriptions: Vec<String> = changes.iter().map(|change| format!("{} {}", change.path, change.kind())).collect();
+        assert_eq!(descriptions.join(", "), expected, "{command}");
     }
 }
 
@@ -93,7 +93,7 @@ fn the_table_and_the_repertoire_are_whole() {
     assert_eq!(ids.len(), rows.len(), "two rows have the same id");
     assert!(rows.iter().all(|row| !row.calls.is_empty()));
     let generator = Generator::default();
-    assert_eq!(generator.grammar().dangling(&[GIVEN.as_slice(), &["inner"]].concat()), Vec::<String>::new());
+    assert_eq!(generator.grammar().undefined_references(&[GIVEN.as_slice(), &["inner"]].concat()), Vec::<String>::new());
     assert_eq!(generator.case(SEED, 7), generator.case(SEED, 7));
     let different: BTreeSet<Vec<String>> = (0..COUNT).map(|number| generator.case(SEED, number).calls).collect();
     assert!(different.len() as u64 > COUNT * 9 / 10, "{} different cases", different.len());

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use wac_graph::types::Package;
 use wac_graph::{CompositionGraph, EncodeOptions, plug};
 
-/// The gate's component with the helper in it. What is left to import is WASI.
+/// Composes the gate's component with the helper. The result only imports WASI.
 pub fn compose(gate: &[u8], helper: &[u8]) -> Result<Vec<u8>> {
     let mut graph = CompositionGraph::new();
     let package = |graph: &mut CompositionGraph, name: &str, bytes: &[u8]| {

@@ -1,8 +1,10 @@
 //! The composed gate in plain wasmtime with wasmtime-wasi: it answers like the command, with nothing but opened folders.
 //!
-//! `TOLLGATE_GATE` names the gate's component, `TOLLGATE_HELPER` the helper's, `TOLLGATE_COMMAND` the command to compare with; without
-//! them, those that `cargo xtask compose` leaves in the target folder.
+//! `TOLLGATE_GATE` names the gate's component, `TOLLGATE_HELPER` the helper's, `TOLLGATE_COMMAND` the command to compare with,
+//! `TOLLGATE_PRECOMPILE` the program that compiles the composed gate; without them, those that `cargo xtask build` and
+//! `cargo xtask compose` leave in the target folder.
 
+use std::env::consts::EXE_SUFFIX;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,20 +14,35 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tollgate_compose::compose;
 use wasmtime::component::{Component, Linker, ResourceTable};
-use wasmtime::{Config, Engine, Store};
+use wasmtime::{Engine, Store};
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
-fn built(variable: &str, path: &str) -> PathBuf {
+#[path = "../../host-test/src/engine_config.rs"]
+mod engine_config;
+
+fn built_file(variable: &str, path: &str) -> PathBuf {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target").join(path);
     let file = std::env::var_os(variable).map_or_else(usual, PathBuf::from);
     assert!(file.exists(), "`{}` is not there; `cargo xtask compose` builds it", file.display());
     file
 }
 
-fn composed() -> Vec<u8> {
-    let gate = fs::read(built("TOLLGATE_GATE", "tollgate.wasm")).unwrap();
-    let helper = fs::read(built("TOLLGATE_HELPER", "compose/wasm32-wasip2/release/tollgate_wasi_helper.wasm")).unwrap();
+fn compose_gate() -> Vec<u8> {
+    let gate = fs::read(built_file("TOLLGATE_GATE", "tollgate.wasm")).unwrap();
+    let helper = fs::read(built_file("TOLLGATE_HELPER", "compose/wasm32-wasip2/release/tollgate_wasi_helper.wasm")).unwrap();
     compose(&gate, &helper).unwrap()
+}
+
+/// Compiles the composed gate to native code, with a program that has already been built. Doing it in this process would mean
+/// compiling Cranelift once more.
+fn precompile_gate(engine: &Engine, folder: &Path) -> Component {
+    let (component, code) = (folder.join("gate.wasm"), folder.join("gate.cwasm"));
+    fs::write(&component, compose_gate()).unwrap();
+    let program = built_file("TOLLGATE_PRECOMPILE", &format!("compiler/release/precompile{EXE_SUFFIX}"));
+    let status = Command::new(program).arg(&component).arg(&code).status().unwrap();
+    assert!(status.success(), "{status}");
+    // SAFETY: the file was just written by our own compiler, in a folder that nobody else knows.
+    unsafe { Component::deserialize_file(engine, &code) }.unwrap()
 }
 
 struct Host {
@@ -66,9 +83,9 @@ fn lines() -> Vec<String> {
     lines.iter().map(Value::to_string).collect()
 }
 
-/// Ids and times are other ones at every run, and so are the folders.
+/// An answer without ids, times and folders, which differ on every run.
 fn comparable(answer: &str, root: &Path) -> Value {
-    fn clean(value: &mut Value) {
+    fn remove_varying_fields(value: &mut Value) {
         match value {
             Value::Object(fields) => {
                 for name in ["id", "timestamp", "hash", "prev", "entry_hash", "previous_hash"] {
@@ -76,9 +93,9 @@ fn comparable(answer: &str, root: &Path) -> Value {
                         fields.insert(name.to_owned(), Value::Null);
                     }
                 }
-                fields.values_mut().for_each(clean);
+                fields.values_mut().for_each(remove_varying_fields);
             }
-            Value::Array(items) => items.iter_mut().for_each(clean),
+            Value::Array(items) => items.iter_mut().for_each(remove_varying_fields),
             Value::String(text) => {
                 *text = text.split(' ').map(|word| if is_time(word) { "TIME" } else { word }).collect::<Vec<_>>().join(" ")
             }
@@ -86,7 +103,7 @@ fn comparable(answer: &str, root: &Path) -> Value {
         }
     }
     let mut value: Value = serde_json::from_str(&answer.replace(root.to_str().unwrap(), "ROOT")).unwrap();
-    clean(&mut value);
+    remove_varying_fields(&mut value);
     value
 }
 
@@ -95,12 +112,10 @@ fn is_time(word: &str) -> bool {
     word.len() == 24 && word.ends_with('Z') && word.as_bytes().get(10) == Some(&b'T')
 }
 
-fn in_wasmtime(root: &Path) -> Vec<String> {
-    let mut config = Config::new();
-    config.wasm_component_model(true);
-    let engine = Engine::new(&config).unwrap();
-    let component = Component::new(&engine, composed()).unwrap();
-    // Nothing is left to import but WASI, and types, which nobody has to serve.
+fn run_in_wasmtime(root: &Path) -> Vec<String> {
+    let engine = Engine::new(&engine_config::engine_config(cfg!(windows))).unwrap();
+    let component = precompile_gate(&engine, root);
+    // Only WASI is left to import, and types, which need no implementation.
     for (name, _) in component.component_type().imports(&engine) {
         assert!(name.starts_with("wasi:") || name.starts_with("tollgate:hooks/types@"), "`{name}` is not WASI");
     }
@@ -113,6 +128,8 @@ fn in_wasmtime(root: &Path) -> Vec<String> {
         wasi.preopened_dir(&folder, folder.to_str().unwrap(), FsPerms::ReadWrite).unwrap();
     }
     let mut store = Store::new(&engine, Host { wasi: wasi.build(), table: ResourceTable::new() });
+    // Nothing advances the epoch here, so no call is interrupted.
+    store.set_epoch_deadline(1);
     let instance = linker.instantiate(&mut store, &component).unwrap();
     let (_, operations) = instance.get_export(&mut store, None, "tollgate:hooks/operations@0.2.0").unwrap();
     let (_, perform) = instance.get_export(&mut store, Some(&operations), "perform").unwrap();
@@ -138,7 +155,7 @@ fn the_composed_gate_answers_like_the_command() {
     let (one, other) = (root.join("one"), root.join("two"));
     workspace(&one);
     workspace(&other);
-    let ours = in_wasmtime(&one);
+    let ours = run_in_wasmtime(&one);
     let word = |at: usize, name: &str| serde_json::from_str::<Value>(&ours[at]).unwrap()[name].clone();
     for (at, verdict, code) in [
         (1, "allow", "in_scope"),
@@ -150,9 +167,9 @@ fn the_composed_gate_answers_like_the_command() {
         assert_eq!(word(at, "verdict"), verdict, "{}", ours[at]);
         assert_eq!(word(at, "code"), code, "{}", ours[at]);
     }
-    // What cannot be looked at is never taken for nothing.
+    // A path that cannot be inspected is never treated as missing.
     assert_ne!(word(6, "verdict"), "allow", "{}", ours[6]);
-    let command = built("TOLLGATE_COMMAND", "release/tollgate");
+    let command = built_file("TOLLGATE_COMMAND", "release/tollgate");
     let mut child = Command::new(command)
         .args(["eval", "--workspace"])
         .arg(other.join("work"))
@@ -166,7 +183,7 @@ fn the_composed_gate_answers_like_the_command() {
     child.stdin.take().unwrap().write_all(lines().join("\n").as_bytes()).unwrap();
     let theirs = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     for (at, (ours, theirs)) in ours.iter().zip(theirs.lines()).enumerate() {
-        // A path outside of every open folder cannot be looked at here.
+        // A path outside of all opened folders cannot be inspected here.
         if at != 6 {
             assert_eq!(comparable(ours, &one), comparable(theirs, &other), "line {at}");
         }

@@ -1,4 +1,4 @@
-// Makes commit-rules.wasm of hook.js. Nothing of WASI is imported, and functions are called synchronously.
+// Builds commit-rules.wasm from hook.js. No WASI interface is imported, and functions are called synchronously.
 import { readFile, writeFile } from 'node:fs/promises';
 import { componentize } from 'componentize-qjs';
 

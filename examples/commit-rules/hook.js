@@ -1,9 +1,9 @@
-// Commit messages have a form, and some branches get no commits and no pushes of agents.
+// Checks the format of commit messages, and keeps agents from pushing to protected branches.
 import settings from 'tollgate:hook/settings@0.2.0';
 
 const USUAL = { pattern: '^(feat|fix|docs|test|chore|refactor)(\\([a-z0-9-]+\\))?: .{1,72}$', protected: ['main', 'master'] };
 
-/** The messages that the words of `git commit` give; null where one is only known when the command runs. */
+/** The messages in the words of a `git commit` command; null for a message that is only known at run time. */
 function messages(words) {
   const found = [];
   for (const [at, word] of words.entries()) {

@@ -1,5 +1,5 @@
-//! No manifest, and no file of hooks in Claude Code's format, makes the gate panic, and nothing that a workspace ships counts without
-//! approval.
+//! No manifest, and no hooks file in Claude Code's format, makes the gate panic, and nothing that a workspace contains takes
+//! effect without approval.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Nothing that an MCP server says makes the gate panic, and a schema that is read is written back as it was.
+//! Nothing that an MCP server sends makes the gate panic, and a schema that is read and written again is unchanged.
 
 #![no_main]
 

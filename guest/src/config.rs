@@ -21,19 +21,20 @@
 //!
 //! | setting | what it decides |
 //! | --- | --- |
-//! | `tools` | what a tool does: `read`, `write`, `delete`, `move`, `execute`, `shell` or `unknown`; names may be globs, an exact name goes first, then the first glob that fits |
+//! | `tools` | what a tool does: `read`, `write`, `delete`, `move`, `execute`, `shell` or `unknown`; names may be globs; an exact name takes precedence, then the first glob that matches |
 //! | `programs` | a program whose effects cannot be seen: `allow` (under an active intent), `ask` or `deny` |
 //! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
 //! | `strict` | whether intents that cannot be used deny changes, and a ledger that cannot be written makes the gate ask |
-//! | `select` | which intent a session works for that has selected none: `explicit` (none), or `single` (the only one that is open) |
+//! | `select` | which intent a session works for if it has selected none: `explicit` (none), or `single` (the only one that is open) |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
-//! | `extensions` | which extensions count, and what is set for them, see [`extensions`] |
+//! | `extensions` | which extensions are enabled, and the values of their settings, see [`extensions`] |
 //! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
-//! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
+//! | `augment` | which sources are asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
-//! `on_fault` and `unattended` are the user's alone and do not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
+//! `on_fault` and `unattended` are the user's alone and are ignored here. Other keys are not read here. If the file cannot be
+//! used, the last good settings stay in force.
 
 pub mod confine;
 pub mod extensions;
@@ -52,16 +53,16 @@ use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
 
-/// Where the settings are.
+/// Path of the settings file.
 pub const PATH: &str = ".tollgate/config.json";
 
-/// Under this name the last good version is kept.
+/// Name under which the last good version is kept.
 const COPY: &str = "config.json";
 
-/// A larger file is a mistake.
+/// Maximum size of the file; a larger one is a mistake.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The names of all tools together expand to at most this many patterns: each of them is compared with every tool that is called.
+/// Maximum number of patterns that the names of all tools together expand to: each is compared with every tool that is called.
 const MAX_TOOL_PATTERNS: usize = 10_000;
 
 /// What happens to a call that is neither clearly right nor clearly wrong.
@@ -76,7 +77,7 @@ pub enum Policy {
     Deny,
 }
 
-/// Which intent a session works for that has selected none.
+/// Which intent a session works for if it has selected none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Select {
@@ -87,15 +88,15 @@ pub enum Select {
     Single,
 }
 
-/// What a tool does, as the workspace says.
+/// What a tool does, according to the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolEffect {
-    /// Looks at its paths.
+    /// Reads its paths.
     Read,
-    /// Gives content to its paths.
+    /// Writes to its paths.
     Write,
-    /// Takes its paths away.
+    /// Deletes its paths.
     Delete,
     /// Moves its first path to the second.
     Move,
@@ -103,46 +104,46 @@ pub enum ToolEffect {
     Execute,
     /// Runs a shell command.
     Shell,
-    /// Unknown.
+    /// Has unknown effects.
     Unknown,
 }
 
-/// One tool of the workspace's table.
+/// The rule for one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ToolRule {
     /// What it does.
     pub effect: ToolEffect,
-    /// The arguments that hold its paths; none means those whose names say so.
+    /// The arguments that hold its paths; `None` means those whose names say that they do.
     pub paths: Option<Vec<String>>,
 }
 
-/// The settings.
+/// The workspace's settings.
 #[derive(Debug, Clone)]
 pub struct Config {
     tools: Vec<(String, Glob, ToolRule)>,
-    /// What happens to programs.
+    /// What happens to programs whose effects cannot be seen.
     pub programs: Policy,
-    /// What happens to unknown effects.
+    /// What happens to calls whose effects cannot be known.
     pub unknown: Policy,
     /// Whether intents that cannot be used and a ledger that cannot be written stop changes.
     pub strict: bool,
-    /// Which intent a session works for that has selected none.
+    /// Which intent a session works for if it has selected none.
     pub select: Select,
-    /// Whether a call that failed is entered though it changed nothing.
+    /// Whether a failed call is entered in the ledger even if it changed nothing.
     pub record_failed: bool,
-    /// Whether a call that was rejected is entered.
+    /// Whether a rejected call is entered in the ledger.
     pub record_rejected: bool,
     /// How concepts are looked up.
     pub augment: Settings,
     /// Limits of hooks.
     pub hooks: HookSettings,
-    /// What is hidden besides common secrets.
+    /// What is hidden in addition to common secrets.
     pub secrets: Rc<[Pattern]>,
-    /// Which extensions count, and what is set for them.
+    /// Which extensions are enabled, and the values of their settings.
     pub extensions: Rc<Choices>,
-    /// How commands are confined, as far as a workspace can say.
+    /// How commands are confined, as far as a workspace may decide.
     pub confine: confine::ConfineSettings,
-    /// What they say that only the user's own can say.
+    /// A key in the file that only the user's own settings may set.
     oversteps: Option<&'static str>,
 }
 
@@ -166,16 +167,16 @@ impl Default for Config {
     }
 }
 
-/// Why settings cannot be used.
+/// Why the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigFault {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("`{PATH}` cannot be read: {0}")]
     Unreadable(FileFault),
-    /// It is not JSON, or a setting has a value that it cannot have.
+    /// The file is not JSON, or a setting has an invalid value.
     #[error("`{PATH}` is invalid: {0}")]
     Json(#[from] serde_json::Error),
-    /// A tool's entry.
+    /// A tool's entry is invalid.
     #[error("`{PATH}` is invalid: the tool `{tool}`: {why}")]
     Tool {
         /// The tool.
@@ -183,7 +184,7 @@ pub enum ConfigFault {
         /// What is wrong with it.
         why: String,
     },
-    /// How concepts are looked up, how hooks run, what is hidden.
+    /// Another part of the settings is invalid.
     #[error("`{PATH}` is invalid: {0}")]
     Other(String),
 }
@@ -216,14 +217,14 @@ struct WrittenRecord {
     rejected: Option<bool>,
 }
 
-/// What a tool's entry may be, without the arguments.
+/// The effects that a tool's entry can name.
 pub const EFFECTS: &[&str] = &["read", "write", "delete", "move", "execute", "shell", "unknown"];
 
-/// What a tool's entry may be.
+/// What a tool's entry can be, for messages.
 const ENTRY: &str =
     "use one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}";
 
-/// A tool's entry: an effect, or an object with one.
+/// Parses a tool's entry: an effect, or an object with one.
 fn rule(written: &Value) -> Result<ToolRule, serde_json::Error> {
     match written {
         Value::Object(_) => ToolRule::deserialize(written),
@@ -232,7 +233,7 @@ fn rule(written: &Value) -> Result<ToolRule, serde_json::Error> {
 }
 
 impl Config {
-    /// Reads the JSON text.
+    /// Parses the JSON text.
     pub fn parse(text: &[u8]) -> Result<Self, ConfigFault> {
         let written: Written = document::read(text)?;
         let users = [("on_fault", &written.on_fault), ("unattended", &written.unattended)];
@@ -260,7 +261,9 @@ impl Config {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
             patterns += glob.size();
             if patterns > MAX_TOOL_PATTERNS {
-                let why = format!("the names up to here expand to more than {MAX_TOOL_PATTERNS} patterns");
+                let why = format!(
+                    "the names up to here expand to more than {MAX_TOOL_PATTERNS} patterns; use fewer names, or fewer braces"
+                );
                 return Err(ConfigFault::Tool { tool, why });
             }
             match rule(&written) {
@@ -286,14 +289,14 @@ pub struct ConfigCache {
 }
 
 impl ConfigCache {
-    /// The settings as they were last seen.
+    /// The settings as last seen.
     pub fn last(&self) -> Rc<Config> {
         self.good.clone()
     }
 
-    /// Takes in what the host saw of the file, and says whether the settings were read again.
+    /// Updates the settings from what the host saw of the file; returns whether they were read again.
     pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
-        // What cannot be looked at has no stamp, and is not missing for that.
+        // A file that cannot be inspected has no stamp, but that does not make it missing.
         let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp.max(1) };
         if self.stamp == stamp {
             return false;
@@ -310,7 +313,7 @@ impl ConfigCache {
                 if let Some(key) = config.oversteps {
                     ports.warn(&format!("`{key}` in `{PATH}` is ignored: only `~/{PATH}`, the user's own settings, can set it"));
                 }
-                if let Some(path) = config.confine.outside().next() {
+                if let Some(path) = config.confine.paths_outside().next() {
                     ports.warn(&format!(
                         "`{path}` in `confine.writable` of `{PATH}` is ignored: it is outside the workspace, and only `~/{PATH}`, the user's own settings, can name it"
                     ));
@@ -320,7 +323,7 @@ impl ConfigCache {
             }
             Err(fault) => {
                 ports.warn(&format!("{fault}; the last good settings stay in force"));
-                // A process that begins now has none yet.
+                // A process that has just started has no good settings yet.
                 let kept = if first { state::last_good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
                 let Some(config) = kept else { return false };
                 self.put_in_force(config, ports);
@@ -330,7 +333,7 @@ impl ConfigCache {
     }
 
     fn put_in_force(&mut self, config: Config, ports: &Ports) {
-        ports.secrets.set(config.secrets.clone());
+        ports.secrets.set_patterns(config.secrets.clone());
         self.good = Rc::new(config);
     }
 }

@@ -5,12 +5,12 @@ use std::str::FromStr;
 
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of some content; prints as `sha256:` and 64 lower-case hex digits.
+/// The SHA-256 digest of some content; prints as `sha256:` and 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Hashes what is already in memory. Files are hashed by the host, which is five times as fast.
+    /// Hashes content that is already in memory. Files are hashed by the host, which is five times as fast.
     pub fn of(content: &[u8]) -> Self {
         Self(Sha256::digest(content).into())
     }
@@ -25,7 +25,7 @@ impl Digest {
         &self.0
     }
 
-    /// The first half of the bytes: enough to know it again among many.
+    /// The first half of the bytes: enough to recognize the digest among many.
     pub fn short(&self) -> [u8; 16] {
         let mut short = [0; 16];
         short.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
@@ -76,15 +76,15 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A text that is no digest.
+/// A text that is not a digest.
 #[derive(Debug, thiserror::Error)]
 #[error("`{0}` is not a digest: expected `sha256:` and 64 lower-case hex digits")]
-pub struct NotADigest(String);
+pub struct InvalidDigest(String);
 
 impl FromStr for Digest {
-    type Err = NotADigest;
+    type Err = InvalidDigest;
 
-    fn from_str(text: &str) -> Result<Self, NotADigest> {
+    fn from_str(text: &str) -> Result<Self, InvalidDigest> {
         let parse = || {
             let hex = text.strip_prefix("sha256:")?.as_bytes();
             let mut bytes = [0u8; 32];
@@ -103,7 +103,7 @@ impl FromStr for Digest {
             }
             Some(Self(bytes))
         };
-        parse().ok_or_else(|| NotADigest(text.to_owned()))
+        parse().ok_or_else(|| InvalidDigest(text.to_owned()))
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_digest_is_named() {
+    fn invalid_digests_are_named() {
         for text in ["", "sha256:", "e3b0", "sha256:E3B0C44298FC1C149AFBF4C8996FB92427AE41E4649B934CA495991B7852B855"] {
             let fault = text.parse::<Digest>().unwrap_err().to_string();
             assert!(fault.contains(&format!("`{text}`")), "{fault}");

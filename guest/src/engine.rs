@@ -1,7 +1,8 @@
-//! Inputs and commands that pass between the gate and its host while something takes time.
+//! Inputs and commands exchanged between the gate and its host while something takes time.
 //!
-//! The same as `engine.wit`, for everything below `component.rs`. Operations and tests write it as JSON: an input by its `type`
-//! (`machine`, `event`, `ended`, `found`, `listening`, `cancel`, `reload`, `shutdown`), a command by the `type` of its order.
+//! Mirrors `engine.wit`, for everything below the `component` module. Operations and tests write them as JSON: an input by its
+//! `type` (`machine`, `event`, `ended`, `found`, `listening`, `cancel`, `reload`, `shutdown`), a command by the `type` of its
+//! order.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -14,7 +15,7 @@ use crate::json::{self, object};
 pub struct MachineReport {
     /// The workspace's absolute path.
     pub workspace: String,
-    /// The absolute folders in which programs are looked for.
+    /// The absolute folders in which programs are searched for.
     pub search_path: Vec<String>,
     /// The folder for temporary files.
     pub temporary: Option<String>,
@@ -29,49 +30,49 @@ pub struct MachineReport {
 pub enum RunEnding {
     /// It ran.
     Exited {
-        /// None where a signal ended it.
+        /// The exit code; `None` if a signal ended the program.
         code: Option<i32>,
         /// What it wrote to standard output.
         stdout: String,
         /// What it wrote to standard error.
         stderr: String,
-        /// Whether either was cut.
+        /// Whether either was truncated.
         truncated: bool,
     },
     /// The program, or the prompt runner, is missing.
     Missing,
-    /// This file is not what was approved.
+    /// This file is not the one that was approved.
     Changed(String),
     /// It was canceled.
     Canceled,
-    /// It could not be run; why.
+    /// It could not be run; the reason.
     Failed(String),
 }
 
 /// Something that the host observed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
-    /// What this machine is.
+    /// What this machine can do and where things are.
     Machine(MachineReport),
-    /// Something that hooks may be declared for happened; no one waits for an answer.
+    /// An event that hooks may be declared for; no one waits for an answer.
     Event {
         /// Its name.
         name: String,
         /// The session that it belongs to.
         session: Option<String>,
-        /// One JSON object.
+        /// The event's data, one JSON object.
         data: Value,
     },
     /// A program or a prompt has ended.
     Ended {
-        /// The command that began it.
+        /// The command that started it.
         command: u64,
         /// How it ended.
         ending: RunEnding,
     },
     /// A lookup has ended.
     Found {
-        /// The command that began it.
+        /// The command that started it.
         command: u64,
         /// What came back.
         answer: LookupAnswer,
@@ -80,27 +81,27 @@ pub enum Input {
     Listening {
         /// The trigger.
         trigger: String,
-        /// Why it is not.
+        /// Why it is not, if listening failed.
         failed: Option<String>,
     },
     /// A person cancels a run.
     Cancel(String),
     /// Declarations may have changed.
     Reload,
-    /// Nothing more is begun; what is under way is waited for (true) or canceled.
+    /// Start nothing more; what is under way is waited for (true) or canceled.
     Shutdown(bool),
-    /// Something that is not known here.
+    /// An input of an unknown type.
     Unknown(String),
 }
 
 /// A script that runs from a private copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copy {
-    /// What to copy, and the digest that each file must have.
+    /// The files to copy, and the digest that each must have.
     pub files: Vec<(String, String)>,
-    /// The words that lead to the copy instead: which they are, and the file.
+    /// The arguments that are replaced by paths into the copy: the index of each, and the file.
     pub arguments: Vec<(usize, String)>,
-    /// Folders in which a private one may be made, best first.
+    /// Folders in which a private folder may be created, best first.
     pub folders: Vec<String>,
 }
 
@@ -111,20 +112,20 @@ pub struct RunEnvironment {
     pub hook: String,
     /// The id of the run's record.
     pub run: String,
-    /// Relative to the workspace.
+    /// The working directory, relative to the workspace.
     pub cwd: String,
     /// The variables it inherits.
     pub inherit: Vec<String>,
     /// The variables it is given.
     pub set: Vec<(String, String)>,
-    /// Of each output stream this much is kept.
+    /// How much of each output stream is kept.
     pub output_bytes: u64,
 }
 
-/// That a program is to run confined.
+/// Marks a program that is to run confined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confine {
-    /// The session whose intent says what it may change, where it runs for one.
+    /// The session whose intent says what the program may change, if it runs for one.
     pub session: Option<String>,
 }
 
@@ -135,35 +136,35 @@ pub enum Order {
     Run {
         /// The program and its arguments.
         argv: Vec<String>,
-        /// What it reads.
+        /// The program's standard input.
         stdin: String,
-        /// The copy it runs from.
+        /// The private copy that it runs from.
         copy: Option<Copy>,
-        /// What else it is run with.
+        /// The environment that it runs in.
         surroundings: RunEnvironment,
-        /// Whether it is to run confined. The gate writes that into the words, so no host is told of it.
+        /// Whether it is to run confined. The gate writes that into `argv`, so no host is told of it.
         confine: Option<Confine>,
     },
     /// Have a prompt answered.
     Prompt {
         /// The prompt.
         text: String,
-        /// Who answers it where the host does not.
+        /// The program that answers it if the host does not.
         argv: Vec<String>,
-        /// What that is run with.
+        /// The environment of that program.
         surroundings: RunEnvironment,
     },
     /// Look something up.
     LookUp(Lookup),
-    /// End what a command began.
+    /// Cancel what a command started.
     Cancel(u64),
-    /// Give the answer to a request.
+    /// Answer a request.
     Reply {
-        /// The number of the question.
+        /// The number of the request.
         number: u64,
-        /// The answer, as it is to be passed on.
+        /// The answer, to be passed on as it is.
         answer: Vec<u8>,
-        /// Why a tool must not run, where it must not.
+        /// Why a tool must not run, if it must not.
         refused: Option<String>,
     },
     /// Show the status of a run.
@@ -189,7 +190,7 @@ pub enum Order {
     Stopped,
 }
 
-/// One instruction, under the number by which its result is reported.
+/// An order, with the number under which its result is reported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Command {
     /// Unique within the instance.
@@ -198,17 +199,17 @@ pub struct Command {
     pub order: Order,
 }
 
-/// What follows from a step.
+/// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Turn {
-    /// To be carried out in this order.
+    /// The commands to carry out, in this order.
     pub commands: Vec<Command>,
-    /// When to step again though nothing happened.
+    /// When to step again even if nothing happens.
     pub next_deadline_ms: Option<u64>,
 }
 
 impl Input {
-    /// Reads an input that was written as JSON.
+    /// Parses an input written as JSON.
     pub fn from_json(input: &Value) -> Self {
         let text = |key: &str| json::text(input, key).map(str::to_owned);
         let number = |key: &str| input.get(key).and_then(Value::as_u64).unwrap_or_default();
@@ -274,7 +275,7 @@ impl Turn {
 }
 
 impl Order {
-    /// The order as JSON, by its `type`.
+    /// The order as JSON, with its `type`.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Run { argv, stdin, copy, surroundings, .. } => {

@@ -34,10 +34,10 @@ use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
 use crate::hooks::components::feedback::HookFeedback;
 use crate::hooks::event::Event;
-use crate::hooks::registry::Needed;
+use crate::hooks::registry::NeededHooks;
 use crate::inflight::late as watch;
 use crate::inflight::lease;
-use crate::inflight::pending::{self, Over};
+use crate::inflight::pending::{self, Ended};
 use crate::inflight::rulings;
 use crate::intents::context::{self, MAX_RECENT};
 use crate::intents::diagnosis::Diagnosis;
@@ -62,28 +62,28 @@ pub use settle::{CallOutcome, Settlement};
 /// How much of the ledger is searched for recent changes.
 const RECENT_BYTES: u64 = 1 << 20;
 
-/// One workspace's gate. It keeps nothing in memory that it could not read again.
+/// The gate of one workspace. It keeps nothing in memory that it could not read again.
 pub struct Gate {
     ports: Ports,
     intents: file::IntentsCache,
     config: config::ConfigCache,
     selections: selection::SelectionCache,
-    /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
-    /// own, in one crossing; else they are not looked at, because nobody will judge them.
+    /// Whether the workspace was governed when last inspected. If so, a call's files are asked for together with the gate's own,
+    /// in one crossing; otherwise they are not inspected, because nothing will judge them.
     governed: bool,
     recorder: Recorder,
     /// The user's own files, which an agent may not change.
     guarded: Guarded,
-    /// What the user says about confinement.
+    /// The user's settings about confinement.
     user: UserSettings,
-    /// The program that runs commands confined, where this host can.
+    /// The program that runs commands confined, if this host has one.
     confiner: Confiner,
     /// Programs of hooks under way that run confined.
     running: Vec<own_programs::Running>,
     notices: Notices,
-    /// Operations that wait for third-party hooks, and what those said to others.
+    /// Operations that wait for third-party hooks, and the feedback of hooks that others wait for.
     waiting_for_hooks: Vec<third_party::PendingAnswer>,
-    said: Vec<(u64, HookFeedback)>,
+    hook_feedback: Vec<(u64, HookFeedback)>,
     /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
@@ -98,12 +98,12 @@ pub struct Gate {
 /// Why an intent could not be selected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// There is no such intent.
+    /// There is no intent with this id.
     #[error("there is no intent `{asked}`; choose one of: {open}")]
     UnknownIntent {
         /// The id that was asked for.
         asked: String,
-        /// Those there are.
+        /// The open intents.
         open: String,
     },
     /// It is completed or abandoned.
@@ -113,19 +113,19 @@ pub enum Refusal {
         intent: String,
         /// Its status.
         status: String,
-        /// Those that are open.
+        /// The open intents.
         open: String,
     },
     /// The workspace has no intents that can be read.
     #[error("{0}")]
     NotGoverned(String),
-    /// The selection could not be kept.
+    /// The selection could not be saved.
     #[error("the selection cannot be saved: {0}")]
     NotKept(FileFault),
 }
 
 impl Refusal {
-    /// Stable, for programs.
+    /// The code of the refusal, stable, for programs.
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownIntent { .. } => "unknown_intent",
@@ -137,7 +137,7 @@ impl Refusal {
 }
 
 impl Gate {
-    /// A gate onto a world.
+    /// Creates a gate over a host's ports.
     pub fn new(ports: Ports) -> Self {
         let mut hooks = Hooks::default();
         hooks.registry.translate_with(call::claude_words::calls);
@@ -154,7 +154,7 @@ impl Gate {
             running: Vec::new(),
             notices: Notices::default(),
             waiting_for_hooks: Vec::new(),
-            said: Vec::new(),
+            hook_feedback: Vec::new(),
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
@@ -164,12 +164,12 @@ impl Gate {
         }
     }
 
-    /// The world that it looks onto.
+    /// The host's ports.
     pub(crate) fn ports(&self) -> &Ports {
         &self.ports
     }
 
-    /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
+    /// Makes an intent the session's only active one. Calls under way stay with the intent under which they were ruled on.
     pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
         let found = self.selectable(intent)?;
         let now = self.ports.clock.now();
@@ -179,8 +179,8 @@ impl Gate {
             (selection.by, selection.since) = (None, Some(now.to_string()));
         };
         self.change(session, select).map_err(Refusal::NotKept)?;
-        // A session begins here, and there is a moment to clear away what others left.
-        self.settle_left_behind(Over::Nothing, now);
+        // A session begins here, which is a good moment to clean up what others left behind.
+        self.settle_left_behind(Ended::Nothing, now);
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
             self.compare_late(ComparisonTime::Call);
         }
@@ -200,7 +200,7 @@ impl Gate {
         Err(Refusal::IntentClosed { intent: found.to_string(), status: found.status.to_string(), open: intents.open_ones() })
     }
 
-    /// An intent, and those that it stands among.
+    /// Finds an intent; returns it with all intents.
     fn find(&mut self, intent: &str) -> Result<(Intent, Rc<Intents>), Refusal> {
         let intents = match self.governance() {
             Governance::By(intents) => intents,
@@ -228,13 +228,13 @@ impl Gate {
         }
     }
 
-    /// The session's intent, if it has one that still is in the file.
+    /// The session's intent, if it has one that is still in the file.
     pub fn current(&mut self, session: &str) -> Option<Intent> {
         let Governance::By(intents) = self.governance() else { return None };
-        self.selected(session, &intents)
+        self.selected_intent(session, &intents)
     }
 
-    /// What the model should know about the session's intent; empty where there is none.
+    /// What the model should know about the session's intent; empty if it has none.
     pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
         self.current(session).map_or_else(String::new, |intent| self.prompt_context(&intent, limit_chars))
     }
@@ -252,9 +252,9 @@ impl Gate {
         context::context(intent, &files, &recent, limit_chars)
     }
 
-    /// Which concepts a call names, and what to look up about them.
+    /// Plans what to look up about the concepts that a call names.
     pub fn plan_lookups(&mut self, call: &ToolCall) -> Plan {
-        match self.knowledge.named(call, &self.ports) {
+        match self.knowledge.named_concepts(call, &self.ports) {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
@@ -268,7 +268,7 @@ impl Gate {
 
     /// What is known about a call's concepts.
     pub fn augment(&mut self, call: &ToolCall, found: &[LookupFinding]) -> Directions {
-        match self.knowledge.named(call, &self.ports) {
+        match self.knowledge.named_concepts(call, &self.ports) {
             Err(skipped) => Directions { skipped: Some(skipped), ..Directions::default() },
             Ok(named) => {
                 let config = self.settings();
@@ -278,10 +278,10 @@ impl Gate {
         }
     }
 
-    /// The notes that have a name with these words in it.
+    /// The notes whose names contain these words.
     pub fn concepts(&mut self, words: &str, limit: usize) -> NoteListing {
         let config = self.settings();
-        self.knowledge.listed(words, limit, &config.augment, &self.ports)
+        self.knowledge.list_notes(words, limit, &config.augment, &self.ports)
     }
 
     /// Retries entries that could not be appended to the ledger, once their delay is over.
@@ -299,13 +299,13 @@ impl Gate {
         self.recorder.recall(&pending::key(session, call), &self.ports).is_some()
     }
 
-    /// The hooks as they are declared now, and the world that they look onto.
+    /// The hooks as they are declared now, and the host's ports.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
-        self.hooks_needed(Needed::All)
+        self.hooks_needed(NeededHooks::All)
     }
 
-    /// The same, where only some have to be known.
-    pub(crate) fn hooks_needed(&mut self, needed: Needed<'_>) -> (&mut Hooks, &Ports) {
+    /// The same, if only some hooks are needed.
+    pub(crate) fn hooks_needed(&mut self, needed: NeededHooks<'_>) -> (&mut Hooks, &Ports) {
         let config = self.settings();
         let facts = self.look(&extensions::questions());
         self.refresh_extensions(&facts, &config);
@@ -313,36 +313,36 @@ impl Gate {
         (&mut self.hooks, &self.ports)
     }
 
-    /// The extensions as they are now, the hooks, and the world that both look onto.
+    /// The extensions as they are now, the hooks, and the host's ports.
     pub(crate) fn extensions(&mut self) -> (&Extensions, &Hooks, &Ports) {
         self.hooks();
         (&self.extensions, &self.hooks, &self.ports)
     }
 
-    /// Takes in what the host saw of [`extensions::questions`], so that what extensions bring counts at once.
+    /// Refreshes the extensions from what the host saw of [`extensions::questions`], so that their hooks are in effect at once.
     fn refresh_extensions(&mut self, facts: &[Facts], config: &Config) {
         if self.extensions.refresh(facts, &config.extensions, self.hooks.machine(), &self.ports) {
             self.hooks.registry.set_extension_hooks(self.extensions.hooks());
         }
     }
 
-    /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.
+    /// Reports an event to hooks. Returns whether any hook answers it; if so, a step brings the answer under this number.
     pub(crate) fn tell_hooks(&mut self, event: Event, number: u64) -> bool {
-        self.hooks_needed(Needed::For(&event.name)).0.put_for_gate(event, number)
+        self.hooks_needed(NeededHooks::For(&event.name)).0.queue_for_gate(event, number)
     }
 
-    /// The same where declarations were looked at just now.
+    /// The same, if declarations were refreshed just now.
     pub(crate) fn tell_hooks_again(&mut self, event: Event, number: u64) -> bool {
         self.hooks.registry.load_for(&event.name, &self.ports);
-        self.hooks.put_for_gate(event, number)
+        self.hooks.queue_for_gate(event, number)
     }
 
-    /// What hooks have said to what [`tell_hooks`](Self::tell_hooks) told them.
+    /// What hooks answered to events that [`tell_hooks`](Self::tell_hooks) reported.
     pub(crate) fn take_hook_answers(&mut self) -> Vec<(u64, Value)> {
         self.hooks.take_answers()
     }
 
-    /// A number that no command, run or question of this instance has.
+    /// A number that no command, run or question of this instance has yet.
     pub(crate) fn next_number(&mut self) -> u64 {
         self.hooks.next_number()
     }
@@ -352,18 +352,18 @@ impl Gate {
         OnFault::of_user(&self.ports) == OnFault::Allow
     }
 
-    /// Whether anything is governed here.
+    /// Whether the workspace is governed.
     pub(crate) fn is_governed(&mut self) -> bool {
         !matches!(self.governance(), Governance::None)
     }
 
-    /// What is in force, and what is wrong with the file as it stands.
+    /// The governance in force, and what is wrong with the file as it is now.
     pub(crate) fn intents(&mut self) -> (Governance, &[Diagnosis]) {
         let governance = self.governance();
         (governance, self.intents.diagnoses(&self.ports))
     }
 
-    /// Looks at the settings again, so that what is entered is redacted by them.
+    /// Refreshes the settings, so that ledger entries are redacted by the current ones.
     pub(crate) fn refresh_settings(&mut self) {
         self.settings();
     }
@@ -402,12 +402,12 @@ impl Gate {
     }
 }
 
-/// What tells whether the ledger may be another one than it was.
+/// The questions that tell whether the ledger may have been replaced or changed.
 fn ledger_questions() -> [Question; 2] {
     [state::question(checkpoint::KEPT), Question::project(ledger::PATH)]
 }
 
-/// What tells whether and how a workspace is governed.
+/// The questions that tell whether and how a workspace is governed.
 fn governance_questions() -> [Question; 3] {
     [Question::project(".orchestration"), Question::project(file::PATH), Question::project(config::PATH)]
 }

@@ -9,27 +9,28 @@
 //! | `{a,b}` | either of the alternatives, which may hold patterns |
 //! | `\x` | the character `x` itself |
 //!
-//! A leading dot is like any other character. The meaning is that of `globset` with `literal_separator`, except that one
-//! character is one character of Unicode, not one byte; tests compare the two on random patterns.
+//! A leading dot is like any other character. The semantics are those of `globset` with `literal_separator`, except that a
+//! character is a Unicode character, not a byte; tests compare the two on random patterns.
 //!
-//! The matcher is our own because no library answers whether a pattern owns a whole folder (`covers_tree`) or leads through
-//! one (`leads_through`), and two readings of one pattern in one decision would be worse than one of our own. It is also
-//! what a process that lives for 4 ms can afford: building a `globset` of 100 patterns takes 2.2 ms, this takes 0.16.
+//! The matcher is our own because no library can tell whether a pattern owns a whole folder (`covers_tree`) or leads through one
+//! (`leads_through`), and two interpretations of one pattern in one decision would be worse than a single one of our own. It also
+//! suits a process that lives for 4 ms: building a `globset` of 100 patterns takes 2.2 ms, this takes 0.16.
 
 mod tree;
 
 use std::cell::Cell;
 use std::fmt;
 
-/// More alternatives than this are a mistake, or an attack.
+/// The most alternatives of a pattern; more are a mistake or an attack.
 const MAX_ALTERNATIVES: usize = 256;
-/// So are longer patterns, in bytes.
+/// The longest pattern, in bytes.
 const MAX_PATTERN_BYTES: usize = 4_096;
-/// And braces in braces that are deeper than this.
+/// The deepest nesting of braces.
 const MAX_DEPTH: usize = 512;
-/// A longer path is matched by no pattern: no system that we know opens one.
+/// The longest path that is matched; no pattern matches a longer one, and no known system opens one.
 const MAX_PATH_BYTES: usize = 4_096;
-/// Comparisons of one character or one name for one path. What takes more, which takes a pattern made for it, does not match.
+/// The most comparisons of a character or a name for one path. A match that needs more, which takes a pattern made for that,
+/// fails.
 const MAX_STEPS: u32 = 200_000;
 
 /// A compiled pattern.
@@ -47,13 +48,13 @@ pub enum GlobFault {
     BackwardRange(char, char),
     /// `{` without its `}`, or the reverse.
     UnbalancedBraces,
-    /// `{` in `{`, or braces beside braces, come to too many patterns.
+    /// Nested or adjacent braces expand to too many patterns.
     TooManyAlternatives,
-    /// A `\` with nothing behind it.
+    /// A `\` at the end.
     TrailingBackslash,
-    /// It is longer than any pattern should be.
+    /// The pattern is too long.
     TooLong,
-    /// `{` in `{` in `{` …
+    /// Braces are nested too deeply.
     TooDeep,
 }
 
@@ -92,16 +93,16 @@ enum CharPattern {
 impl Glob {
     /// Compiles a pattern.
     pub fn compile(pattern: &str) -> Result<Self, GlobFault> {
-        let alternatives = Self::alternatives(pattern)?.iter().map(|plain| names(plain)).collect::<Result<_, _>>()?;
+        let alternatives = Self::alternatives(pattern)?.iter().map(|plain| parse_names(plain)).collect::<Result<_, _>>()?;
         Ok(Self { alternatives })
     }
 
-    /// How many patterns without braces it stands for.
+    /// The number of brace-free patterns that it expands to.
     pub fn size(&self) -> usize {
         self.alternatives.len()
     }
 
-    /// The patterns without braces that a pattern stands for.
+    /// Expands a pattern into the brace-free patterns that it stands for.
     pub fn alternatives(pattern: &str) -> Result<Vec<String>, GlobFault> {
         if pattern.len() > MAX_PATTERN_BYTES {
             return Err(GlobFault::TooLong);
@@ -119,7 +120,7 @@ impl Glob {
     }
 }
 
-/// What is left of the steps for one path.
+/// The steps that are left for one path.
 struct Steps(Cell<u32>);
 
 impl Steps {
@@ -127,7 +128,7 @@ impl Steps {
         Self(Cell::new(MAX_STEPS))
     }
 
-    /// Takes one, and says whether there was one.
+    /// Takes one step; false if none was left.
     fn take(&self) -> bool {
         let left = self.0.get();
         self.0.set(left.saturating_sub(1));
@@ -135,7 +136,7 @@ impl Steps {
     }
 }
 
-/// One pattern per way through the braces. Sets and escapes are passed over whole: a brace in them is no brace.
+/// Expands braces, one pattern per combination of choices. Sets and escapes are skipped as a whole: a brace in them is literal.
 fn expand(pattern: &str, depth: usize) -> Result<Vec<String>, GlobFault> {
     if depth > MAX_DEPTH {
         return Err(GlobFault::TooDeep);
@@ -175,7 +176,8 @@ fn expand(pattern: &str, depth: usize) -> Result<Vec<String>, GlobFault> {
     Ok(done)
 }
 
-/// What stands between `[` and its `]`, and what follows. A `]` in first place stands for itself.
+/// Splits what follows `[` into the content of the set and the text after its `]`. A `]` at the beginning of a set stands for
+/// itself.
 fn split_set(after_bracket: &str) -> Result<(&str, &str), GlobFault> {
     let start = after_bracket.trim_start_matches(['!', '^']);
     let negation = after_bracket.len() - start.len();
@@ -185,7 +187,7 @@ fn split_set(after_bracket: &str) -> Result<(&str, &str), GlobFault> {
     after_bracket.get(..end).zip(after_bracket.get(end + 1..)).ok_or(GlobFault::UnclosedSet)
 }
 
-/// The choices between `{` and its `}`, and what follows.
+/// Splits what follows `{` into the choices and the text after the matching `}`.
 fn split_braces(after_brace: &str) -> Result<(Vec<&str>, &str), GlobFault> {
     let (mut depth, mut start, mut choices) = (0usize, 0, Vec::new());
     let mut at = after_brace.char_indices();
@@ -215,7 +217,7 @@ fn split_braces(after_brace: &str) -> Result<(Vec<&str>, &str), GlobFault> {
     Err(GlobFault::UnbalancedBraces)
 }
 
-fn names(plain: &str) -> Result<Vec<NamePattern>, GlobFault> {
+fn parse_names(plain: &str) -> Result<Vec<NamePattern>, GlobFault> {
     let mut names = vec![Vec::new()];
     let mut rest = plain.chars();
     while let Some(c) = rest.next() {
@@ -230,7 +232,7 @@ fn names(plain: &str) -> Result<Vec<NamePattern>, GlobFault> {
             '[' => {
                 let (inside, after) = split_set(rest.as_str())?;
                 rest = after.chars();
-                set(inside)?
+                parse_set(inside)?
             }
             c => CharPattern::Char(c),
         };
@@ -244,7 +246,7 @@ fn names(plain: &str) -> Result<Vec<NamePattern>, GlobFault> {
     Ok(names.into_iter().map(any).collect())
 }
 
-fn set(inside: &str) -> Result<CharPattern, GlobFault> {
+fn parse_set(inside: &str) -> Result<CharPattern, GlobFault> {
     let listed = inside.strip_prefix(['!', '^']);
     let mut ranges = Vec::new();
     let mut chars = listed.unwrap_or(inside).chars().peekable();
@@ -266,15 +268,16 @@ fn set(inside: &str) -> Result<CharPattern, GlobFault> {
 }
 
 fn matches_names(pattern: &[NamePattern], path: &[&str], steps: &Steps) -> bool {
-    // At the end, `**` wants at least one name: it means what is in a folder, not the folder. Whatever the last name is, then.
+    // At the end of a pattern, `**` needs at least one name: it means the content of a folder, not the folder. Any last name will
+    // do.
     match (pattern.split_last(), path.split_last()) {
         (Some((NamePattern::AnyNames, [_, ..])), last) => last.is_some_and(|(_, folder)| leads_to(pattern, folder, steps)),
         _ => leads_to(pattern, path, steps),
     }
 }
 
-/// Whether names fit, where `**` at the end stands for none too. Only the last `**` is ever taken back, so this takes at most names
-/// times names.
+/// Whether the names match, where a final `**` also matches no names. Only the last `**` is ever backtracked to, so this takes at
+/// most (names of the pattern) × (names of the path) steps.
 fn leads_to(pattern: &[NamePattern], path: &[&str], steps: &Steps) -> bool {
     let one = |name: &NamePattern, text: &&str| match name {
         NamePattern::AnyNames => false,
@@ -284,7 +287,7 @@ fn leads_to(pattern: &[NamePattern], path: &[&str], steps: &Steps) -> bool {
 }
 
 fn matches_pieces(pieces: &[CharPattern], text: &str, steps: &Steps) -> bool {
-    // A name without wildcards is most of what a scope holds, and most names differ in their first character.
+    // Most names in a scope have no wildcards, and most of those that differ do so in their first character.
     if pieces.iter().all(|piece| matches!(piece, CharPattern::Char(_))) {
         let mut text = text.chars();
         return pieces.iter().all(|piece| text.next().is_some_and(|c| *piece == CharPattern::Char(c))) && text.next().is_none();
@@ -351,7 +354,7 @@ mod tests {
         }
     }
 
-    /// A pattern and a path made for each other take no more than their steps, and match nothing.
+    /// A pattern and a path made to be slow together stop at the step limit and do not match.
     #[test]
     fn no_match_takes_for_ever() {
         let names = "a/".repeat(2_000);

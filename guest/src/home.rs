@@ -1,13 +1,13 @@
-//! What is the user's own: files below the home folder that no repository can ship.
+//! The user's own files: those below the home folder that no repository can ship.
 
 use crate::effects::path::Location;
 use crate::ports::{FileKind, Ports, Question, Root};
 use crate::programs::{PROGRAMS, SKILL_FOLDERS};
 
-/// Tollgate's own folders there.
+/// Tollgate's own folders below the home folder.
 const OWN: [&str; 2] = [".tollgate", ".ollm"];
 
-/// The parts of the home folder that a host lets the gate read, and no more: Tollgate's own folders, the settings in which agent programs
+/// The only parts of the home folder that a host lets the gate read: Tollgate's own folders, the settings in which agent programs
 /// store permissions, and the folders in which they keep skills.
 pub fn readable() -> impl Iterator<Item = &'static str> {
     let settings = PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
@@ -17,11 +17,11 @@ pub fn readable() -> impl Iterator<Item = &'static str> {
 /// The user's own settings of Tollgate.
 pub const SETTINGS: &str = ".tollgate/config.json";
 
-/// A larger file is a mistake.
+/// Maximum size of a file; a larger one is a mistake.
 pub const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file of the user's says; none where there is none that can be read, and none where it is in the workspace: the home
-/// folder may lie in it, be it, or lead into it by a link.
+/// Reads a file of the user's. `None` if it cannot be read, or if it is in the workspace: the home folder may be inside the
+/// workspace, be the workspace, or lead into it by a link.
 pub fn read(path: &str, ports: &Ports) -> Option<Vec<u8>> {
     let question = Question { root: Root::Home, path: path.to_owned(), digest: false };
     let facts = ports.workspace.inspect(&[question]).pop().filter(|facts| facts.kind == FileKind::File)?;

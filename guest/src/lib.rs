@@ -1,8 +1,8 @@
-//! The gate that every tool call of an AI coding agent passes.
+//! The gate that every tool call of an AI coding agent passes through.
 //!
-//! It checks a call against the intent the agent works for, enters what happened in a ledger, and gives directions by
-//! adding what is known about the concepts that the call names. All decisions are made here. Hosts only read and write
-//! files, run processes and keep timers, so the same bytes give the same answers in every host.
+//! It checks each call against the intent that the agent works for, enters what happened in a ledger, and adds what is known
+//! about the concepts that the call names. All decisions are made here. Hosts only read and write files, run processes and keep
+//! timers, so the same component gives the same answers in every host.
 //!
 //! # Modules
 //!
@@ -12,7 +12,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `component` | the WebAssembly exports and imports; the only module that touches generated bindings |
-//! | [`operations`] | the gate as JSON lines, which is what `tollgate eval` and every command speak |
+//! | [`operations`] | the gate's operations as JSON lines, which is what `tollgate eval` and every command speak |
 //! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own format |
 //! | [`wiring`] | connecting agent programs to the gate: what `tollgate init` writes, what `tollgate doctor` finds |
 //! | [`gate`] | rules on calls, settles them, and knows which intent each session works for |
@@ -21,12 +21,12 @@
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools, arguments, patches and shell commands become effects on paths |
 //! | [`extensions`] | folders that bring hooks, MCP servers, settings and skills: discovery, trust, enablement |
-//! | [`servers`] | MCP servers: what a person says about their tools, and what they claim themselves |
+//! | [`servers`] | MCP servers: what a person says about their tools, and what the servers claim themselves |
 //! | [`config`] | the settings of the workspace and of the user |
 //! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
-//! | [`engine`] | inputs and commands that pass between the gate and its host while something takes time |
+//! | [`engine`] | inputs and commands exchanged between the gate and its host while something takes time |
 //! | [`augment`] | what is known about the concepts that a call names |
-//! | [`inflight`] | calls that are allowed and not yet settled: pending records, leases, snapshots |
+//! | [`inflight`] | calls that are allowed but not yet settled: pending records, leases, snapshots |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`intents`] | the intents of a workspace, which one a session works for, and what it owns |
 //! | [`state`] | files that the gate keeps between calls |

@@ -1,51 +1,51 @@
-//! Decides whether a command was given by a person, for what only a person may do.
+//! Decides whether a command was given by a person, for commands that only a person may give.
 //!
-//! Some commands change the gate itself, its approvals, its wiring or its ledger. An agent's shell command that gives one is
-//! denied by what it says ([`controls`](crate::effects::Footprint::controls)), but a command can be hidden from whoever
-//! reads it. So the command line asks here as well, whatever led to it:
+//! Some commands change the gate itself, its approvals, its wiring or its ledger. An agent's shell command that gives such a
+//! command is denied by its text ([`controls`](crate::effects::Footprint::controls)), but a command can be hidden from whoever
+//! reads it. So the command line checks here as well, however it was started:
 //!
 //! 1. A process below an agent program is not a person. The host reports its ancestors, and which variables are set.
-//! 2. Else a person answers on a terminal. `--yes` is not a person.
-//! 3. Where nobody is there, as when a machine is set up, the account's own settings can say so: `"unattended": true` in the
-//!    `~/.tollgate/config.json` of the account, which no agent may write. Neither a variable nor an option can, because an agent
-//!    sets those as it likes.
+//! 2. Otherwise a person answers on a terminal. `--yes` is not a person.
+//! 3. If nobody is there, as when a machine is set up, the account's own settings can say so: `"unattended": true` in the
+//!    `~/.tollgate/config.json` of the account, which no agent may write. Neither a variable nor an option can say so, because an
+//!    agent sets those as it likes.
 //!
-//! Whoever runs as the same user and takes the trouble to leave its own process tree, to shed its variables and to play a
-//! terminal gets past this. That takes a program written for it, which reading and confinement are there for.
+//! A process of the same user that takes the trouble to leave its process tree, clear its variables and imitate a terminal gets
+//! past this. That takes a program written for the purpose, which reading and confinement are there to stop.
 
 use crate::ledger::entry::{Entry, Person, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ports::Ports;
 use crate::programs::process;
 
-/// The session under which a person's commands are entered.
+/// The session under which a person's commands are entered in the ledger.
 pub const SESSION: &str = "tollgate";
 
-/// A word of a command is cut here in the ledger.
+/// Maximum length of a word of a command in the ledger, in characters.
 const MAX_CHARS: usize = 200;
 
-/// A command has no more words there, and changes no more files.
+/// Maximum number of words of a command, and of changed files, in the ledger.
 const MAX_WORDS: usize = 32;
 
 /// An ancestor of the process that asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Its process id.
     pub id: u64,
     /// Its name.
     pub name: String,
-    /// The first of the words that it was started with.
+    /// The first words of its command line.
     pub words: Vec<String>,
 }
 
 /// What a host knows about the caller of a command.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// The processes above, and those at the other end of the terminal.
-    pub above: Vec<Process>,
-    /// The names of the variables that are set, here or above.
+    /// The ancestor processes, and those at the other end of the terminal.
+    pub ancestors: Vec<Process>,
+    /// The names of the variables that are set, in this process or its ancestors.
     pub variables: Vec<String>,
-    /// Whether a terminal is there to ask on.
+    /// Whether there is a terminal to ask on.
     pub terminal: bool,
     /// Whether the account's own settings say that it is unattended.
     pub unattended: bool,
@@ -62,7 +62,7 @@ pub enum NoPerson {
     BelowAgent {
         /// The command, without its options.
         command: String,
-        /// What is above.
+        /// The agent program above the caller.
         agent: String,
     },
     /// No one can be asked.
@@ -78,13 +78,13 @@ pub enum NoPerson {
 }
 
 impl Caller {
-    /// The agent program that is above, for a message.
+    /// The agent program above the caller, for a message.
     pub fn agent(&self) -> Option<String> {
-        let found = |process: &Process| Some((process.id, process::of_process(&process.name, &process.words)?));
-        if let Some((id, title)) = self.above.iter().find_map(found) {
+        let found = |process: &Process| Some((process.id, process::title_of_process(&process.name, &process.words)?));
+        if let Some((id, title)) = self.ancestors.iter().find_map(found) {
             return Some(format!("{title} (process {id})"));
         }
-        let (title, variable) = process::of_variables(&self.variables)?;
+        let (title, variable) = process::title_of_variables(&self.variables)?;
         Some(format!("{title} (the variable `{variable}` is set)"))
     }
 
@@ -99,7 +99,7 @@ impl Caller {
     }
 }
 
-/// Who a command was given by, and what it did, as the ledger keeps it.
+/// Who gave a command and what it did, as recorded in the ledger.
 pub fn person(user: &str, command: &[String], changed: &[String], ports: &Ports) -> Person {
     let clean = |text: &String| -> String { ports.secrets.redact(text).chars().take(MAX_CHARS).collect() };
     Person {
@@ -109,7 +109,7 @@ pub fn person(user: &str, command: &[String], changed: &[String], ports: &Ports)
     }
 }
 
-/// The entry for a command that a person gave.
+/// The ledger entry for a command that a person gave.
 pub fn entry(person: Person, ports: &Ports) -> Entry {
     let name: Vec<&str> = person.command.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).take(2).collect();
     let entry = Entry::new(SESSION, &name.join(" "), MutationClass::Configuration, ports.clock.now(), ports);
@@ -140,7 +140,7 @@ mod tests {
             (vec![], "OPENCODE", true, false, Some("OpenCode")),
             (vec![], "CODEX_THREAD_ID", true, false, Some("Codex")),
         ] {
-            let surroundings = Caller { above, variables: words(variables), terminal, unattended };
+            let surroundings = Caller { ancestors: above, variables: words(variables), terminal, unattended };
             let refused = surroundings.check(&words("hooks approve x --yes")).err().map(|why| why.to_string());
             match (expected, &refused) {
                 (None, None) => {}

@@ -1,8 +1,8 @@
-//! Removes secrets from text, so that nothing the gate writes down or passes on gives one away.
+//! Removes secrets from text, so that nothing the gate stores or passes on reveals one.
 //!
-//! A secret is known by its own shape (`shape`) or by what precedes it (`label`). A wrong guess costs a word
-//! of a message, a missed one a password, so values in doubt are hidden. The text is read once, in linear time, and
-//! text that went through here comes out of it unchanged.
+//! A secret is recognised by its own shape (`shape`) or by what precedes it (`label`). A false positive costs a word of a
+//! message, a false negative a password, so when in doubt a value is hidden. The text is read once, in linear time, and redacting
+//! text that is already redacted does not change it, unless a pattern from the settings matches `[REDACTED]`.
 
 mod bytes;
 mod label;
@@ -22,13 +22,13 @@ use bytes::{from, is_name};
 pub use pattern::{Pattern, PatternFault};
 use search::Budget;
 
-/// What a secret is replaced by.
+/// The replacement for a secret.
 pub(crate) const MARK: &str = "[REDACTED]";
 
-/// What a text is replaced by that could not be searched within the budget: it is never shown unsearched.
+/// The replacement for a text that could not be searched within the budget: such a text is never shown.
 const WITHHELD: &str = "[REDACTED: too long to search]";
 
-/// What the workspace declares secret in addition to the built-in patterns, and the secrets of extensions.
+/// What the workspace declares as secret in addition to the built-in patterns, and the secrets of extensions.
 #[derive(Default)]
 pub struct Secrets {
     patterns: RefCell<Rc<[Pattern]>>,
@@ -42,13 +42,13 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// From now on these patterns.
-    pub fn set(&self, patterns: Rc<[Pattern]>) {
+    /// Replaces the patterns.
+    pub fn set_patterns(&self, patterns: Rc<[Pattern]>) {
         self.patterns.replace(patterns);
     }
 
-    /// From now on these texts, as they stand and as JSON writes them.
-    pub fn hide(&self, values: Vec<String>) {
+    /// Replaces the texts to hide. Each is hidden as it stands and as JSON escapes it.
+    pub fn set_secret_values(&self, values: Vec<String>) {
         let escaped = |value: &String| {
             let json = Value::from(value.as_str()).to_string();
             json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).map(str::to_owned)
@@ -65,19 +65,19 @@ impl Secrets {
         self.redact_with(text, &[])
     }
 
-    /// The same, with more patterns.
+    /// The same, with additional patterns.
     pub fn redact_with<'t>(&self, text: &'t str, more: &[Pattern]) -> Cow<'t, str> {
         self.redact_within(text, more, &mut Budget::new())
     }
 
-    /// The same for every text in a JSON value.
+    /// The same for every string in a JSON value.
     pub fn redact_value(&self, value: &mut Value, more: &[Pattern]) {
         self.redact_all(value, more, &mut Budget::new());
     }
 
     fn redact_within<'t>(&self, text: &'t str, more: &[Pattern], budget: &mut Budget) -> Cow<'t, str> {
         let own = self.patterns.borrow();
-        // All look at the text as it is: what one hides must not keep another from knowing its own.
+        // Every pattern sees the original text: what one pattern hides must not keep another from recognising its secret.
         let mut hidden = secret_ranges(text);
         for value in self.values.borrow().iter() {
             hidden.extend(text.match_indices(value.as_str()).map(|(at, _)| at..at + value.len()));
@@ -88,7 +88,7 @@ impl Secrets {
                 return Cow::Borrowed(WITHHELD);
             }
         }
-        without(text, hidden)
+        replace_with_mark(text, hidden)
     }
 
     fn redact_all(&self, value: &mut Value, more: &[Pattern], budget: &mut Budget) {
@@ -106,8 +106,8 @@ impl Secrets {
     }
 }
 
-/// The text with a mark for each part, of which some may overlap.
-fn without(text: &str, mut parts: Vec<Range<usize>>) -> Cow<'_, str> {
+/// The text with a mark in place of each part. The parts may overlap.
+fn replace_with_mark(text: &str, mut parts: Vec<Range<usize>>) -> Cow<'_, str> {
     if parts.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -124,22 +124,22 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Replaces secrets by `[REDACTED]`; labels, quotes and user names stay.
+/// Replaces secrets with `[REDACTED]`; labels, quotes and user names stay.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    without(text, secret_ranges(text))
+    replace_with_mark(text, secret_ranges(text))
 }
 
-/// Where secrets are, in order.
+/// The ranges of secrets, in order.
 fn secret_ranges(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut hidden = Vec::new();
     let mut copied = 0;
-    // The value that a label has announced. What lies before it is still looked at.
+    // The value that a label has announced. The text before it is still searched.
     let mut announced: Option<Range<usize>> = None;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let rest = from(bytes, at);
-        // Looking back ends where the last secret did, as it does when the mark is there.
+        // What precedes is looked at only as far back as the last secret, just as if the mark were already there.
         let behind = bytes.get(copied..at).unwrap_or_default();
         let starts = is_name(*byte) && starts_word(behind);
         let found = if starts {
@@ -154,7 +154,7 @@ fn secret_ranges(text: &str) -> Vec<Range<usize>> {
             announced = Some(announced.map_or(start..end, |other| start.min(other.start)..end.max(other.end)));
         }
         let value = announced.as_ref().filter(|value| value.start <= at).map_or(at, |value| value.end);
-        let end = value.max(at + shape::length(rest, starts).unwrap_or_default());
+        let end = value.max(at + shape::secret_length(rest, starts).unwrap_or_default());
         if end > at {
             hidden.push(at..end);
             copied = end;
@@ -165,7 +165,7 @@ fn secret_ranges(text: &str) -> Vec<Range<usize>> {
     hidden
 }
 
-/// Whether a word may start behind this. What `\n`, `%3D` and terminal colours leave behind is no part of it.
+/// Whether a word may start after `behind`. The end of `\n`, of `%3D` or of a terminal colour code is not part of a word.
 fn starts_word(behind: &[u8]) -> bool {
     match behind {
         [.., b'\\', b'n' | b'r' | b't'] => true,

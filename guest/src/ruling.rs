@@ -25,7 +25,7 @@ pub enum Code {
     ReadOnly,
     /// The workspace has no `.orchestration/`.
     Ungoverned,
-    /// The intents cannot be read, so governance is off, or a person decides where they cannot even be looked at.
+    /// The intents cannot be read, so governance is off, or a person decides if they cannot even be inspected.
     IntentsUnreadable,
     /// The session has not selected an intent.
     NoActiveIntent,
@@ -35,27 +35,27 @@ pub enum Code {
     IntentClosed,
     /// A change that the intent does not own.
     OutOfScope,
-    /// A change to what governs the gate itself.
+    /// A change to a file that governs the gate itself.
     ControlFile,
     /// A change to a file that is no longer what the session last saw.
     StaleWrite,
     /// A change to a file that another session is writing to.
     WriteInFlight,
-    /// What the call does cannot be known.
+    /// The effects of the call cannot be known.
     UnknownEffects,
-    /// A program that the settings do not let run.
+    /// A program that the settings do not allow to run.
     Program,
     /// A patch that cannot be read.
     InvalidPatch,
-    /// A path that leads nowhere or is none.
+    /// A path that leads nowhere or is not a path.
     InvalidPath,
     /// Arguments that cannot be understood.
     InvalidArguments,
-    /// A fault of the gate's own, so a person decides.
+    /// A fault of the gate itself, so a person decides.
     GateFault,
-    /// What the command changes cannot be seen beforehand, and the kernel holds it to the intent's scope.
+    /// The command's changes cannot be seen beforehand, and the kernel holds it to the intent's scope.
     Confined,
-    /// The kernel would stop the command half-way.
+    /// Confinement would stop the command half-way.
     NotConfinable,
 }
 
@@ -91,9 +91,9 @@ impl Code {
 pub struct Ruling {
     /// Whether the call may run.
     pub verdict: Verdict,
-    /// For programs.
+    /// The code, for programs.
     pub code: Code,
-    /// For people: what is wrong and what to do about it. Empty on a plain allow.
+    /// The reason, for people: what is wrong and what to do about it. Empty on a plain allow.
     pub reason: String,
     /// What the call would do.
     pub effects: Vec<Effect>,

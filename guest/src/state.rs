@@ -6,23 +6,24 @@
 //! | folder | what |
 //! | --- | --- |
 //! | `sessions/` | which intent a session works for |
-//! | `leases/` | who is writing to a file |
+//! | `leases/` | which session is writing to a file |
 //! | `seen/` | what a session last saw of each file |
 //! | `calls/`, `snapshots/`, `snapshot`, `images/` | what was known before a call that is under way |
 //! | `late/` | calls whose programs may keep running, and what they are compared with |
 //! | `told/` | what a session was last told about its intent |
-//! | `rulings/` | how a session's latest calls ended, those that were denied included |
-//! | `scratch/` | what a session made in temporary folders |
+//! | `rulings/` | how a session's latest calls ended, including those that were denied |
+//! | `scratch/` | what a session created in temporary folders |
 //! | `confined/`, `unconfined/` | which calls under way run confined, and which sessions know that theirs do not |
-//! | `restoring/` | which changes the gate is taking back by itself |
+//! | `restoring/` | which changes the gate is reverting by itself |
 //! | `good/` | the last intents, settings and hooks that could be used |
-//! | `kept/` | parsed intents |
+//! | `kept/` | parsed intents, and what files of hooks are about |
 //! | `notes/` | an index of the notes |
-//! | `servers/` | what MCP servers say of their tools |
-//! | `program.json` | the digest of Tollgate's own program, by which a copy is known |
+//! | `servers/` | what MCP servers say about their tools |
+//! | `program.json` | the digest of Tollgate's own program, by which a copy is recognised |
 //! | `default.json` | the intent that new sessions work for |
 //! | `ledger.jsonl` | how far the ledger went when this machine last wrote to it |
 
+pub mod journal;
 pub(crate) mod kept;
 mod own_program;
 
@@ -33,13 +34,13 @@ use crate::ports::{Expectation, FileFault, Listing, ListingLimits, Ports, Questi
 pub(crate) use kept::hash as checksum;
 pub use own_program::OwnProgram;
 
-/// No file of the state is longer.
+/// Maximum size of a file of the state, except for those that have a limit of their own.
 pub const MAX_BYTES: u64 = 4 << 20;
 
-/// No file that is kept as the last good one is longer.
+/// Maximum size of a file that is kept as the last good one.
 const MAX_GOOD: u64 = 8 << 20;
 
-/// The file for something known by a few words. They come from outside, so they are hashed and never become a path.
+/// The path of the file for something known by a few words. They come from outside, so they are hashed and never become a path.
 pub fn path(folder: &str, words: &[&str]) -> String {
     let mut key = Vec::new();
     for word in words {
@@ -64,38 +65,22 @@ pub fn replace(path: &str, bytes: &[u8], expected: Expectation, ports: &Ports) -
     ports.records.replace(Root::State, path, bytes, expected)
 }
 
-/// Appends to a file in one write.
-pub fn append(path: &str, bytes: &[u8], ports: &Ports) -> Result<(), FileFault> {
-    ports.records.append(Root::State, path, bytes)
-}
-
-/// Appends a line to a journal in one write. It begins with a line break, too, which ends a line before it that was cut off.
-pub fn append_line(path: &str, line: &str, ports: &Ports) -> Result<(), FileFault> {
-    append(path, format!("\n{line}\n").as_bytes(), ports)
-}
-
-/// The lines of a journal. One without an end is still being written. One that was cut off is among them, and cannot be parsed.
-pub fn lines(journal: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
-    let end = journal.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-    journal.get(..end).unwrap_or_default().split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
-}
-
-/// Takes a file away.
+/// Removes a file.
 pub fn remove(path: &str, ports: &Ports) -> Result<(), FileFault> {
     ports.records.remove(Root::State, path)
 }
 
-/// How the names of files end that a host is still writing and has not yet put in place, in every host.
+/// The ending, in every host, of files that a host is still writing and has not yet put in place.
 const TEMPORARY: &str = ".tmp";
 
-/// The files of one folder. Those that another process is writing at this moment are not part of it.
+/// The files of one folder, except for those that another process is writing at this moment.
 pub fn list(folder: &str, limit: u32, ports: &Ports) -> Result<Listing, FileFault> {
     let mut listing = ports.workspace.list(Root::State, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })?;
     listing.entries.retain(|entry| !entry.path.ends_with(TEMPORARY));
     Ok(listing)
 }
 
-/// The state folder as a path of the workspace; none where it lies elsewhere, as it should. A home folder may lie in the
+/// The state folder as a path of the workspace; `None` if it is elsewhere, as it should be. A home folder may be inside the
 /// workspace, or be it.
 pub fn in_workspace(ports: &Ports) -> Option<String> {
     let real = ports.workspace.inspect(&[question(".")]).pop()?.real_path?;
@@ -105,7 +90,7 @@ pub fn in_workspace(ports: &Ports) -> Option<String> {
     }
 }
 
-/// Keeps a text that could be used, for a process that begins when its file no longer can be.
+/// Stores a text that could be used, for a process that starts when its file no longer can be.
 pub fn keep_good(name: &str, text: &[u8], ports: &Ports) {
     let path = format!("good/{name}");
     if read(&path, MAX_GOOD, ports).is_ok_and(|kept| kept == text) {
@@ -123,7 +108,7 @@ pub fn last_good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
     read(&format!("good/{name}"), MAX_GOOD, ports).ok()
 }
 
-/// Takes it away.
+/// Forgets the last text that could be used.
 pub fn forget_good(name: &str, ports: &Ports) {
     let path = format!("good/{name}");
     match remove(&path, ports) {

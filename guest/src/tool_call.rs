@@ -13,13 +13,13 @@ pub struct ToolCall {
     pub call: String,
     /// The sub-agent within the session.
     pub agent: Option<String>,
-    /// The tool, as the host spells it.
+    /// The tool's name, as the host spells it.
     pub tool: String,
-    /// The host whose tool names are meant.
+    /// The host whose tool names are used.
     pub host: Option<String>,
-    /// The MCP server's tool that this is, if the host says so separately from the name.
+    /// The MCP server and tool, if the host reports them separately from the name.
     pub server: Option<ServerTool>,
-    /// The arguments, or what came in their place.
+    /// The arguments, or whatever was sent in their place.
     pub args: Value,
     /// The call's working directory.
     pub cwd: Option<String>,
@@ -28,10 +28,10 @@ pub struct ToolCall {
 /// Who reads a call's text, and so where adding text is harmless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TextReader {
-    /// A POSIX shell reads `command`, and comments behind it change nothing.
+    /// A POSIX shell reads `command`, and comments after it change nothing.
     pub is_shell: bool,
-    /// Another model reads it.
+    /// Another model reads the text.
     pub is_model: bool,
-    /// The tool leaves arguments alone that it does not know, and changes nothing.
+    /// The tool ignores arguments that it does not know, and changes nothing.
     pub ignores_properties: bool,
 }

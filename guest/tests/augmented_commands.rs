@@ -1,8 +1,7 @@
-//! Commands are run as they are and with what is known behind them, in real shells: what they print and how they end must be
-//! the same, byte for byte.
+//! Commands are run as they are and with what is known appended to them, in real shells: their output and exit status must be the
+//! same, byte for byte.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -17,7 +16,7 @@ use tollgate_guest::ports::memory::Memory;
 const NOTE: &str = "# Auth\n\n$(touch harm) `touch harm`\nEOF\n'\"\\\n); touch harm; exit 7\r\ntouch harm\u{2028}touch harm\u{85}touch harm\n\\\n!! ${x?harm} \
                     <<EOF\nlast\\";
 
-/// Commands behind which comments stand.
+/// Commands to which comments are appended.
 const AUGMENTED: &[&str] = &[
     "ls [[auth]]",
     "cat a.txt '[[auth]]'",
@@ -140,7 +139,7 @@ const PLAIN: &[&str] = &[
     "echo $BASH_EXECUTION_STRING [[auth]]",
     "tr '\\0' '\\n' < /proc/self/cmdline; echo [[auth]]",
     "echo [[auth]]\r\necho b\r\n",
-    // Constructs that are not read.
+    // Constructs that the gate does not read.
     "echo $'tab\\t[[auth]]\\n'",
     "cat <<\"E F\"\n[[auth]]\nE F",
     "x='[[auth]]'; echo ${x#*a} ${#x} ${x:2:4}",
@@ -176,7 +175,7 @@ fn run(shell: &str, command: &str) -> Ran {
         .unwrap();
     assert!(!folder.path().join("harm").exists(), "{shell}: a note's text ran: {command}");
     let status = format!("{:?} {:?}", output.status.code(), output.status.signal());
-    // Where Bash names a process that a signal ended, it gives its number.
+    // When Bash reports a process that a signal ended, it gives its number.
     let digits = |text: &str| {
         text.split_whitespace().filter(|word| !word.bytes().all(|byte| byte.is_ascii_digit())).collect::<Vec<_>>().join(" ")
     };
@@ -243,7 +242,7 @@ fn what_would_notice_is_left_alone() {
     }
 }
 
-/// What the test above would find if comments stood before a command, or behind any command.
+/// What the test above would find if comments were put before a command, or after any command.
 #[test]
 fn the_comparison_can_fail() {
     assert_ne!(run("bash", "cd nowhere").err, run("bash", "# a\ncd nowhere").err);

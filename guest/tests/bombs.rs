@@ -1,9 +1,7 @@
-//! Commands that are slow to follow are answered, and never with a silent allow.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+//! Commands that are slow to analyze are answered, and never with a silent allow.
 
 #[path = "../../fixtures/bombs.rs"]
-mod bombs;
+mod payloads;
 
 use std::time::Instant;
 
@@ -18,7 +16,7 @@ const INTENTS: &str = "active_intents:\n  - id: INT-001\n    name: Login hardeni
 #[test]
 fn bombs_are_not_allowed() {
     let mut allowed = Vec::new();
-    for bomb in bombs::bombs() {
+    for bomb in payloads::bombs() {
         let world = Memory::new();
         world.write(".orchestration/active_intents.yaml", INTENTS);
         for file in ["src/auth/a.ts", "src/auth/login.ts", "src/billing/pay.ts", "src/billing/tax.ts"] {
@@ -26,10 +24,10 @@ fn bombs_are_not_allowed() {
         }
         let mut gate = Gate::new(world.ports());
         perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"INT-001"}"#);
-        let line = bombs::line(&bomb);
+        let line = payloads::line(&bomb);
         let since = Instant::now();
         let answer = perform(&mut gate, line.as_bytes());
-        // Only shown: how long it takes depends on the machine, and this is not the release profile.
+        // Only printed: how long it takes depends on the machine, and this is not the release profile.
         let shown = since.elapsed().as_micros();
         let answer: Value = serde_json::from_str(&answer).unwrap();
         println!("{shown:>9} µs {:>7} bytes {} {} {}", line.len(), answer["verdict"], bomb.name, answer["reason"]);

@@ -1,6 +1,4 @@
-//! Hooks that were written for Claude Code, in every program: what they read, and what becomes of their answers.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+//! Hooks that were written for Claude Code, in every program: what they read, and what their answers do.
 
 use std::rc::Rc;
 
@@ -52,7 +50,7 @@ impl Place {
         place
     }
 
-    /// With hooks of Claude Code's taken over and approved.
+    /// A place with Claude Code hooks that were taken over and approved.
     fn with(hooks: Value) -> Self {
         let mut place = Self::new();
         place.world.write(SETTINGS, json!({"hooks": hooks}).to_string());
@@ -165,10 +163,10 @@ fn what_it_answers_is_understood_everywhere() {
         ((0, deny, ""), Some("not today")),
         ((0, r#"{"decision": "block", "reason": "old style"}"#, ""), Some("old style")),
         ((0, r#"{"continue": false, "stopReason": "enough"}"#, ""), Some("enough")),
-        // OpenCode cannot ask anybody.
+        // OpenCode cannot ask anyone.
         ((0, r#"{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "sure?"}}"#, ""), Some("sure?")),
         ((0, r#"{"hookSpecificOutput": {"permissionDecision": "allow"}}"#, ""), None),
-        // Any other code is an error of the hook's, and stops nothing.
+        // Any other code is an error of the hook, and stops nothing.
         ((1, deny, "broken"), None),
         ((0, "all good", ""), None),
     ];
@@ -180,7 +178,7 @@ fn what_it_answers_is_understood_everywhere() {
             Some(said) => assert!(reply.refused.as_deref().is_some_and(|why| why.contains(said)), "{end:?}: {reply:?}"),
         }
     }
-    // Where the program can ask, it asks.
+    // If the program can ask, it asks.
     let mut place = Place::with(json!({"PreToolUse": handler("*")}));
     place.world.delete(SETTINGS);
     let ask = r#"{"hookSpecificOutput": {"permissionDecision": "ask", "permissionDecisionReason": "sure?"}}"#;
@@ -232,7 +230,7 @@ fn a_patch_is_told_file_by_file() {
         .collect();
     assert_eq!(told, [r#""Edit" "/workspace/src/a.ts""#, r#""Bash" "rm -rf -- /workspace/src/b.ts""#]);
     assert!(reply.refused.is_some_and(|why| why.contains("b stays")));
-    // More files than anybody would run a hook for are not let through unheard.
+    // A call with more files than anybody would run a hook for is not let through unheard.
     let many: String = (0..300).map(|at| format!("*** Add File: src/n{at}.ts\n+x\n")).collect();
     let call = opencode("apply_patch", json!({"patchText": format!("*** Begin Patch\n{many}*** End Patch")}));
     let (reply, runs) = Place::with(json!({"PreToolUse": handler("Edit")})).respond("opencode", &call, &[]);
@@ -250,17 +248,20 @@ fn a_hook_can_change_the_arguments_where_the_program_can() {
     let (reply, _) = place.respond("opencode", &write(), &[(0, wants("/workspace/src/b.ts"), "")]);
     let answer: Value = serde_json::from_str(&reply.text).unwrap();
     assert_eq!(answer["output"]["args"], json!({"filePath": "/workspace/src/b.ts", "content": "safer"}), "{answer}");
-    // What it wants is ruled on like anything else.
+    // The arguments that it wants are ruled on like any others.
     let mut place = Place::with(json!({"PreToolUse": handler("Write")}));
     let (reply, _) = place.respond("opencode", &write(), &[(0, wants("/workspace/README.md"), "")]);
     assert!(reply.refused.is_some_and(|why| why.contains("out_of_scope")));
-    // A program that cannot be given other arguments does not run the call with the old ones.
+    // If a program cannot be given other arguments, the call does not run with the old ones.
     let mut place = Place::with(json!({"PreToolUse": handler("Write")}));
     place.world.delete(SETTINGS);
     let call = claude("PreToolUse", "Write", json!({"file_path": "/workspace/src/a.ts", "content": "x"}));
     let (reply, _) = place.respond("claude-code", &call, &[(0, wants("/workspace/src/b.ts"), "")]);
     assert!(
-        reply.refused.as_deref().is_some_and(|why| why.contains("Claude Code cannot be given others") && why.contains("safer")),
+        reply
+            .refused
+            .as_deref()
+            .is_some_and(|why| why.contains("Claude Code does not let a hook replace them") && why.contains("safer")),
         "{reply:?}"
     );
 }
@@ -306,10 +307,10 @@ fn in_claude_code_it_does_not_run_twice() {
         place.respond("opencode", &opencode("write", json!({"filePath": "src/a.ts", "content": "x"})), &[(0, "", "")]).1.len(),
         1
     );
-    // Taken out of Claude Code's settings, it runs here.
+    // Once removed from Claude Code's settings, it runs here.
     place.world.write(SETTINGS, r#"{"hooks": {}}"#);
     assert_eq!(place.respond("claude-code", &call, &[(0, "", "")]).1.len(), 1);
-    // Another one there is not this one.
+    // Another hook there is not this one.
     place.world.write(SETTINGS, json!({"hooks": {"PreToolUse": handler("Bash")}}).to_string());
     assert_eq!(place.respond("claude-code", &call, &[(0, "", "")]).1.len(), 1);
 }
@@ -345,7 +346,7 @@ fn what_is_taken_over_is_shown_and_needs_approval() {
     assert!(place.world.content(".tollgate/hooks.json").is_none(), "nothing is written until somebody says so");
     let changed = place.ask(json!({"op": "hooks", "do": "import", "take": true, "digest": "sha256:00"}));
     assert!(changed["error"]["message"].as_str().unwrap().contains("have changed since they were shown"));
-    // What stands there stays, comments too.
+    // What is in the file stays, comments included.
     place.world.write(
         ".tollgate/hooks.json",
         "{\n  // ours\n  \"hooks\": [\n    {\"id\": \"a\", \"trigger\": \"t\", \"prompt\": \"p\"}\n  ]\n}\n",
@@ -354,7 +355,7 @@ fn what_is_taken_over_is_shown_and_needs_approval() {
     assert_eq!(taken["taken"].as_array().unwrap().len(), 2, "{taken}");
     let text = String::from_utf8(place.world.content(".tollgate/hooks.json").unwrap()).unwrap();
     assert!(text.contains("// ours") && text.contains("pretooluse-jq"), "{text}");
-    // A file with comments is not one that hooks are read from, so the comment goes for what follows.
+    // A file with comments is not one that hooks are read from, so the comment is removed for what follows.
     place.world.write(".tollgate/hooks.json", text.replace("  // ours\n", ""));
     let listed = place.ask(json!({"op": "hooks", "do": "list"}));
     let states: Vec<String> = listed["hooks"]
@@ -384,7 +385,7 @@ fn a_plugins_hooks_are_an_extensions() {
     assert_eq!(runs[0].argv, ["/bin/sh", ".tollgate/extensions/plugin/hooks/guard.sh", "strict"]);
     assert!(runs[0].set.contains(&("CLAUDE_PLUGIN_ROOT".to_owned(), "/workspace/.tollgate/extensions/plugin".to_owned())));
     assert!(reply.refused.is_some());
-    // The file of declarations is looked at like the manifest.
+    // The file of declarations is checked like the manifest.
     place.world.write(&format!("{folder}/hooks/hooks.json"), r#"{"hooks": {"PreToolUse": [{"hooks": [{"type": "agent"}]}]}}"#);
     let listed = place.ask(json!({"op": "extensions", "do": "list"}));
     assert_eq!(listed["faults"][0]["file"], ".tollgate/extensions/plugin/hooks/hooks.json", "{listed}");

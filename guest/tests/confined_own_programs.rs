@@ -1,7 +1,5 @@
 //! Programs that Tollgate starts itself with `"confine": true`: hooks and MCP servers.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
 use std::rc::Rc;
 
 use serde_json::{Value, json};
@@ -63,7 +61,7 @@ impl Place {
         serde_json::from_slice(&self.world.content(&format!("{STATE}/{}", key.path()))?).ok()
     }
 
-    fn told(&self, words: &str) -> usize {
+    fn log_count(&self, words: &str) -> usize {
         self.world.logged().iter().filter(|(_, line)| line.contains(words)).count()
     }
 
@@ -110,7 +108,7 @@ fn a_hook_is_held_to_the_scope_of_its_session() {
         // What the settings name and what tools build does not depend on the session.
         assert!(granted.contains(&"docs") && granted.contains(&"dist"), "{granted:?}");
         assert!(!granted.iter().any(|path| [".", ".git", ".tollgate", "README.md"].contains(path)), "{granted:?}");
-        // Its temporary folder is its own: what an agent left in the session's is not read by mistake.
+        // Its temporary folder is its own: what an agent left in the session's folder is not read by mistake.
         let temporary = prepared["answer"]["env"]["TMPDIR"].as_str().unwrap();
         assert!(!temporary.ends_with(&tollgate_guest::confine::temporary::name("s")), "{temporary}");
         let run = run.to_owned();
@@ -145,9 +143,9 @@ fn where_nothing_can_confine_the_settings_decide() {
         let commands = place.event(Some("s"));
         assert_eq!(runs(&commands)[0].1, ["node", "/opt/fmt.js"]);
     }
-    assert_eq!(place.told("the hook `fmt` runs unconfined"), 1);
+    assert_eq!(place.log_count("the hook `fmt` runs unconfined"), 1);
     place.event(Some("another"));
-    assert_eq!(place.told("the hook `fmt` runs unconfined"), 2, "each session is told");
+    assert_eq!(place.log_count("the hook `fmt` runs unconfined"), 2, "each session is told");
 
     let mut place = Place::new(false, &json!({"strict": true}), &hooks);
     let commands = place.event(Some("s"));
@@ -198,7 +196,7 @@ fn servers_are_held_to_no_scope() {
                 (false, true) => assert_eq!(argv, [] as [&str; 0], "{plan}"),
             }
         }
-        assert_eq!(place.told("the MCP server `graph`"), usize::from(!confines));
+        assert_eq!(place.log_count("the MCP server `graph`"), usize::from(!confines));
         // The same for a connection.
         let request = json!({"type": "request", "number": 1, "method": "status"});
         let turn = place.ask(&json!({"op": "mcp", "do": "step", "now_ms": 1, "inputs": [request]}));
@@ -210,7 +208,7 @@ fn servers_are_held_to_no_scope() {
             (false, true) => {
                 let server = &command["result"]["servers"][0];
                 assert_eq!((&command["type"], &server["state"]), (&json!("reply"), &json!("unavailable")), "{turn}");
-                assert!(server["why"].as_str().unwrap().contains("it is to run confined"), "{turn}");
+                assert!(server["why"].as_str().unwrap().contains("it has to run confined"), "{turn}");
             }
         }
         assert_eq!(command["transport"].get("confine"), None);

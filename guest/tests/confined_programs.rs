@@ -1,6 +1,4 @@
-//! Commands of agent programs that run confined: how each program is told, and what becomes of a call whose command ran so.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+//! Commands of agent programs that run confined: how each program is told, and how a call ends whose command ran confined.
 
 use std::rc::Rc;
 
@@ -78,11 +76,11 @@ fn each_program_is_given_the_command_that_confines() {
         ("codex", payload("PreToolUse", "Bash", "c", UNREAD), "/hookSpecificOutput/updatedInput/command"),
         ("copilot", copilot, "/modifiedArgs/command"),
     ] {
-        // Copilot asks a person about every path outside of the workspace, so the name alone stands there.
+        // Copilot asks a person about every path outside the workspace, so only the name is used.
         let expected = if program == "copilot" { wrapped.trim_start_matches("/opt/bin/") } else { wrapped.as_str() };
         let answer = Place::new(true).answer(program, &payload);
         assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some(expected), "{program}: {answer}");
-        // Where the host cannot, nothing is different.
+        // If the host cannot confine, nothing is different.
         let answer = Place::new(false).answer(program, &payload);
         assert_eq!(answer.pointer(pointer), None, "{program}: {answer}");
     }
@@ -90,7 +88,7 @@ fn each_program_is_given_the_command_that_confines() {
 
 #[test]
 fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
-    // Read to the end, and the kernel cannot express it: it runs as it is.
+    // Its effects are certain, and the kernel cannot express them: it runs unconfined.
     let command = "cd docs && echo x > ../README.md";
     let place = || {
         let mut place = Place::new(true);
@@ -107,12 +105,12 @@ fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
     assert_eq!(given, format!("tollgate confine --session s --call c -- bash -c '{command}'"));
     let kept_answer = kept.world.content(&format!("{STATE}/{}", EvidenceKey::of_call("s", "c").path())).unwrap();
     assert!(String::from_utf8(kept_answer).unwrap().contains(r#""run":"plain""#));
-    // Other programs have a new shell for every command.
+    // Other programs start a new shell for every command.
     for (program, event, tool) in [("gemini", "BeforeTool", "run_shell_command"), ("codex", "PreToolUse", "Bash")] {
         let reply = place().respond(program, &payload(event, tool, "c", command));
         assert!(reply.refused.is_none() && !reply.text.contains("tollgate confine"), "{program}: {}", reply.text);
     }
-    // Where nothing confines, there is nothing to run it.
+    // If nothing confines, there is nothing to run it.
     let mut without = place();
     without.world.write_home(".tollgate/config.json", r#"{"confine": "off"}"#);
     assert_eq!(without.answer("copilot", &copilot).pointer("/modifiedArgs"), None);
@@ -121,7 +119,7 @@ fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
 #[test]
 fn what_cannot_be_confined_is_not_let_run_for_that() {
     let unknown = "python3 -c 'open(\"x\", \"w\")'";
-    // Claude Code and Qwen Code take no other command.
+    // Claude Code and Qwen Code accept no other command.
     for (program, tool) in [("claude-code", "Bash"), ("qwen", "run_shell_command")] {
         let answer = Place::new(true).answer(program, &payload("PreToolUse", tool, "c", unknown));
         let decision = answer.pointer("/hookSpecificOutput/permissionDecision").and_then(Value::as_str);
@@ -144,7 +142,7 @@ fn claude_code_runs_commands_through_its_settings() {
         reply.refused.is_some()
     };
     assert!(asks(&mut place, "c1"));
-    // Which settings of the user's it reads is not known here: a variable can name others.
+    // Which of the user's settings it reads is not known here: a variable can name others.
     place.world.write_home(".claude/settings.json", named("/opt/bin/tollgate"));
     assert!(asks(&mut place, "c2"));
     place.world.write(".claude/settings.json", named("/opt/bin/tollgate"));
@@ -161,7 +159,7 @@ fn claude_code_runs_commands_through_its_settings() {
 
 #[test]
 fn the_end_of_a_call_is_told_under_the_command_that_ran() {
-    // Gemini CLI has no ids; one is made from what the model asked for, before and after.
+    // Gemini CLI has no ids; an id is derived from what the model asked for, before and after.
     let mut place = Place::new(true);
     let mut before = payload("BeforeTool", "run_shell_command", "", UNREAD);
     before.as_object_mut().unwrap().remove("tool_use_id");
@@ -173,7 +171,7 @@ fn the_end_of_a_call_is_told_under_the_command_that_ran() {
     after.as_object_mut().unwrap().remove("tool_use_id");
     let told = place.answer("gemini", &after)["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
     assert!(told.contains("ran confined to the scope of I"), "{told}");
-    // A call that did not run so is told of as well.
+    // A call that did not run confined is reported as well.
     place.respond("gemini", &before);
     let told = place.answer("gemini", &after)["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
     assert!(told.contains("had to run confined and did not"), "{told}");
@@ -192,7 +190,7 @@ fn changes_beside_the_scope_are_taken_back() {
     let [command] = commands.as_slice() else { panic!("{commands:?}") };
     let Order::Run { argv, .. } = &command.order else { panic!("{command:?}") };
     assert_eq!((&*argv[0], &*argv[1], &*argv[2], &*argv[4]), ("/opt/bin/tollgate", "trace", "revert", "--restoring"));
-    // Only this change may be taken back without a person, and only once.
+    // Only this change may be reverted without a person, and only once.
     let ask = |line: Value| -> Value {
         serde_json::from_str(&perform(&mut Gate::new(place.world.ports()), line.to_string().as_bytes())).unwrap()
     };

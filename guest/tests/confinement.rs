@@ -1,6 +1,4 @@
-//! Commands that run confined: what the kernel's hold means for rulings, and what comes after the command.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+//! Commands that run confined: what confinement means for rulings, and what comes after the command.
 
 use std::rc::Rc;
 
@@ -61,15 +59,15 @@ const SCOPE: &str = "src/auth/**, docs/auth.md, NEW.md, build/**";
 #[test]
 fn rulings() {
     for (command, plain, confined) in [
-        // Certain: it runs confined where that makes no difference to it.
+        // Certain: the command runs confined if that makes no difference to it.
         ("ls src", "allow read_only", "allow read_only confined"),
         ("echo x > src/auth/login.ts", "allow in_scope", "allow in_scope confined"),
         ("sed -i s/a/b/ docs/auth.md", "allow in_scope", "allow in_scope confined"),
         ("rm src/auth/login.ts && mkdir src/auth/x", "allow in_scope", "allow in_scope confined"),
-        // At the root the kernel cannot say what is meant.
+        // At the root, the kernel cannot express what is meant.
         ("echo x > NEW.md", "allow in_scope", "allow in_scope"),
         ("mkdir build", "allow in_scope", "allow in_scope"),
-        // What cannot be seen.
+        // Effects that cannot be seen.
         ("npm test", "allow in_scope", "allow confined confined"),
         ("python3 src/auth/evil.py", "allow in_scope", "allow confined confined"),
         ("python3 -c 'print(1)'", "ask unknown_effects", "allow confined confined"),
@@ -78,11 +76,11 @@ fn rulings() {
         ("npm test > NEW.md", "allow in_scope", "allow confined confined"),
         ("npm test > /tmp/out.txt", "allow in_scope", "allow confined confined"),
         ("git add -A && git commit -m x", "allow in_scope", "allow confined confined"),
-        // What is clearly out of scope is denied with the same words.
+        // What is clearly out of scope is denied with the same reason.
         ("echo x > src/billing/pay.ts", "deny out_of_scope", "deny out_of_scope"),
         ("python3 -c 'print(1)'; rm README.md", "deny out_of_scope", "deny out_of_scope"),
         ("echo x > .git/config", "deny control_file", "deny control_file"),
-        // What somebody else does stays unknown.
+        // What another process does stays unknown.
         ("docker run -v $PWD:/x alpine rm /x/y", "allow in_scope", "ask unknown_effects"),
         ("docker ps", "allow read_only", "allow read_only confined"),
         ("tmux new-session -d 'rm x'", "ask unknown_effects", "ask unknown_effects"),
@@ -100,7 +98,7 @@ fn rulings() {
         ("./gradlew --no-daemon test", "allow in_scope", "allow confined confined"),
         ("curl --unix-socket /var/run/docker.sock http://x/", "ask unknown_effects", "ask unknown_effects"),
         ("python3 -c 'connect(\"/var/run/docker.sock\")'", "ask unknown_effects", "ask unknown_effects"),
-        // What would stop half-way.
+        // Commands that would stop half-way.
         ("git stash", "ask unknown_effects", "deny not_confinable"),
         ("git checkout main", "ask unknown_effects", "deny not_confinable"),
         ("git pull", "ask unknown_effects", "deny not_confinable"),
@@ -168,7 +166,7 @@ fn grants_follow_the_call() {
     let paths: Vec<&str> = answer["grants"].as_array().unwrap().iter().map(|grant| grant["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&"src/auth") && paths.contains(&"docs") && !paths.contains(&"src"), "{paths:?}");
     assert!(answer["env"]["TMPDIR"].as_str().unwrap().starts_with("/tmp/tollgate-"));
-    // Whatever is selected since, the call stays with the intent that it was ruled under.
+    // Whatever has been selected since, the call stays with the intent under which it was ruled on.
     place.ask(&json!({"op": "clear-intent", "session": "s"}));
     assert_eq!(place.grants("npm test")["intent"]["id"], "I");
     let other = place.ask(&json!({"op": "grants", "session": "s", "call": "other", "command": ["ls"], "confinable": true}));
@@ -190,12 +188,13 @@ fn where_the_system_cannot() {
     let answer = place.ask(&line);
     assert_eq!(answer["run"], "refused");
     assert!(answer["say"].as_str().unwrap().contains("Linux 5.13"), "{answer}");
-    // Without governance nothing is confined.
+    // Without governance, nothing is confined.
     place.world.delete(".orchestration");
     assert_eq!(place.ask(&json!({"op": "grants", "session": "s", "command": ["ls"], "confinable": true}))["run"], "plain");
 }
 
-/// What changes beside a file in scope, in the folder that had to be opened for it, is put back; what a scope owns is not.
+/// Changes beside a file in scope, in the folder that had to be opened for it, are reverted; changes to what a scope owns are
+/// not.
 #[test]
 fn siblings_are_put_back() {
     let mut place = Place::new(SCOPE);
@@ -225,7 +224,7 @@ fn siblings_are_put_back() {
     );
     let notice = answer["notice"].as_str().unwrap();
     assert!(notice.contains("`docs/new.md`, `docs/other.md`") && notice.contains("were restored"), "{notice}");
-    // Settings can leave it to a person.
+    // Settings can leave reverting to a person.
     let mut place = Place::new(SCOPE);
     place.world.write_home(".tollgate/config.json", r#"{"confine": {"restore": false}}"#);
     place.rule("make", &json!(true));
@@ -242,14 +241,14 @@ fn a_command_that_was_kept_from_something() {
     let answer = place.settle("make", false, "cp: cannot create regular file 'README.md': Permission denied");
     let notice = answer["notice"].as_str().unwrap();
     assert!(notice.contains("src/auth/**") && notice.contains("$TMPDIR") && notice.contains("select the intent"), "{notice}");
-    // A command that only reads is told too, and one that failed otherwise is not.
+    // A command that only reads is told too, and one that failed for another reason is not.
     place.rule("cat x", &json!(true));
     place.grants("cat x");
     assert!(place.settle("cat x", true, "bash: x: Permission denied")["notice"].is_string());
     place.rule("make", &json!(true));
     place.grants("make");
     assert_eq!(place.settle("make", false, "make: *** [all] Error 1").get("notice"), None);
-    // Nobody asked for grants, so it was not the kernel.
+    // Nobody asked for grants, so it was not the kernel's doing.
     place.rule("cat x", &json!(true));
     assert_eq!(place.settle("cat x", false, "Permission denied").get("notice"), None);
 }
@@ -261,7 +260,7 @@ fn a_command_that_was_to_run_confined_and_did_not() {
     let answer = place.settle("make", true, "");
     assert!(answer["notice"].as_str().unwrap().contains("had to run confined and did not"), "{answer}");
     assert_eq!(answer["entries"][0]["scope_validation"], "FAIL");
-    // Where a system cannot, that was said at the time.
+    // If a system cannot confine, that was said at the time.
     place.rule("make", &json!(true));
     place.ask(&json!({"op": "grants", "session": "s", "call": "c", "command": ["make"], "why": "x"}));
     assert_eq!(place.settle("make", true, "").get("notice"), None);
@@ -275,7 +274,7 @@ fn commands_are_wrapped() {
     let words = place
         .ask(&json!({"op": "wrap", "session": "s", "call": "c", "command": ["bash", "-lc", "ls"], "confiner": "/x/tollgate"}));
     assert_eq!(words["command"], json!(["/x/tollgate", "confine", "--session", "s", "--call", "c", "--", "bash", "-lc", "ls"]));
-    // What is wrapped means what it means without.
+    // A wrapped command means the same as without the wrapping.
     let wrapped = text["command"].as_str().unwrap().replace("echo", "rm README.md; echo");
     assert_eq!(place.rule(&wrapped, &json!(true)), "deny out_of_scope");
     for line in [

@@ -1,15 +1,11 @@
 //! How often a check asks the host: crossings cost more than anything else.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod watched;
-
 use std::rc::Rc;
 
+use crate::watched::{Request, Watched};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
-use watched::{Request, Watched};
 
 /// A workspace whose only intent owns `src`, and a gate in which the session `s` works on that intent.
 fn opened(prepare: impl FnOnce(&Memory)) -> (Rc<Watched>, Gate) {
@@ -30,14 +26,14 @@ fn a_call_crosses_as_often_as_it_must() {
         world.write("src/b", "b");
     });
     for (call, expected) in [
-        // Look at everything; read what the session saw and who holds the file; look again, now that nobody else may write;
-        // read what stands there.
+        // Inspect everything; read what the session saw and who holds the file; inspect again, now that nobody else may write;
+        // read the current content.
         (r#""tool":"write","args":{"filePath":"src/a"}"#, &["inspect", "read", "read", "inspect", "read"][..]),
-        // Look at everything; hash what is read.
+        // Inspect everything; hash what is read.
         (r#""tool":"read","args":{"filePath":"src/a"}"#, &["inspect", "inspect"]),
-        // Look whether the user trusts the server; look at everything.
+        // Check whether the user trusts the server; inspect everything.
         (r#""tool":"mcp__x__y","args":{}"#, &["inspect", "inspect"]),
-        // The same, and whether Claude Code may call it unasked. What is no server's, nobody looks up.
+        // The same, and whether Claude Code may call it without asking. A tool that belongs to no server is not looked up.
         (r#""tool":"mcp__x__y","args":{},"host":"claude-code""#, &["inspect", "inspect", "inspect"]),
         (r#""tool":"frobnicate","args":{}"#, &["inspect"]),
         (
@@ -54,8 +50,8 @@ fn a_call_crosses_as_often_as_it_must() {
     }
 }
 
-/// Without a folder of extensions nothing is read or listed for them; with a hundred of them, each manifest is read once, and a call
-/// asks two questions more.
+/// Without a folder of extensions nothing is read or listed for them; with a hundred of them, each manifest is read once, and a
+/// call asks two more questions.
 #[test]
 fn extensions_are_read_once() {
     let (watched, mut gate) = opened(|world| {
@@ -122,7 +118,8 @@ fn a_tree_is_listed_once() {
     }
 }
 
-/// Settings that stop parsing leave the last good ones in force, and say so; without the file there are none.
+/// Settings that can no longer be parsed leave the last good ones in force, and this is reported; without the file there are
+/// none.
 #[test]
 fn settings_change_between_calls() {
     let (watched, mut gate) = opened(|_| {});

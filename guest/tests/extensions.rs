@@ -1,11 +1,8 @@
-//! Extensions under a virtual clock: what is found, what counts, what is brought, what is said.
+//! Extensions under a virtual clock: what is found, what is active, what is brought, what is reported.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod virtual_host;
-
+use crate::virtual_host::House;
 use serde_json::{Value, json};
-use virtual_host::House;
+use tollgate_guest::ports::memory::HOME;
 
 /// The sample extension, file by file.
 const SAMPLE: [(&str, &str); 5] = [
@@ -111,7 +108,7 @@ fn an_invalid_one_is_reported_with_every_fault_and_the_rest_load() {
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     assert!(found.iter().zip(&expected).all(|(found, expected)| found.starts_with(expected)), "{found:#?}");
     assert!(house.log_text().contains("the extension `bad` is skipped: `~/.tollgate/extensions/bad/manifest.json`, line 9"));
-    // A hook that lacks something is as bad as anything else, and nothing is brought by half.
+    // A hook with a missing field is as bad as any other fault, and nothing is brought by half.
     let hooks_of = json!({"name": "half", "hooks": [{"name": "a", "event": "e", "command": "x"}, {"name": "b", "event": "e"}]});
     house.world.write_home(".tollgate/extensions/half/manifest.json", manifest(hooks_of));
     assert!(states(&mut house).contains(&"half user invalid".to_owned()));
@@ -133,12 +130,12 @@ fn a_manifest_needs_what_each_part_needs() {
     };
     for (fields, said) in [
         (json!({}), ""),
-        (json!({"name": ""}), "$.name must be a text"),
+        (json!({"name": ""}), "$.name must be a string"),
         (json!({"name": "a b"}), "$.name must be 1 to 64"),
-        (json!({"name": "a\u{1b}[2J"}), "$.name must be a text of one line"),
+        (json!({"name": "a\u{1b}[2J"}), "$.name must be a string of one line"),
         (json!({"name": "../x"}), "$.name must be 1 to 64"),
-        (json!({"name": 3}), "$.name must be a text"),
-        (json!({"version": null}), "$.version must be a text"),
+        (json!({"name": 3}), "$.name must be a string"),
+        (json!({"version": null}), "$.version must be a string"),
         (json!({"schemaVersion": 2}), "$.schemaVersion must be 1"),
         (json!({"mcpServers": []}), "$.mcpServers must be an object"),
         (server(json!({"command": "x", "args": []})), ""),
@@ -175,7 +172,7 @@ fn a_manifest_needs_what_each_part_needs() {
         (setting(json!({"description": "d"})), "$.settings[0] has no `name`"),
         (setting(with(&good_setting, json!({"envVar": "A=B"}))), "$.settings[0].envVar must be the name of a variable"),
         (setting(with(&good_setting, json!({"type": "list"}))), "$.settings[0].type must be"),
-        (setting(with(&good_setting, json!({"default": 3}))), "$.settings[0].default must be a text"),
+        (setting(with(&good_setting, json!({"default": 3}))), "$.settings[0].default must be a string"),
         (setting(with(&good_setting, json!({"sensitive": true, "default": "x"}))), "$.settings[0].default is not allowed"),
         (json!({"settings": [good_setting, good_setting]}), "$.settings[1].name `t` appears twice"),
         (skill(good_skill.clone()), ""),
@@ -255,7 +252,7 @@ fn hooks_servers_and_skills_come_and_go_with_the_extension() {
     assert_eq!(hooks(&mut house), ["house-rules:guard"]);
 }
 
-/// What is ordered where all MCP servers are wanted, and every server's name and state after that.
+/// The orders that follow if all MCP servers are wanted, and every server's name and state after that.
 fn servers(house: &mut House) -> (Vec<Value>, Vec<String>) {
     let inputs = json!([{"type": "want"}, {"type": "request", "number": 1, "method": "declared"}]);
     let turn = house.perform(&json!({"op": "mcp", "do": "step", "now_ms": 1, "inputs": inputs}));
@@ -289,7 +286,7 @@ fn a_workspaces_server_is_started_only_as_approved() {
     assert_eq!(servers(&mut house), (Vec::new(), Vec::new()));
     assert_eq!(ask(&mut house, json!({"do": "approve", "id": "house-rules"}))["state"], "active");
     assert_eq!(servers(&mut house).1, ["rules connecting"]);
-    // It is changed after it was looked at: what counts is what is there when it is started.
+    // It is changed after it was inspected: what counts is what is there when it is started.
     let mut house = sample(true);
     ask(&mut house, json!({"do": "approve", "id": "house-rules"}));
     let request = |house: &mut House, method: &str| {
@@ -301,7 +298,7 @@ fn a_workspaces_server_is_started_only_as_approved() {
     let commands = request(&mut house, "status");
     assert_eq!(commands[0]["type"], "reply", "{commands}");
     let server = &commands[0]["result"]["servers"][0];
-    assert!(server["why"].as_str().unwrap().contains("it is no longer what was approved"), "{server}");
+    assert!(server["why"].as_str().unwrap().contains("it has changed since it was approved"), "{server}");
 }
 
 #[test]
@@ -362,7 +359,7 @@ fn a_workspaces_extension_counts_once_approved_and_no_longer_when_changed() {
     assert!(house.runs().is_empty());
     assert!(house.ended().contains(&"house-rules:guard skipped".to_owned()), "{:?}", house.ended());
     assert_eq!(skills(&mut house), Vec::<String>::new());
-    // Approved again, it counts again; revoked, it does not.
+    // Approved again, it is active again; revoked, it is not.
     let again = ask(&mut house, json!({"do": "approve", "id": "house-rules"}));
     assert_eq!(again["state"], "active");
     assert_eq!(skills(&mut house).len(), 2);
@@ -377,11 +374,25 @@ fn what_the_workspace_sets_is_part_of_what_is_approved() {
     assert_eq!(states(&mut house), ["house-rules workspace active"]);
     house.world.write(".tollgate/config.json", r#"{"extensions": {"settings": {"house-rules": {"protected": ""}}}}"#);
     assert_eq!(states(&mut house), ["house-rules workspace changed"]);
-    // A repository cannot switch off what the user has.
+    // A repository cannot disable what the user has.
     let mut house = sample(false);
     ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
     house.world.write(".tollgate/config.json", r#"{"extensions": {"disabled": ["house-rules"], "autoEnable": false}}"#);
     assert_eq!(states(&mut house), ["house-rules user active"]);
+}
+
+/// An approval says what it covers. One from a version that covered less, or from a later version, is asked for again.
+#[test]
+fn an_approval_of_another_format_is_asked_for_again() {
+    let mut house = sample(true);
+    ask(&mut house, json!({"do": "approve", "id": "house-rules"}));
+    let file = format!("{HOME}/.tollgate/trusted-hooks.json");
+    let kept = String::from_utf8(house.world.content(&file).unwrap()).unwrap();
+    assert_eq!(kept.matches("\"format\": 1").count(), 1, "{kept}");
+    for (format, state) in [("0", "changed"), ("2", "changed"), ("1", "active")] {
+        house.world.write(&file, kept.replace("\"format\": 1", &format!("\"format\": {format}")));
+        assert_eq!(states(&mut house), [format!("house-rules workspace {state}")]);
+    }
 }
 
 #[test]
@@ -419,7 +430,7 @@ fn settings_are_merged_by_who_says_them() {
     ]);
     let mut house = with_settings(settings);
     assert_eq!(values(&mut house, "x"), [r#"a="default" default"#, "n=1 default", "b=null none"]);
-    // A workspace says only what the setting lets it say of an extension of the user's.
+    // A workspace can set only what the setting of a user's extension lets it set.
     house.world.write(".tollgate/config.json", r#"{"extensions": {"settings": {"x": {"a": "workspace", "n": 5}}}}"#);
     assert_eq!(values(&mut house, "x"), [r#"a="workspace" workspace"#, "n=1 default", "b=null none"]);
     let set = ask(&mut house, json!({"do": "set", "id": "x", "key": "n", "value": "7"}));
@@ -464,14 +475,14 @@ fn values_are_held_to_their_definitions() {
     for (key, value, said) in [
         ("n", json!("many"), "the setting `n` of `x` must be a number"),
         ("c", json!("blue"), "the setting `c` of `x` must be one of \"red\", \"green\""),
-        ("c", json!(3), "the setting `c` of `x` must be a text"),
+        ("c", json!(3), "the setting `c` of `x` must be a string"),
         ("z", json!("x"), "there is no setting `z`; expected one of: n, c"),
     ] {
         let answer = ask(&mut house, json!({"do": "set", "id": "x", "key": key, "value": value}));
         assert!(answer["error"]["message"].as_str().unwrap().contains(said), "{answer}");
     }
     assert_eq!(states(&mut house), ["x user active"]);
-    // What stands in a file already, or in the environment, disables the extension instead.
+    // A value that is in a file already, or in the environment, disables the extension instead.
     house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true, "settings": {"x": {"c": "blue"}}}}"#);
     assert_eq!(states(&mut house), ["x user incomplete"]);
     let mut house = with_settings(settings);
@@ -509,7 +520,7 @@ fn a_secret_is_kept_apart_and_never_shown() {
     let set = ask(&mut house, json!({"do": "set", "id": "x", "key": "token", "value": secret}));
     assert_eq!(set, json!({"id": "x", "key": "token", "file": "~/.tollgate/secrets.json", "state": "active"}));
     assert_eq!(values(&mut house, "x"), [r#"token="[REDACTED]" secrets"#]);
-    // Nothing that is said or written down gives it away, not even as JSON writes it.
+    // Nothing that is said or written down reveals it, not even in JSON's notation.
     let hooks = json!([{"name": "h", "event": "before_tool", "command": ["check"]}]);
     let settings = json!([{"name": "token", "description": "d", "sensitive": true, "envVar": "X_TOKEN"}]);
     house.world.write_home(".tollgate/extensions/x/manifest.json", manifest(json!({"settings": settings, "hooks": hooks})));
@@ -541,7 +552,7 @@ fn a_secret_can_be_in_the_systems_keyring() {
     let file = String::from_utf8(house.world.content("/home/user/.tollgate/secrets.json").unwrap()).unwrap();
     assert!(!file.contains("from the keyring"), "{file}");
     assert_eq!(values(&mut house, "x"), [r#"token="[REDACTED]" keyring"#]);
-    // A host without a keyring says so instead of going on without.
+    // A host without a keyring reports that instead of going on without it.
     let mut house = with_settings(settings);
     ask(&mut house, json!({"do": "set", "id": "x", "key": "token", "keyring": true}));
     assert_eq!(states(&mut house), ["x user incomplete"]);
@@ -551,7 +562,7 @@ fn a_secret_can_be_in_the_systems_keyring() {
     assert_eq!(asked["stored_as"], "house-rules@/workspace/token");
 }
 
-/// Reading is free, but not that of secrets.
+/// Reading is free, but not reading secrets.
 #[test]
 fn an_agent_does_not_read_the_secrets() {
     let mut house = House::new();
@@ -609,7 +620,7 @@ fn a_skill_is_invoked_by_name_with_its_parameters() {
         ("explain-rule", json!({}), "`explain-rule` needs the parameter `topic`"),
         ("explain-rule", json!({"topic": "x", "tone": "rude"}), "must be one of plain, formal"),
         ("explain-rule", json!({"topic": "x", "who": "me"}), "has no parameter `who`; use one of: topic, tone"),
-        ("explain-rule", json!({"topic": ["x"]}), "must be a text"),
+        ("explain-rule", json!({"topic": ["x"]}), "must be a string"),
         ("explain-rule", json!("x"), "must be an object of parameters"),
         ("nothing", json!({}), "there is no skill `nothing`; expected one of: explain-rule, release-notes"),
     ] {
@@ -675,7 +686,7 @@ fn a_new_extension_is_one_that_works() {
     assert!(bad["error"]["message"].as_str().unwrap().contains("cannot be named"), "{bad}");
 }
 
-/// Nobody below an agent changes what counts.
+/// Nobody below an agent changes which extensions are active.
 #[test]
 fn only_a_person_changes_extensions() {
     let mut house = sample(false);

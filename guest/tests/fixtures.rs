@@ -1,4 +1,4 @@
-//! Every fixture and every row as a test of its own, natively, on a world in memory.
+//! Every fixture and every row as a test of its own, natively, on an in-memory host.
 //!
 //! `cargo test -p tollgate-guest --test fixtures -- rows/shell` runs the rows of one file.
 

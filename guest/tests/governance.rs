@@ -1,10 +1,6 @@
-//! Sessions that share a workspace: stale writes, writes at the same time, settings, faults of the gate's own.
+//! Sessions that share a workspace: stale writes, concurrent writes, settings, faults of the gate itself.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod house;
-
-use house::{House, LEDGER, UNKNOWN, entered, expect, shared, write};
+use crate::house::{House, LEDGER, UNKNOWN, entered, expect, shared, write};
 use serde_json::json;
 use tollgate_guest::digest::Digest;
 use tollgate_guest::ports::memory::{Memory, STATE};
@@ -28,7 +24,7 @@ fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
     ] {
         assert!(reason.contains(part), "{part}: {reason}");
     }
-    // Any way to look at it will do.
+    // Any way to read it will do.
     house.call("pre-tool", ("s", "3"), "bash", json!({"command": "cat src/auth/a.ts"}));
     expect(&house.call("pre-tool", ("s", "4"), "write", write("src/auth/a.ts")), "allow", "in_scope");
 }
@@ -47,7 +43,7 @@ fn who_changed_it_last_is_told_by_the_ledger() {
     expect(&house.call("pre-tool", ("t", "4"), "write", write("src/auth/a.ts")), "allow", "in_scope");
 }
 
-/// A session, what it knows, what became of the file, and whether it may write.
+/// A session, what it knows, what happened to the file, and whether it may write.
 #[test]
 fn what_a_session_may_write_by_what_it_saw() {
     type Step = fn(&mut House);
@@ -123,7 +119,8 @@ fn an_expected_hash_in_the_call_counts_more_than_what_was_seen() {
     }
 }
 
-/// A command hook is a new process for every call: what stopped parsing before it began stays in force all the same.
+/// A hook command is a new process for every call: if files stopped being parsable before it started, the last good ones stay in
+/// force all the same.
 #[test]
 fn the_last_good_files_outlive_the_process() {
     let mut house = shared();
@@ -153,7 +150,7 @@ fn a_failed_call_is_no_reason_to_be_stale() {
     expect(&house.call("pre-tool", ("s", "3"), "write", write("src/auth/a.ts")), "allow", "in_scope");
 }
 
-/// Taken away and made again is one change, and its lease is given back.
+/// Removing a file and creating it again is one change, and its lease is released.
 #[test]
 fn a_file_that_is_removed_and_made_again_changes_once() {
     let mut house = shared();
@@ -196,7 +193,7 @@ fn two_sessions_that_write_at_once() {
     expect(&house.call("pre-tool", ("t", "5"), "write", write("src/auth/a.ts")), "allow", "in_scope");
 }
 
-/// A patch over two files, one of which is held: neither is kept from the others.
+/// A patch over two files, one of which is held: the denied call holds neither.
 #[test]
 fn a_call_that_is_held_back_holds_nobody() {
     let mut house = shared();
@@ -222,7 +219,7 @@ fn a_session_that_died_holds_nobody_for_longer_than_a_minute() {
 fn changes_of_two_calls_at_once_are_flagged() {
     let mut house = shared();
     house.call("pre-tool", ("s", "1"), "write", write("src/auth/a.ts"));
-    // The other session came when the lease had run out, and was done first.
+    // The other session came when the lease had expired, and finished first.
     let is_held = |house: &mut House| house.call("pre-tool", ("t", "2"), "write", write("src/auth/a.ts"))["verdict"] == "deny";
     assert!((0..100).any(|_| !is_held(&mut house)), "the lease never runs out");
     house.world.write("src/auth/a.ts", "theirs");
@@ -273,7 +270,7 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     house.gate.retry_ledger();
     assert_eq!(house.gate.retry_due_in(), None);
     assert_eq!(String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap().lines().count(), 1);
-    // A second time it does not come back soon.
+    // The second time it does not come back soon.
     house.call("pre-tool", ("s", "2"), "write", write("src/auth/b.ts"));
     house.world.write("src/auth/b.ts", "new");
     house.world.refuse_writes(Some(FileFault::Busy));
@@ -292,7 +289,7 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     assert_eq!(entered(&house)[1..], [(json!("src/auth/b.ts"), json!(false), json!(UNKNOWN), json!("PASS"))]);
 }
 
-/// A call that cannot be remembered is a person's to decide on, unless the user said otherwise. A workspace cannot say it.
+/// If a call cannot be remembered, a person decides, unless the user said otherwise. A workspace cannot say so.
 #[test]
 fn a_fault_before_a_tool_asks_unless_the_user_lets_it_pass() {
     let allows = r#"{"on_fault": "allow"}"#;
@@ -302,7 +299,7 @@ fn a_fault_before_a_tool_asks_unless_the_user_lets_it_pass() {
         (Some(r#"{"on_fault": "ask"}"#), Some(allows), "ask", "gate_fault"),
         (Some(r#"{"on_fault": "#), None, "ask", "gate_fault"),
         (Some(allows), None, "allow", "in_scope"),
-        // The stricter of the two counts.
+        // The stricter of the two wins.
         (Some(allows), Some(r#"{"strict": true}"#), "ask", "gate_fault"),
     ] {
         let mut house = shared();
@@ -321,7 +318,7 @@ fn a_fault_before_a_tool_asks_unless_the_user_lets_it_pass() {
     }
 }
 
-/// Intents that are there and cannot be inspected may say anything. Missing or broken ones say nothing.
+/// Intents that exist but cannot be inspected may say anything. Missing or broken ones say nothing.
 #[test]
 fn intents_that_cannot_be_looked_at_ask() {
     type Make = fn(&Memory);

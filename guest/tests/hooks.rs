@@ -1,11 +1,7 @@
-//! Hooks under a virtual clock: what is declared, what runs, what flows back. Nothing here sleeps.
+//! Hooks under a virtual clock: what is declared, what runs, what is fed back. Nothing here sleeps.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod virtual_host;
-
+use crate::virtual_host::House;
 use serde_json::{Value, json};
-use virtual_host::House;
 
 fn hook(id: &str, trigger: &str) -> Value {
     json!({"id": id, "trigger": trigger, "command": ["check", id]})
@@ -44,7 +40,7 @@ fn a_chain_runs_one_after_another_and_hands_data_on() {
     assert_eq!(answer["data"], json!({"tool_name": "write", "args": {"path": "x"}, "risk": 4}));
 }
 
-/// Every event of an agent's life reaches the hooks that wait for it, with what it says; names of one's own do too.
+/// Every event in an agent's life reaches the hooks that wait for it, with its data; so do events with names of one's own.
 #[test]
 fn events_reach_their_hooks() {
     for (event, data) in [
@@ -80,7 +76,7 @@ fn an_operation_is_called_off() {
     assert_eq!(house.ended(), ["a success", "b skipped"]);
 }
 
-/// What fails, prints garbage or takes too long is set apart, and the next one runs.
+/// A hook that fails, prints garbage or takes too long is set aside, and the next one runs.
 #[test]
 fn a_failure_never_stops_the_next() {
     let mut house = House::with_user_hooks(&[
@@ -168,7 +164,7 @@ fn saves_that_come_fast_are_answered_once() {
         house.done(run, ok(""));
     }
     assert!(house.records().iter().filter(|record| record["status"] == "success").all(|record| record["events"] == 5));
-    // A file that never comes to rest is not waited for for ever.
+    // A file that keeps changing is not waited for forever.
     for _ in 0..20 {
         house.notify("onDidSaveTextDocument", json!({"file": "src/c.ts"}));
         house.pass(60);
@@ -190,7 +186,7 @@ fn slots_and_the_queue_have_bounds() {
         assert_eq!(files, left_out, "{policy}");
         assert!(skipped[0]["reason"].as_str().unwrap().contains("hooks.queue"));
     }
-    // In all: one slot is kept for what somebody waits for.
+    // In all hooks together: one slot is reserved for runs that somebody waits for.
     let mut hooks: Vec<Value> = (0..5).map(|at| hook(&format!("h{at}"), "onDidSaveTextDocument")).collect();
     hooks.push(hook("gate", "before_tool"));
     let mut house = House::with_user_hooks(&hooks);
@@ -214,7 +210,7 @@ fn a_run_is_called_off() {
     assert_eq!(house.ended(), Vec::<String>::new(), "it has not ended before the host says so");
     house.done(&run, json!({"canceled": true}));
     assert_eq!(house.ended(), ["a canceled"]);
-    // A host that never confirms does not keep the slot for ever.
+    // A host that never confirms does not keep the slot forever.
     house.notify("gitCommit", json!({"commit": "2"}));
     let run = house.only_run();
     house.input(json!({"type": "cancel", "run": run["run"]}));
@@ -274,9 +270,9 @@ fn a_listener_that_cannot_be_had_disables_its_hooks() {
     assert_eq!(house.listening(), ["onDidSaveTextDocument"], "once for a trigger, and only where somebody must listen");
     house.input(json!({"type": "listening", "trigger": "onDidSaveTextDocument", "failed": "no watches left"}));
     let listed = house.perform(&json!({"op": "hooks", "do": "list"}));
-    assert_eq!(listed["hooks"][0]["disabled_reason"], "nothing can listen to `onDidSaveTextDocument`: no watches left");
+    assert_eq!(listed["hooks"][0]["disabled_reason"], "`onDidSaveTextDocument` cannot be observed here: no watches left");
     assert_eq!(listed["hooks"][2]["enabled"], true);
-    assert!(house.log_text().contains("the hook `b` does not run: nothing can listen"));
+    assert!(house.log_text().contains("the hook `b` does not run: `onDidSaveTextDocument` cannot be observed"));
     house.notify("onDidSaveTextDocument", json!({"file": "a"}));
     assert_eq!(house.runs().len(), 0);
 }
@@ -349,20 +345,20 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
     assert_eq!(copied, ["hooks/check.js", "hooks/lib/rules.js"]);
     assert_eq!(run["copy"]["folders"], json!(["/home/user/.tollgate/run"]));
 
-    // The host finds other bytes than those that were checked a moment ago.
+    // The host finds bytes other than those that were checked a moment ago.
     house.ask("before_tool", json!({}));
     let run = house.only_run();
     house.done(&run, json!({"changed": "hooks/check.js"}));
     assert_eq!(house.ended().last().unwrap(), "w skipped");
 
-    // Another script, another declaration, another interpreter: asked again each time, with what changed.
+    // Another script, another declaration, another interpreter: approval is asked for again each time, with what changed.
     house.world.write("hooks/check.js", "v2");
     assert!(runs(&mut house).is_none());
     let asked = house.approvals().pop().unwrap();
     assert_eq!((&asked["why"], &asked["shows"]["before"]["script_text"]), (&json!("changed"), &json!("v1")));
     house.world.write("hooks/check.js", "v1");
     assert!(runs(&mut house).is_some(), "what was approved is approved");
-    // So for every file beside it, and for a new one.
+    // The same goes for every file beside it, and for a new one.
     for (path, text) in [("hooks/lib/rules.js", "r2"), ("hooks/lib/new.js", "")] {
         house.world.write(path, text);
         assert!(runs(&mut house).is_none(), "{path}");
@@ -411,7 +407,7 @@ fn shown(command: &Value, files: &[(&str, &str)]) -> (House, Value) {
     (house, shown)
 }
 
-/// What an approval covers is known exactly, and everything else says that it is not checked.
+/// What an approval covers is known exactly, and everything else is reported as not checked.
 #[test]
 fn what_is_not_checked_says_so() {
     let files = [("hooks/a.py", "a"), ("hooks/a.js", "a"), ("hooks/b.cjs", "b"), ("hooks/Makefile", "all:"), ("lib/x.py", "x")];
@@ -419,16 +415,16 @@ fn what_is_not_checked_says_so() {
         (json!({"command": ["node", "hooks/a.js"]}), false, "whatever else they open or start"),
         (json!({"command": ["node", "--require", "./hooks/b.cjs", "hooks/a.js"]}), false, "whatever else they open or start"),
         (json!({"command": ["node", "hooks/a.js", "lib/x.py"]}), true, "`lib/x.py` is read in place"),
-        (json!({"command": ["make", "-f", "hooks/Makefile"]}), true, "`make` decides itself"),
-        (json!({"command": ["env", "PYTHONPATH=hooks/lib", "python3", "hooks/a.py"]}), true, "`env` decides itself"),
-        (json!({"command": "node hooks/a.js", "shell": true}), true, "a shell reads the text"),
+        (json!({"command": ["make", "-f", "hooks/Makefile"]}), true, "`make` decides by itself"),
+        (json!({"command": ["env", "PYTHONPATH=hooks/lib", "python3", "hooks/a.py"]}), true, "`env` decides by itself"),
+        (json!({"command": "node hooks/a.js", "shell": true}), true, "a shell interprets the text"),
         (json!({"command": ["sh", "-c", "node hooks/a.js"]}), true, "what `-c` means to `sh` is not known"),
     ] {
         let (_, shown) = shown(&command, &files);
         assert_eq!(shown["shows"]["unchecked"], unchecked, "{shown}");
         let note = shown["shows"]["note"].as_str().unwrap();
         assert!(
-            note.contains(said) && note.contains(if unchecked { "not asked about again" } else { "is not checked" }),
+            note.contains(said) && note.contains(if unchecked { "do not need a new approval" } else { "is not checked" }),
             "{note}"
         );
     }
@@ -450,14 +446,14 @@ fn what_cannot_be_copied_is_a_problem_with_its_remedy() {
     let mut house = house;
     let refused = house.perform(&json!({"op": "hooks", "do": "show", "id": "w"}));
     assert!(refused["problem"].as_str().unwrap().starts_with("`hooks/etc` is a link"), "{refused}");
-    // What is named is taken, and nothing else.
+    // Files that are named are taken, and nothing else.
     let named = with(command, json!({"files": ["lib/*.js"]}));
     let (_, taken) = shown(&named, &[many.as_slice(), &[("lib/b.js", "b")]].concat());
     assert_eq!((&taken["problem"], &taken["shows"]["files"][0][0]), (&Value::Null, &json!("lib/b.js")));
     assert_eq!(taken["files"], json!(["lib/*.js"]));
 }
 
-/// Hooks that nobody has approved do not run, however many they are, and take nobody's turn.
+/// Hooks that nobody has approved do not run, however many there are, and delay no others.
 #[test]
 fn a_flood_of_unapproved_hooks_holds_nobody_up() {
     let (mut house, _) = shown(&json!({"command": ["node", "hooks/a.js"]}), &[("hooks/a.js", "a")]);
@@ -474,7 +470,7 @@ fn a_flood_of_unapproved_hooks_holds_nobody_up() {
     assert!(skipped.iter().all(|record| record["reason"].as_str().unwrap().starts_with("it has not been approved yet")));
 }
 
-/// Approved when an approval covered one file: asked for again, and why.
+/// A hook approved when an approval covered one file: approval is asked for again, with the reason.
 #[test]
 fn an_approval_of_the_script_alone_is_asked_for_again() {
     let (mut house, _) = shown(&json!({"command": ["node", "hooks/a.js"]}), &[("hooks/a.js", "a")]);
@@ -493,12 +489,12 @@ fn an_approval_of_the_script_alone_is_asked_for_again() {
     house.only_run();
 }
 
-/// Where the workspace is the home folder, whoever writes to the workspace wrote the user's files too.
+/// If the workspace is the home folder, whoever writes to the workspace wrote the user's files too.
 #[test]
 fn a_home_folder_that_is_a_workspace_is_a_workspace() {
     let mut house = House::new();
     house.world.write("/usr/bin/check", "binary");
-    // Approvals cannot be written through a link here, so the files are the same one by one.
+    // Approvals cannot be written through a link here, so the files are linked one by one.
     for name in ["hooks.json", "config.json", "run"] {
         house.world.symlink(&format!("/workspace/.tollgate/{name}"), &format!("/home/user/.tollgate/{name}"));
     }
@@ -515,7 +511,7 @@ fn a_home_folder_that_is_a_workspace_is_a_workspace() {
     let run = house.only_run();
     house.done(&run, ok(""));
 
-    // A script has no folder outside of the workspace to be copied to, until the host names one.
+    // There is no folder outside the workspace to which a script can be copied, until the host names one.
     house.world.write("/usr/bin/sh", "binary");
     house.world.write("hooks/a.sh", "true");
     let script = json!({"id": "s", "trigger": "after_tool", "command": ["sh", "hooks/a.sh"]});
@@ -532,12 +528,12 @@ fn a_home_folder_that_is_a_workspace_is_a_workspace() {
     let run = house.only_run();
     assert_eq!(run["copy"]["folders"], json!(["/tmp"]));
     house.done(&run, ok(""));
-    // Nor does it say who answers prompts.
+    // Nor does the workspace say who answers prompts.
     house.ask("before_model", json!({}));
     assert_eq!(house.ended().last().unwrap(), "p failed");
 }
 
-/// The user's file may also lie in the workspace by a link, as folders of settings do.
+/// The user's file may also be in the workspace by a link, as folders of settings are.
 #[test]
 fn a_file_of_the_user_that_lies_in_the_workspace_is_the_workspaces() {
     let mut house = House::with_user_hooks(&[hook("mine", "before_tool")]);
@@ -549,7 +545,8 @@ fn a_file_of_the_user_that_lies_in_the_workspace_is_the_workspaces() {
     house.world.delete("/home/user/.tollgate/hooks.json");
     house.world.symlink("/workspace/dotfiles/hooks.json", "/home/user/.tollgate/hooks.json");
     house.ask("before_tool", json!({}));
-    // A host does not lend a file of the workspace as the user's, so what was last good stays, and no longer runs unasked.
+    // A host does not expose a file of the workspace as the user's, so the last good version stays, and no longer runs without
+    // approval.
     assert_eq!((house.runs().len(), house.ended().last().unwrap().as_str()), (0, "mine skipped"));
 }
 
@@ -562,7 +559,7 @@ fn approvals_are_changed_by_one_at_a_time() {
     house.world.write_home(".tollgate/trusted-hooks.lock", house.wall_ms().to_string());
     let refused = house.perform(&approve);
     assert!(refused["error"]["message"].as_str().unwrap().contains("is being changed by another process"), "{refused}");
-    // Whoever held it was killed.
+    // Whoever held the lock was killed.
     house.world.pass(11_000);
     assert!(house.perform(&approve)["digest"].is_string());
     assert_eq!(house.world.content("/home/user/.tollgate/trusted-hooks.lock"), None);
@@ -599,7 +596,7 @@ fn prompts_are_redacted_and_go_to_the_users_own_runner() {
     assert_eq!(house.runs().last().unwrap()["argv"], json!([]));
 }
 
-/// What a workspace's files lead to, its settings say or its hooks are called does not touch the user's own hooks.
+/// The files that a workspace links to, its settings and the names of its hooks do not affect the user's own hooks.
 #[test]
 fn a_workspace_does_not_reach_the_users_hooks() {
     let mut house = House::with_user_hooks(&[hook("guard", "before_tool")]);
@@ -619,7 +616,7 @@ fn a_workspace_does_not_reach_the_users_hooks() {
     assert_eq!(house.world.content("/home/user/.tollgate/hooks.json").unwrap(), before);
 }
 
-/// A run that waits takes over what the event's newer hook is, with where that was declared.
+/// A waiting run takes over the newer version of the event's hook, with where that version was declared.
 #[test]
 fn a_run_that_waits_does_not_keep_the_trust_of_another_hook() {
     let save = |command: &str| json!({"id": "fmt", "trigger": "onDidSaveTextDocument", "command": [command], "debounceMs": 100});
@@ -672,12 +669,12 @@ fn what_the_events_say_is_redacted_as_it_is_meant() {
     assert!(house.records().iter().all(|record| record["file"] == "[REDACTED]"));
 }
 
-/// The settings' time counts for all that say nothing, and a hook's own for itself.
+/// The timeout in the settings applies to all hooks without their own, and a hook's own to itself.
 #[test]
 fn times() {
     let own = with(hook("own", "before_tool"), json!({"timeoutMs": 2000}));
     let mut house = House::with_user_hooks(&[own, hook("usual", "after_tool"), hook("save", "onDidSaveTextDocument")]);
-    // A workspace cannot take the user's hooks their time away.
+    // A workspace cannot shorten the time of the user's hooks.
     house.world.write(".tollgate/config.json", r#"{"hooks": {"timeout": 1000}}"#);
     house.world.write_home(".tollgate/config.json", r#"{"hooks": {"timeout": 7000}}"#);
     house.ask("before_tool", json!({}));

@@ -1,16 +1,11 @@
-//! A thousand random schedules of hooks under a virtual clock: no limit is ever exceeded, every run ends exactly once, no
-//! event is lost, and nothing goes on for ever.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod dice;
-mod virtual_host;
+//! A thousand random schedules of hooks under a virtual clock: no limit is ever exceeded, every run ends exactly once, no event
+//! is lost, and nothing goes on forever.
 
 use std::collections::HashMap;
 
-use dice::{Dice, check};
+use crate::dice::{Dice, check};
+use crate::virtual_host::House;
 use serde_json::{Value, json};
-use virtual_host::House;
 
 const SAVE: &str = "onDidSaveTextDocument";
 
@@ -82,7 +77,7 @@ impl<'d> Schedule<'d> {
         }
     }
 
-    /// The host reports some of what has ended, in any order. What it was told to end it ends before anything else.
+    /// The host reports some of the runs that have ended, in any order. What it was told to end, it ends before anything else.
     fn report(&mut self, at_most: usize) {
         let cancelled = self.house.cancelled();
         for run in self.house.runs() {
@@ -98,7 +93,7 @@ impl<'d> Schedule<'d> {
             let run = &runs[self.dice.below(runs.len())];
             let outcome = self.outcome();
             self.house.done(run, outcome);
-            // A host that says it twice changes nothing.
+            // A host that reports an end twice changes nothing.
             if self.dice.once_in(5) {
                 let outcome = self.outcome();
                 self.house.done(run, outcome);

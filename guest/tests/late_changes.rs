@@ -1,14 +1,10 @@
-//! What calls change after they have ended, because they go on.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod house;
+//! Changes that calls make after they have ended, because their programs go on.
 
 use std::rc::Rc;
 
-use house::{House, LEDGER};
+use crate::house::{House, LEDGER};
 use serde_json::{Value, json};
-use tollgate_guest::call::{ToolCall, says_it_goes_on};
+use tollgate_guest::call::{ToolCall, reports_still_running};
 use tollgate_guest::engine::Input;
 use tollgate_guest::gate::{CallOutcome, Gate};
 use tollgate_guest::ports::memory::{Memory, STATE};
@@ -25,7 +21,7 @@ fn what_a_detached_command_changes_later_is_entered_with_it() {
     house.world.write("src/auth/new.ts", "new\n");
     house.world.delete("src/auth/b.ts");
     house.restart();
-    // Any call of any session in the workspace will do, one that only reads too.
+    // Any call of any session in the workspace triggers the comparison, even one that only reads.
     let said = house.read("t");
     assert_eq!(house.ledger(), ["s README.md FAIL late", "s src/auth/b.ts PASS late", "s src/auth/new.ts PASS late"]);
     for part in ["`README.md`", "LOGIN", "`bash`", "may still be running", "FAIL", "tell the person"] {
@@ -38,13 +34,13 @@ fn what_a_detached_command_changes_later_is_entered_with_it() {
     assert!(entry["late"]["began"].as_str().unwrap() < entry["timestamp"].as_str().unwrap(), "{entry}");
     let classes: Vec<_> = house.entries().iter().map(|entry| entry["mutation_class"].clone()).collect();
     assert_eq!(classes, ["DOCUMENTATION", "FILE_DELETION", "FILE_CREATION"]);
-    // Once, and said once.
+    // It is entered once, and reported once.
     assert_eq!((house.read("t"), house.ledger().len()), (String::new(), 3));
     let verified = (0..9).map(|nth| house.ask(json!({"op": "verify", "more": nth > 0}))).find(|answer| answer["done"] == true);
     assert_eq!(verified.unwrap()["ok"], true);
 }
 
-/// However a program says that its command goes on.
+/// The ways in which a program says that its command goes on.
 #[test]
 fn ways_to_go_on() {
     for (host, tool, args, goes_on) in [
@@ -110,7 +106,7 @@ fn what_other_calls_change_is_theirs() {
         house.world.write(path, format!("{session}\n"));
         house.post((session, "w"), "write", write(path));
     }
-    // One that is under way: its file has changed, and nobody has told yet.
+    // A call under way: its file has changed, and nobody has reported it yet.
     house.pre(("t", "w2"), "write", write("src/auth/b.ts"));
     house.world.write("src/auth/b.ts", "t\n");
     house.restart();
@@ -119,7 +115,7 @@ fn what_other_calls_change_is_theirs() {
     house.post(("t", "w2"), "write", write("src/auth/b.ts"));
     assert_eq!(house.read("p"), "");
     assert_eq!(house.ledger()[2..], ["t src/auth/b.ts PASS"]);
-    // What comes on top of such a change is late again, and begins where that one ended.
+    // A further change after that is late again, and starts from where that change ended.
     house.world.write("src/auth/b.ts", "late\n");
     house.read("p");
     let entries = house.entries();
@@ -156,7 +152,7 @@ fn what_changes_while_a_program_runs_is_that_programs() {
     assert_eq!(house.ledger(), ["t README.md FAIL"]);
     house.read("p");
     assert_eq!(house.ledger().len(), 1);
-    // One whose end is never told does not stand in the way for ever.
+    // A call whose end is never reported does not stand in the way forever.
     house.pre(("t", "test2"), "bash", json!({"command": "npm test"}));
     house.world.pass(3_600_000);
     house.world.write("README.md", "changed again\n");
@@ -202,7 +198,7 @@ fn hooks_that_answer_first_do_not_swallow_what_is_to_be_said() {
     assert!(answer["answer"]["system_message"].as_str().unwrap().contains("`README.md`"), "{answer}");
 }
 
-/// A log that grows is not a line in the ledger at every call.
+/// A growing log is not a line in the ledger at every call.
 #[test]
 fn a_file_that_keeps_changing_is_entered_once_in_a_turn() {
     let mut house = House::new();
@@ -264,7 +260,7 @@ fn of_several_calls_the_one_that_owns_the_file_has_it() {
     assert!(house.entries().iter().all(|entry| entry["late"]["others"] == 2), "{:?}", house.entries());
 }
 
-/// Codex tells of the end of a call only once the command has ended, and does not tell what is typed into it.
+/// Codex reports the end of a call only once the command has ended, and does not report what is typed into it.
 #[test]
 fn a_shell_that_was_left_open() {
     for command in ["bash", "python3 -i", "node", "psql mydb"] {
@@ -282,7 +278,7 @@ fn a_shell_that_was_left_open() {
         house.world.write("README.md", "typed again\n");
         house.read("s");
         assert_eq!(house.ledger().len(), 2, "{command}: {:?}", house.ledger());
-        // Then it ends, which is told under the call's own id.
+        // Then it ends, which is reported under the call's own id.
         house.world.write("src/auth/a.ts", "last\n");
         house.post(("s", "call_1"), "Bash", args);
         assert_eq!(house.ledger()[2..], ["s src/auth/a.ts PASS late"], "{command}");
@@ -314,7 +310,7 @@ fn a_command_that_was_still_running_when_its_turn_ended() {
     assert_eq!(house.ledger()[1..], ["s README.md FAIL late"]);
 }
 
-/// Claude Code tells of the end of every call that runs. One of which nothing was heard was refused by a person.
+/// Claude Code reports the end of every call that runs. A call of which nothing was heard was refused by a person.
 #[test]
 fn a_call_that_was_refused_is_not_blamed_for_what_a_person_does() {
     for command in ["npm run dev &", "npm test", "bash"] {
@@ -358,7 +354,7 @@ fn a_call_that_is_refused_is_not_watched() {
     assert!(watch.is_empty(), "nothing is compared any more");
 }
 
-/// A person sends it to the background, or the program does when it takes too long.
+/// A person sends a command to the background, or the program does when it takes too long.
 #[test]
 fn a_tool_may_say_that_its_command_goes_on() {
     for (command, late) in
@@ -366,7 +362,7 @@ fn a_tool_may_say_that_its_command_goes_on() {
     {
         let mut house = House::of("claude-code");
         let answer = json!({"stdout": "", "stderr": "", "interrupted": false, "backgroundTaskId": "b4f"});
-        assert!(says_it_goes_on(&answer));
+        assert!(reports_still_running(&answer));
         let call = ToolCall {
             session: "s".to_owned(),
             agent: None,
@@ -507,7 +503,7 @@ fn one_compares_at_a_time_and_nothing_is_lost() {
     let mut house = House::new();
     house.run(("s", "bg"), "npm run dev &");
     house.world.write("README.md", "changed\n");
-    // Somebody else is at it, and is killed.
+    // Another process is comparing, and is killed.
     let now = house.world.now().0;
     house.world.replace(Root::State, "late/comparing", now.to_string().as_bytes(), Expectation::Absent).unwrap();
     assert_eq!((house.read("t"), house.ledger()), (String::new(), Vec::new()));
@@ -545,7 +541,7 @@ fn a_ledger_that_cannot_be_written_is_caught_up_with() {
     house.restart();
     house.read("t");
     assert_eq!(house.ledger(), ["s README.md FAIL late"]);
-    // Nor does a state folder that cannot be written keep anybody from working.
+    // Nor does a state folder that cannot be written stop anybody from working.
     house.world.write("README.md", "changed again\n");
     house.world.refuse_writes(Some(FileFault::Full));
     house.read("t");

@@ -1,12 +1,7 @@
 //! The ledger: what is entered, and what its verification notices.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod dice;
-mod house;
-
-use dice::check;
-use house::{House, LEDGER};
+use crate::dice::check;
+use crate::house::{House, LEDGER};
 use serde_json::{Value, json};
 use tollgate_guest::ledger::chain::End;
 use tollgate_guest::operations::perform;
@@ -95,7 +90,7 @@ fn a_head_kept_elsewhere_tells_that_the_end_was_cut_off() {
     assert_eq!(house.ask(json!({"op": "verify", "expect": head, "more": false}))["done"], false);
     let lines = house.lines();
     house.put(&lines[..4]);
-    // On another machine, which never wrote to this ledger, the rest is whole.
+    // On another machine, which never wrote to this ledger, the rest verifies.
     house.world.delete(&format!("{STATE}/ledger.jsonl"));
     assert_eq!(house.verify()["ok"], true);
     house.ask(json!({"op": "verify", "expect": head}));
@@ -105,7 +100,7 @@ fn a_head_kept_elsewhere_tells_that_the_end_was_cut_off() {
     assert!(report["faults"][0]["what"].as_str().unwrap().contains("cut off"), "{report}");
 }
 
-/// Torn lines, foreign lines, blank lines and no file at all are lived with and spoken of.
+/// Torn lines, foreign lines, blank lines and no file at all are tolerated and reported.
 #[test]
 fn what_is_survived() {
     for (what, mangle) in [
@@ -121,7 +116,7 @@ fn what_is_survived() {
         let settled = house.write("s", "src/after", "after");
         assert_eq!(settled["entries"].as_array().unwrap().len(), 1, "{what}");
         let report = house.verify();
-        // What is not as it was is told in an entry of its own.
+        // A ledger that is not as it was is reported in an entry of its own.
         let entries = if what == "carriage returns" { 5 } else { 4 };
         assert_eq!((&report["ok"], &report["entries"]), (&json!(true), &json!(entries)), "{what}: {report}");
         let noted = !report["notes"].as_array().unwrap().is_empty();
@@ -134,8 +129,8 @@ fn what_is_survived() {
     assert_eq!(house.ask(json!({"op": "trace"}))["entries"], json!([]));
 }
 
-/// Writers that look and append in any order, and are stopped half-way, leave a ledger that verifies; whatever is done to a
-/// line afterwards, unless it is among the last, is noticed.
+/// Writers that read and append in any order, and are stopped half-way, leave a ledger that verifies; any later change to a line,
+/// unless it is among the last, is noticed.
 #[test]
 fn any_order_of_writers_verifies_and_any_change_is_noticed() {
     check(1, 200, 200, |dice| {
@@ -147,7 +142,7 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
                 None => looks[writer] = Some(End::of(&Tail { offset: 0, bytes: text.clone().into_bytes() })),
                 Some(end) => {
                     let line = json!({"id": number.to_string(), "saw": end.heads}).to_string();
-                    // Whoever comes to stand behind a torn line notices, and enters its line once more.
+                    // A writer whose line ends up after a torn one notices, and enters its line once more.
                     let glued = !text.is_empty() && !text.ends_with('\n');
                     text.push_str(&format!("{line}\n"));
                     if glued {
@@ -163,7 +158,7 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
         let report = house.verify();
         assert_eq!(report["ok"], true, "{report}\n{text}");
         let mut lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        // A line that was entered twice, because it first came to stand behind a torn one, can be done without once.
+        // One of two copies of a line, which was entered twice because it first ended up after a torn one, can be spared.
         let is_single = |at: &usize| lines.iter().filter(|line| line.ends_with(&*lines[*at])).count() == 1;
         let single: Vec<usize> = (0..lines.len().saturating_sub(12).max(1)).filter(is_single).collect();
         let at = single[dice.below(single.len())];
@@ -178,7 +173,7 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
     });
 }
 
-/// A writer that was stopped half-way and one that did not see it: the second line is glued to the first one's rest.
+/// A writer that was stopped half-way and one that did not see it: the second line is glued to the rest of the first.
 #[test]
 fn a_line_behind_a_torn_one_is_entered_again() {
     let mut house = filled(2);
@@ -186,7 +181,7 @@ fn a_line_behind_a_torn_one_is_entered_again() {
     let call = r#""session":"s","call":"c","tool":"write","args":{"filePath":"src/x","content":"x"}"#;
     perform(&mut house.gate, format!(r#"{{"op":"pre-tool",{call}}}"#).as_bytes());
     house.world.write("src/x", "x");
-    // The append goes behind what somebody else left without an end.
+    // The append lands after what another process left without an end.
     house.world.before_append(LEDGER, b"{\"id\":\"torn");
     let settled: Value =
         serde_json::from_str(&perform(&mut house.gate, format!(r#"{{"op":"post-tool",{call},"success":true}}"#).as_bytes()))
@@ -268,7 +263,7 @@ fn the_map_is_kept_and_can_be_rebuilt() {
     assert_eq!(house.world.content(".orchestration/intent_map.md").unwrap(), kept);
 }
 
-/// Put aside twice, with writers that come before the new ledger is tied to the old one.
+/// The ledger is archived twice, with writers that come before the new ledger is linked to the old one.
 #[test]
 fn an_archive_does_not_break_the_chain() {
     let mut house = filled(4);

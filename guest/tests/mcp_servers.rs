@@ -1,6 +1,4 @@
-//! Connections to MCP servers without a server: the host is played, and its clock moves when a test says so.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+//! Connections to MCP servers without a server: the test plays the host, and its clock moves when the test says so.
 
 use std::rc::Rc;
 
@@ -12,7 +10,7 @@ use tollgate_guest::ports::memory::Memory;
 
 const INTENTS: &str = "[{id: INT-1, name: Login, status: IN_PROGRESS, owned_scope: ['src/**']}]";
 
-/// A host that carries messages, and notes what it is told to do.
+/// A host that carries messages, and records what it is told to do.
 struct Host {
     world: Rc<Memory>,
     gate: Gate,
@@ -40,7 +38,7 @@ impl Host {
         Self { world, gate, exchanges, now: 1_000, deadline: None, commands, asked: 0 }
     }
 
-    /// With intents, and a session that works for one.
+    /// A host with intents, and a session that works for one.
     fn governed(servers: Value) -> Self {
         let mut host = Self::new(servers);
         host.world.write(".orchestration/active_intents.yaml", INTENTS);
@@ -69,7 +67,7 @@ impl Host {
         self.now = end;
     }
 
-    /// The commands of a type that were not taken yet.
+    /// The commands of a type that have not been taken yet.
     fn take(&mut self, kind: &str) -> Vec<Value> {
         let (taken, left) = std::mem::take(&mut self.commands).into_iter().partition(|command| command["type"] == kind);
         self.commands = left;
@@ -102,7 +100,7 @@ impl Host {
         self.request("call", json!({"server": server, "tool": tool, "arguments": arguments, "session": "s1", "call": call}))
     }
 
-    /// Tells the gate of what it was told to tell, until nothing is left.
+    /// Passes on to the gate what the host was told to pass on, until nothing is left.
     fn exchange(&mut self) -> Vec<Value> {
         let mut told = Vec::new();
         loop {
@@ -187,7 +185,7 @@ fn a_server_that_never_answers_is_given_up_after_ten_seconds_and_the_others_go_o
     assert_eq!(answer["servers"][0]["state"], "unavailable");
     assert_eq!(answer["servers"][0]["why"], "it was not ready in time: it may take 10 s");
     assert_eq!(answer["servers"][1]["state"], "connected");
-    // What comes from it now is nobody's.
+    // What comes over that connection now belongs to nobody.
     host.step(json!([{"type": "connected", "connection": orders[0]["connection"], "info": {}}]));
     assert!(host.take("list").is_empty());
 }
@@ -246,7 +244,7 @@ impl Host {
     }
 }
 
-/// A server that worked is not made to wait for: whoever needs it gets it at once.
+/// A server that worked before is not waited for: a caller that needs it gets it at once.
 #[test]
 fn a_demand_brings_a_server_back_that_worked() {
     let mut host = Host::new(json!({"a": {"command": "a"}}));
@@ -272,7 +270,7 @@ fn a_demand_brings_a_server_back_that_worked() {
         }
         assert_eq!(host.reply(number), expected);
     }
-    // It goes on being connected to for whoever asks next.
+    // The connection attempt continues, for whoever asks next.
     host.step(json!([{"type": "closed", "connection": order["connection"], "kind": "ended"}]));
     let number = host.request("lookup", json!({"server": "a", "tool": "t", "timeout_ms": 500}));
     let order = host.only("connect");
@@ -280,14 +278,14 @@ fn a_demand_brings_a_server_back_that_worked() {
     assert_eq!(host.reply(number), json!("late"));
     assert!(host.take("disconnect").is_empty());
     host.connect(&order, &[]);
-    // One that ends again before it has answered anything is not tried at every call, but once its wait is over.
+    // A server that ends again before it has answered anything is not retried at every call, but once its wait is over.
     host.step(json!([{"type": "closed", "connection": order["connection"], "kind": "ended"}]));
     host.request("lookup", json!({"server": "a", "tool": "t"}));
     assert!(host.take("connect").is_empty());
     host.pass(2_000);
     host.request("lookup", json!({"server": "a", "tool": "t"}));
     let order = host.only("connect");
-    // Neither is one that cannot even be started.
+    // Neither is a server that cannot even be started.
     host.step(json!([{"type": "closed", "connection": order["connection"], "kind": "missing"}]));
     assert!(host.warnings().contains("its program `a` cannot be found; install it, or correct `command`"), "{}", host.warnings());
     host.request("lookup", json!({"server": "a", "tool": "t"}));
@@ -401,7 +399,7 @@ fn a_call_that_goes_wrong_says_so_and_is_entered() {
         host.step(json!([{"type": "answered", "command": sent["command"], "result": "[1]"}]));
     });
     assert!(garbled["text"].as_str().unwrap().contains("cannot be read: it is not an object"), "{garbled}");
-    // A lie about the schema is told, and the answer is given all the same.
+    // A false schema is reported, and the answer is given all the same.
     let (lie, _) = reply(&|host, _, sent| host.answer(sent, json!({"content": [], "structuredContent": {"n": "one"}})));
     assert_eq!(lie["outcome"], "done");
     assert!(
@@ -444,7 +442,7 @@ fn what_cannot_be_called_is_not_sent() {
     assert!(host.take("call").is_empty() && host.take("exchange").is_empty());
 }
 
-/// The protocol's own form, by the names that are offered; Tollgate's own tools are among them.
+/// The protocol's own form, by the names under which tools are offered; Tollgate's own tools are among them.
 #[test]
 fn a_proxy_routes_by_name() {
     let mut host = Host::governed(json!({"a": {"command": "a"}, "b": {"command": "b"}}));
@@ -469,7 +467,7 @@ fn a_proxy_routes_by_name() {
     let result = host.reply(number);
     assert_eq!(result["content"][0], json!({"type": "image", "data": "AA==", "mimeType": "image/png"}));
     assert_eq!(result["_meta"], json!({"k": 1}));
-    // Two have it, so the bare name means neither.
+    // Two servers have it, so the bare name means neither.
     let number = host.request("tools/call", params("read_file", json!({})));
     assert!(host.reply(number).as_str().unwrap().contains("no MCP server has a tool `read_file`"));
     let number = host.request("tools/call", params("select_active_intent", json!({"intent_id": "INT-1"})));
@@ -554,7 +552,7 @@ fn whoever_cancels_is_not_answered_and_the_gate_hears_of_it() {
     assert_eq!(told[0]["error"], "the caller canceled it");
 }
 
-/// Whatever a host says, the gate stands.
+/// Whatever a host sends, the gate survives.
 #[test]
 fn nonsense_is_ignored() {
     let (mut host, connection) = Host::with_tools(&[tool("read_file")]);

@@ -1,11 +1,6 @@
-//! A refusal of a tool that nobody knows says which line would allow it, in the name that the program has for the tool, and the line
-//! does.
+//! A refusal of an unknown tool says which line would allow it, by the name that the program has for the tool, and the line does.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod house;
-
-use house::House;
+use crate::house::House;
 use serde_json::json;
 use tollgate_guest::programs::PROGRAMS;
 

@@ -1,18 +1,14 @@
-//! The built-in source: notes are found by every name they have, the index follows the files, and nothing in a folder does
-//! any harm.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod watched;
+//! The built-in source: notes are found by every name they have, the index follows the files, and nothing in a folder does any
+//! harm.
 
 use std::time::Instant;
 
+use crate::watched::Watched;
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
 use tollgate_guest::ports::{FileFault, ListingLimits, Root, Workspace};
-use watched::Watched;
 
 const FOLDER: &str = ".tollgate/concepts";
 
@@ -26,8 +22,8 @@ fn ask(gate: &mut Gate, line: &Value) -> Value {
     serde_json::from_str(&perform(gate, line.to_string().as_bytes())).unwrap()
 }
 
-/// What is told about a text, without what every answer begins and ends with.
-fn told(gate: &mut Gate, text: &str) -> String {
+/// What is told about a text, without the beginning and the end that every answer has.
+fn augmentation(gate: &mut Gate, text: &str) -> String {
     let answer = ask(gate, &json!({"op": "augment", "session": "s", "tool": "write", "args": {"content": text}}));
     let context = answer["additional_context"].as_str().unwrap_or_default();
     context.lines().skip(1).filter(|line| !line.starts_with("<!--")).collect::<Vec<_>>().join("\n")
@@ -41,15 +37,15 @@ fn a_note_is_found_by_every_name() {
     watched.note("deep/er/Überblick.MD", "All of it.");
     let mut gate = Gate::new(watched.ports());
     for name in ["rate limits", "RATE LIMITS", "throttling", "429", "Too: Many", "how much is too much", "Rate Limits.md"] {
-        assert_eq!(told(&mut gate, &format!("[[{name}]]")), format!("## [[{name}]]\n\n# How much is too much\n\nTen."));
+        assert_eq!(augmentation(&mut gate, &format!("[[{name}]]")), format!("## [[{name}]]\n\n# How much is too much\n\nTen."));
     }
     for name in ["ÜBERBLICK", "er/Überblick", "deep/er/überblick"] {
-        assert_eq!(told(&mut gate, &format!("[[{name}]]")), format!("## [[{name}]]\n\nAll of it."));
+        assert_eq!(augmentation(&mut gate, &format!("[[{name}]]")), format!("## [[{name}]]\n\nAll of it."));
     }
     for name in ["er", "deep", "rate", "other/Überblick", "../concepts/Überblick", "/Überblick"] {
-        assert_eq!(told(&mut gate, &format!("[[{name}]]")), "", "{name}");
+        assert_eq!(augmentation(&mut gate, &format!("[[{name}]]")), "", "{name}");
     }
-    let twice = told(&mut gate, "[[429]] [[throttling]]");
+    let twice = augmentation(&mut gate, "[[429]] [[throttling]]");
     assert!(twice.ends_with("---\n\n## [[throttling]]\n\nThe same as [[429]]."), "{twice}");
 }
 
@@ -67,13 +63,16 @@ fn links_lead_one_step_and_no_further() {
     let mut gate = Gate::new(watched.ports());
     let x = "x".repeat(160);
     assert_eq!(
-        told(&mut gate, "[[hub]]"),
+        augmentation(&mut gate, "[[hub]]"),
         format!(
             "## [[hub]]\n\nSee [[one]], [[ONE|again]], [[hub]], [[missing]] and [two](sub/two.md).\n\nRelated:\n- [[one]]: First of all [[far]].\n\
              - [[two]]: Second.\n- [[n3]] (links here): {x}\n- [[n4]] (links here): {x}\n- [[n5]] (links here): {x}"
         )
     );
-    assert_eq!(told(&mut gate, "[[far]]"), "## [[far]]\n\nToo far.\n\nRelated:\n- [[one]] (links here): First of all [[far]].");
+    assert_eq!(
+        augmentation(&mut gate, "[[far]]"),
+        "## [[far]]\n\nToo far.\n\nRelated:\n- [[one]] (links here): First of all [[far]]."
+    );
 }
 
 #[test]
@@ -81,25 +80,25 @@ fn the_index_follows_the_files() {
     let watched = Watched::new();
     watched.note("a.md", "# Alpha\n\nOne.");
     let mut gate = Gate::new(watched.ports());
-    assert_eq!(told(&mut gate, "[[alpha]]"), "## [[alpha]]\n\n# Alpha\n\nOne.");
+    assert_eq!(augmentation(&mut gate, "[[alpha]]"), "## [[alpha]]\n\n# Alpha\n\nOne.");
     // The text is always the file's own, whatever the index says.
     watched.note("a.md", "# Alpha\n\nTwo.");
-    assert_eq!(told(&mut gate, "[[alpha]]"), "## [[alpha]]\n\n# Alpha\n\nTwo.");
-    // A name that a note no longer has is noticed at once, a new one after a while.
+    assert_eq!(augmentation(&mut gate, "[[alpha]]"), "## [[alpha]]\n\n# Alpha\n\nTwo.");
+    // A name that a note no longer has is noticed at once, a new name after a while.
     watched.note("a.md", "# Beta\n\nThree.");
-    assert_eq!(told(&mut gate, "[[alpha]]"), "");
-    assert_eq!(told(&mut gate, "[[beta]]"), "## [[beta]]\n\n# Beta\n\nThree.");
+    assert_eq!(augmentation(&mut gate, "[[alpha]]"), "");
+    assert_eq!(augmentation(&mut gate, "[[beta]]"), "## [[beta]]\n\n# Beta\n\nThree.");
     watched.note("b.md", "New.");
-    assert_eq!(told(&mut gate, "[[b]]"), "");
+    assert_eq!(augmentation(&mut gate, "[[b]]"), "");
     watched.wait(2_000);
-    assert_eq!(told(&mut gate, "[[b]]"), "## [[b]]\n\nNew.");
+    assert_eq!(augmentation(&mut gate, "[[b]]"), "## [[b]]\n\nNew.");
     watched.world.delete(&format!("{FOLDER}/b.md"));
-    assert_eq!(told(&mut gate, "[[b]]"), "");
+    assert_eq!(augmentation(&mut gate, "[[b]]"), "");
     watched.world.delete(FOLDER);
     let gone = ask(&mut gate, &json!({"op": "augment", "session": "s", "tool": "x", "args": {"a": "[[a]]"}}));
     assert_eq!(gone["skipped"], "source_unavailable");
     watched.note("a.md", "Back.");
-    assert_eq!(told(&mut gate, "[[a]]"), "## [[a]]\n\nBack.");
+    assert_eq!(augmentation(&mut gate, "[[a]]"), "## [[a]]\n\nBack.");
 }
 
 #[test]
@@ -113,7 +112,7 @@ fn any_folder_and_several() {
     watched.note("a.md", "From the notes.");
     watched.note("b.md", "Also from the notes.");
     let mut gate = Gate::new(watched.ports());
-    assert_eq!(told(&mut gate, "[[a]] [[b]]"), "## [[a]]\n\nFrom the vault.\n\n---\n\n## [[b]]\n\nAlso from the notes.");
+    assert_eq!(augmentation(&mut gate, "[[a]] [[b]]"), "## [[a]]\n\nFrom the vault.\n\n---\n\n## [[b]]\n\nAlso from the notes.");
     let listed = ask(&mut gate, &json!({"op": "concepts"}));
     assert_eq!(
         listed,
@@ -142,15 +141,15 @@ fn nothing_in_a_folder_does_harm() {
     watched.world.symlink(".", &format!("{FOLDER}/circle"));
     watched.world.write("secret.md", "not for you");
     let mut gate = Gate::new(watched.ports());
-    assert_eq!(told(&mut gate, "[[self]]"), "## [[self]]\n\nI link to [[self]] and [[SELF|me]].");
-    assert_eq!(told(&mut gate, "[[a]]"), "## [[a]]\n\nTo [[b]].\n\nRelated:\n- [[b]]: To [[a]].");
-    let large = told(&mut gate, "[[large]]");
+    assert_eq!(augmentation(&mut gate, "[[self]]"), "## [[self]]\n\nI link to [[self]] and [[SELF|me]].");
+    assert_eq!(augmentation(&mut gate, "[[a]]"), "## [[a]]\n\nTo [[b]].\n\nRelated:\n- [[b]]: To [[a]].");
+    let large = augmentation(&mut gate, "[[large]]");
     assert!(large.starts_with("## [[large]]\n\nBegins.\né text") && large.ends_with('…') && large.chars().count() <= 8_000);
-    assert_eq!(told(&mut gate, "[[latin]]"), "## [[latin]]\n\ncaf\u{fffd}");
+    assert_eq!(augmentation(&mut gate, "[[latin]]"), "## [[latin]]\n\ncaf\u{fffd}");
     for name in
         ["binary", "empty", "picture", "picture.png", "link", "circle/a", "../../secret", "secret", "..", ".", "/etc/passwd"]
     {
-        assert_eq!(told(&mut gate, &format!("[[{name}]]")), "", "{name}");
+        assert_eq!(augmentation(&mut gate, &format!("[[{name}]]")), "", "{name}");
     }
     let logged = watched.world.logged();
     assert!(!logged.iter().any(|(_, line)| line.contains("cannot")), "{logged:?}");
@@ -165,16 +164,16 @@ fn many_notes_are_read_once_and_kept() {
     }
     let mut gate = Gate::new(watched.ports());
     let expected = "## [[number 1234]]\n\nNext is [[note 1235]].\n\nRelated:\n- [[note 1235]]: Next is [[note 1236]].\n- [[note 1233]] (links here): Next is [[note 1234]].";
-    assert_eq!(told(&mut gate, "[[number 1234]]"), expected);
+    assert_eq!(augmentation(&mut gate, "[[number 1234]]"), expected);
     let [read] = watched.counts(["read_range"]);
     assert!(read >= 3_000, "{read}");
 
-    assert_eq!(told(&mut gate, "[[number 1234]]"), expected);
+    assert_eq!(augmentation(&mut gate, "[[number 1234]]"), expected);
     assert_eq!(watched.names(), ["inspect", "inspect", "read_range", "read_range", "read_range"], "settings, folders, notes");
 
     // Another process finds the index where the first has left it.
     let mut other = Gate::new(watched.ports());
-    assert_eq!(told(&mut other, "[[number 1234]]"), expected);
+    assert_eq!(augmentation(&mut other, "[[number 1234]]"), expected);
     assert_eq!(watched.counts(["list", "read", "read_range"]), [0, 2, 3], "the index, and when it was seen; three notes");
 
     // Only what has changed is read again.
@@ -183,20 +182,20 @@ fn many_notes_are_read_once_and_kept() {
     watched.world.delete(&format!("{FOLDER}/f2/note 2.md"));
     watched.wait(10_000);
     watched.take();
-    let now = told(&mut other, "[[number 1234]]");
+    let now = augmentation(&mut other, "[[number 1234]]");
     assert_eq!(watched.counts(["list", "read_range"]), [1, 2 + 1 + 4]);
     assert!(now.contains("[[note 1]] (links here)") && now.contains("[[new]] (links here)"), "{now}");
-    assert_eq!(told(&mut other, "[[number 2]] [[number 1]]"), "");
+    assert_eq!(augmentation(&mut other, "[[number 2]] [[number 1]]"), "");
 
-    // Without a place to keep it, it is kept in memory.
+    // Without a place to store the index, it is kept in memory.
     watched.world.refuse_writes(Some(FileFault::Full));
     watched.note("f9/newer.md", "Newest.");
     watched.wait(10_000);
-    assert_eq!(told(&mut other, "[[newer]]"), "## [[newer]]\n\nNewest.");
+    assert_eq!(augmentation(&mut other, "[[newer]]"), "## [[newer]]\n\nNewest.");
     assert!(watched.world.logged().iter().any(|(_, line)| line.contains("cannot be saved: the disk is full")));
 }
 
-/// A clock that moves with every look: no call reads on and on, and what waits is known by its file's name.
+/// A clock that moves with every look: no call reads on and on, and notes that wait are known by their file names.
 #[test]
 fn a_large_folder_is_read_in_slices() {
     let world = Memory::new();
@@ -204,11 +203,11 @@ fn a_large_folder_is_read_in_slices() {
         world.write(&format!("{FOLDER}/note {number:03}.md"), format!("# Title {number}\n\nText."));
     }
     let mut gate = Gate::new(world.ports());
-    assert_eq!(told(&mut gate, "[[title 150]]"), "");
-    assert_eq!(told(&mut gate, "[[note 199]]"), "## [[note 199]]\n\n# Title 199\n\nText.");
-    assert_eq!(told(&mut gate, "[[title 150]]"), "## [[title 150]]\n\n# Title 150\n\nText.");
-    // A process of its own goes on where this one is.
-    assert_eq!(told(&mut Gate::new(world.ports()), "[[title 199]]"), "## [[title 199]]\n\n# Title 199\n\nText.");
+    assert_eq!(augmentation(&mut gate, "[[title 150]]"), "");
+    assert_eq!(augmentation(&mut gate, "[[note 199]]"), "## [[note 199]]\n\n# Title 199\n\nText.");
+    assert_eq!(augmentation(&mut gate, "[[title 150]]"), "## [[title 150]]\n\n# Title 150\n\nText.");
+    // Another process continues where this one is.
+    assert_eq!(augmentation(&mut Gate::new(world.ports()), "[[title 199]]"), "## [[title 199]]\n\n# Title 199\n\nText.");
 }
 
 #[test]
@@ -218,7 +217,7 @@ fn an_index_that_was_tampered_with_shows_no_other_file() {
         watched.note(&format!("note {number:03}.md"), "Text.");
     }
     watched.world.write("secret.md", "not for you");
-    told(&mut Gate::new(watched.ports()), "[[note 001]]");
+    augmentation(&mut Gate::new(watched.ports()), "[[note 001]]");
     let listing = watched.world.list(Root::State, "notes", &ListingLimits { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
     let place = format!("{STATE}/notes/{}", listing.entries[0].path);
     assert!(place.ends_with(".index"), "{place}");
@@ -229,7 +228,7 @@ fn an_index_that_was_tampered_with_shows_no_other_file() {
         watched.world.write(&place, text.replace(from, to));
         let mut gate = Gate::new(watched.ports());
         for name in ["note 001", "secret", "note 150"] {
-            assert!(!told(&mut gate, &format!("[[{name}]]")).contains("not for you"), "{from} {to} {name}");
+            assert!(!augmentation(&mut gate, &format!("[[{name}]]")).contains("not for you"), "{from} {to} {name}");
         }
     }
 }
@@ -242,10 +241,10 @@ fn a_lookup_does_not_go_through_all_notes() {
         watched.note(&format!("{number}.md"), &format!("[[{}]] [[{}]]", number + 1, number * 7));
     }
     let mut gate = Gate::new(watched.ports());
-    told(&mut gate, "[[0]]");
+    augmentation(&mut gate, "[[0]]");
     let begun = Instant::now();
     for number in 0..200 {
-        assert!(told(&mut gate, &format!("[[{}]] [[nobody {number}]]", number * 99)).starts_with("## [["));
+        assert!(augmentation(&mut gate, &format!("[[{}]] [[nobody {number}]]", number * 99)).starts_with("## [["));
     }
     assert!(begun.elapsed().as_millis() < 2_000, "{:?}", begun.elapsed());
 }

@@ -1,6 +1,4 @@
-//! False alarms: what developers type all day runs without a question, in almost every case.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+//! False alarms: in almost every case, what developers type all day runs without a question.
 
 #[path = "../../fixtures/ordinary.rs"]
 mod ordinary;
@@ -13,11 +11,11 @@ use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 
-/// How many of a hundred may be asked about or denied.
+/// How many out of a hundred commands may be asked about or denied.
 const MAX_PER_CENT: usize = 5;
-/// The same where the kernel holds commands, of those that have no good reason.
+/// The same if the kernel confines commands, for those without a good reason.
 const MAX_PER_CENT_CONFINED: usize = 1;
-/// Fewer would say little.
+/// With fewer commands, the test would say little.
 const MIN_COMMANDS: usize = 350;
 
 const INTENTS: &str = "active_intents:\n  - id: INT-001\n    name: Login hardening\n    status: IN_PROGRESS\n    \
@@ -55,7 +53,7 @@ fn world() -> Rc<Memory> {
     world
 }
 
-/// What is asked about or denied, each with its ruling. `confinable` says whether the kernel can hold commands.
+/// The commands that are asked about or denied, each with its ruling. `confinable` says whether the kernel can confine commands.
 fn alarms(commands: &[String], confinable: bool) -> Vec<(&str, String)> {
     let alarm = |command: &str| {
         let mut gate = Gate::new(world().ports());
@@ -85,8 +83,9 @@ fn ordinary_commands_run_without_a_question() {
     assert!(alarms.len() * 100 <= commands.len() * MAX_PER_CENT, "{} of {} are false alarms", alarms.len(), commands.len());
 }
 
-/// Commands that are asked about or denied though the kernel holds them, each with the good reason for it. The reason is not a false
-/// alarm's: the command really does what its intent does not own, or has it done where the kernel does not hold.
+/// Commands that are asked about or denied although the kernel confines them, each with a good reason. With such a reason it is
+/// not a false alarm: the command really does something that its intent does not own, or has it done where the kernel does not
+/// confine.
 const WITH_REASON: &[(&str, &str)] = &[
     ("./gradlew test", BUILD_DAEMON),
     ("gradle test", BUILD_DAEMON),

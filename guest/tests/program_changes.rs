@@ -1,15 +1,12 @@
-//! What programs change in a workspace, of which only the difference between before and after tells.
+//! Changes that programs make in a workspace, which show only in the difference between before and after.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod house;
-
-use house::{SHARED, expect, shared, write};
+use crate::house;
+use crate::house::{SHARED, expect, shared, write};
 use serde_json::{Value, json};
 use tollgate_guest::digest::Digest;
 use tollgate_guest::ports::memory::STATE;
 
-/// A program changes the rules that it is judged by.
+/// A program changes the rules by which it is judged.
 #[test]
 fn a_program_is_judged_by_what_was_in_force_when_it_began() {
     let mut house = shared();
@@ -48,7 +45,7 @@ fn changes_out_of_scope_are_recorded_before_others() {
     assert!(notice.contains("changed while `bash` ran: `zzz`;") && notice.contains(summary), "{notice}");
 }
 
-/// An entry of another session explains what it says, and no more.
+/// An entry of another session explains the change that it records, and no more.
 #[test]
 fn a_program_is_not_hidden_by_another_sessions_entry() {
     let mut house = shared();
@@ -69,7 +66,7 @@ fn a_program_is_not_hidden_by_another_sessions_entry() {
     assert_eq!(house::scopes(&settled), ["FAIL removed", "FAIL written"]);
 }
 
-/// Without the look from before, no file can be named, and none is made up.
+/// Without the snapshot from before, no file can be named, and none is made up.
 #[test]
 fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
     let mut house = shared();
@@ -85,7 +82,7 @@ fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
     assert!(settled["notice"].as_str().unwrap().contains("the snapshot taken before it is gone"), "{settled}");
 }
 
-/// What the session itself does while its program runs is entered once, under the intent it was ruled under.
+/// What the session itself does while its program runs is entered once, under the intent under which it was ruled on.
 #[test]
 fn a_program_is_not_blamed_for_its_own_sessions_other_calls() {
     let mut house = shared();
@@ -145,7 +142,7 @@ fn what_a_program_changed_is_seen_afterwards() {
         "{notice}"
     );
     assert!(house.warned("outside the scope of LOGIN") > 0);
-    // There is no git here that would have them.
+    // There is no git here that would have the files.
     for content in ["read me\n", "x", "one\n"] {
         let image = format!("{STATE}/images/{}", Digest::of(content.as_bytes()).hex());
         assert_eq!(house.world.content(&image).unwrap(), content.as_bytes());

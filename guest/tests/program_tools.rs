@@ -1,8 +1,6 @@
-//! Every tool that an agent program has is in its record, and what only reads, asks or plans is not refused.
+//! Every tool of an agent program is in the program's record, and tools that only read, ask or plan are not refused.
 //!
-//! `fixtures/tools` holds the whole list of each program's tools, of one version.
-
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+//! `fixtures/tools` holds the complete list of each program's tools, for one version.
 
 use std::fs;
 use std::path::Path;
@@ -15,14 +13,15 @@ use tollgate_guest::programs::{self, ArgumentMeaning, Tool};
 
 const INTENTS: &str = "[{id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]";
 
-/// What may be done without an intent: looking, asking and telling people, lists and goals and waits of the program's own, starting
-/// and steering agents (whose calls are judged one by one), showing a file elsewhere.
+/// What may be done without an intent: looking, asking and telling people, the program's own lists, goals and waits, starting and
+/// steering agents (whose calls are judged one by one), showing a file elsewhere.
 const FREE: &[&str] = &["read", "ask", "plan", "agent", "publish"];
 
-/// What changes something, or may: files, commands, scripts and stores, the browser, worktrees and plugins, other machines.
+/// What changes something, or may change it: files, commands, scripts and stores, the browser, worktrees and plugins, other
+/// machines.
 const CHANGING: &[&str] = &["write", "shell", "script", "browser", "setup", "remote"];
 
-/// The lists: the program's name, and its tools.
+/// The lists: each program's name, and its tools.
 fn lists() -> Vec<(String, Vec<Value>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/tools");
     let mut lists = Vec::new();
@@ -42,7 +41,7 @@ fn text<'a>(tool: &'a Value, field: &str) -> &'a str {
     tool[field].as_str().unwrap_or_else(|| panic!("{tool} has no `{field}`"))
 }
 
-/// What the gate says to a call of a session with this intent.
+/// The ruling on a call of a session with this intent.
 fn ruling(intent: Option<&str>, program: &str, tool: &str, args: &Value) -> Value {
     let world = Memory::new();
     world.write(".orchestration/active_intents.yaml", INTENTS);

@@ -1,10 +1,6 @@
-//! What goes with a prompt: the intent once, and what is known about the concepts that it names.
+//! What is added to a prompt: the intent once, and what is known about the concepts that the prompt names.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod house;
-
-use house::{House, INTENTS};
+use crate::house::{House, INTENTS};
 use serde_json::{Value, json};
 use tollgate_guest::augment::{LookupAnswer, LookupFinding};
 use tollgate_guest::ports::{FileFault, LogLevel};
@@ -12,7 +8,7 @@ use tollgate_guest::ports::{FileFault, LogLevel};
 const LIMIT: usize = 16_000;
 
 impl House {
-    fn told(&mut self, session: &str, again: bool) -> bool {
+    fn gives_context(&mut self, session: &str, again: bool) -> bool {
         let text = self.gate.context_if_new(session, LIMIT, again);
         assert!(text.is_empty() || text == self.gate.context(session, LIMIT), "{text}");
         self.restart();
@@ -29,16 +25,16 @@ impl House {
 #[test]
 fn an_intent_is_told_once_in_a_session() {
     let mut house = House::new();
-    assert!(house.told("s", false));
-    assert!(!house.told("s", false));
-    assert!(house.told("t", false), "every session");
-    assert!(!house.told("t", false));
-    assert!(house.told("s", true), "after a compaction");
-    assert!(!house.told("s", false));
-    // What the session does is no news to it.
+    assert!(house.gives_context("s", false));
+    assert!(!house.gives_context("s", false));
+    assert!(house.gives_context("t", false), "every session");
+    assert!(!house.gives_context("t", false));
+    assert!(house.gives_context("s", true), "after a compaction");
+    assert!(!house.gives_context("s", false));
+    // What the session itself does is no news to it.
     house.run(("s", "c"), "echo x > src/auth/a.ts");
     house.world.write("src/auth/more.ts", "x");
-    assert!(!house.told("s", false));
+    assert!(!house.gives_context("s", false));
 }
 
 #[test]
@@ -52,37 +48,37 @@ fn a_change_is_told() {
     ];
     for (case, change) in cases {
         let mut house = House::new();
-        assert!(house.told("s", false), "{case}");
+        assert!(house.gives_context("s", false), "{case}");
         change(&mut house);
-        assert!(house.told("s", false), "{case}");
-        assert!(!house.told("s", false), "{case}");
+        assert!(house.gives_context("s", false), "{case}");
+        assert!(!house.gives_context("s", false), "{case}");
     }
     let mut house = House::new();
-    assert!(house.told("s", false));
+    assert!(house.gives_context("s", false));
     house.intents("Payments", "Paying");
-    assert!(!house.told("s", false), "somebody else's intent");
+    assert!(!house.gives_context("s", false), "somebody else's intent");
 }
 
 #[test]
 fn without_an_intent_nothing_is_told() {
     let mut house = House::new();
-    assert!(!house.told("nobody", false) && !house.told("nobody", true));
-    assert!(house.told("s", false));
+    assert!(!house.gives_context("nobody", false) && !house.gives_context("nobody", true));
+    assert!(house.gives_context("s", false));
     house.ask(json!({"op": "clear-intent", "session": "s"}));
-    assert!(!house.told("s", false));
+    assert!(!house.gives_context("s", false));
     house.ask(json!({"op": "select-intent", "session": "s", "intent": "LOGIN"}));
-    assert!(house.told("s", false), "it comes back to it");
+    assert!(house.gives_context("s", false), "it comes back to it");
 }
 
 #[test]
 fn what_had_no_room_has_not_been_told() {
     let mut house = House::new();
     assert_eq!(house.gate.context_if_new("s", 10, false), "");
-    assert!(house.told("s", false));
-    // Nor is what could not be remembered.
+    assert!(house.gives_context("s", false));
+    // Nor does an intent count as told if that could not be recorded.
     let mut house = House::new();
     house.world.refuse_writes(Some(FileFault::Full));
-    assert!(house.told("s", false) && house.told("s", false));
+    assert!(house.gives_context("s", false) && house.gives_context("s", false));
     assert_eq!(house.warned("the intent is sent again"), 2);
 }
 
@@ -99,7 +95,7 @@ fn concepts_in_a_prompt_are_looked_up() {
     for prompt in ["nothing here", "", "[[Nobody knows]]"] {
         assert_eq!(house.gate.augment_text("s", prompt, &[]), None, "{prompt}");
     }
-    // What was told before is not what the person asks.
+    // What was told before is not part of what the person asks.
     assert_eq!(house.gate.augment_text("s", &text, &[]), None);
 }
 

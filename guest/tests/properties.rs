@@ -1,12 +1,9 @@
-//! What holds for every path and every patch, tried on many that nobody thought of.
+//! Properties of every path and every patch, tried on many that nobody thought of.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod dice;
-
+use crate::dice;
 use std::cell::{Cell, RefCell};
 
-use dice::check;
+use crate::dice::check;
 use serde_json::{Value, json};
 use tollgate_guest::call::patch::{self, PatchDialect, unified};
 use tollgate_guest::effects::path::{Location, candidates, normalize};
@@ -55,14 +52,14 @@ fn normalising_twice_changes_nothing() {
     check(1, 100_000, 24, |dice| {
         let (path, cwd) = (dice.join(PIECES, 8), dice.join(PIECES, 3));
         let Ok(once) = normalize(&path, Some(&cwd)) else { return };
-        // A working directory that is no path is found out the second time; never does it lead elsewhere.
+        // A working directory that is not a path is found out the second time; it never leads elsewhere.
         if let Ok(twice) = normalize(&once, None) {
             assert_eq!(once, twice, "{path:?} in {cwd:?}");
         }
         for place in candidates(&path, None).unwrap_or_default() {
             match candidates(&place, None) {
                 Ok(again) => assert_eq!(again.first(), Some(&place), "{path:?}"),
-                // A file whose name begins with `\\`: as `./\\` it is one of this folder, by itself it could be another machine's.
+                // A file whose name begins with `\\`: as `./\\` it is in this folder, by itself it could be on another machine.
                 Err(fault) => assert!(place.starts_with(r"\\"), "{path:?}: {fault}"),
             }
         }
@@ -172,7 +169,7 @@ fn no_patch_is_too_strange() {
         let text: String = text.into_iter().collect();
         let any = patch::envelope::changes(&text, PatchDialect::Any);
         for dialect in [PatchDialect::Codex, PatchDialect::OpenCode] {
-            // Whatever one parser would change is among what counts when nobody knows which one it is.
+            // Whatever one parser would change is among the changes that count when nobody knows which parser applies.
             if let (Ok(any), Ok(one)) = (&any, patch::envelope::changes(&text, dialect)) {
                 assert!(one.iter().all(|change| any.iter().any(|counted| counted.path == change.path)), "{text:?}");
             }
@@ -219,12 +216,13 @@ const PATTERN_PIECES: &[&str] = &[
     "c",
 ];
 
-/// Whether no name in it is empty. What has one is no path that the gate looks at, and no pattern that somebody means.
+/// Whether no name in it is empty. A text with an empty name is neither a path that the gate looks at nor a pattern that anybody
+/// means.
 fn has_names(text: &str) -> bool {
     text.split('/').all(|name| !name.is_empty())
 }
 
-/// The meaning of patterns is globset's, wherever both read one.
+/// Patterns mean the same as in globset, wherever both accept them.
 #[test]
 fn globs_mean_what_they_mean_to_globset() {
     let (compared, matched) = (Cell::new(0), Cell::new(0));

@@ -1,10 +1,6 @@
-//! Calls that passed the gate and that a person then refused: they hold nothing longer than their turn.
+//! Calls that passed the gate and that a person then refused: they hold nothing beyond their turn.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod house;
-
-use house::House;
+use crate::house::House;
 use serde_json::{Value, json};
 use tollgate_guest::ports::memory::STATE;
 
@@ -39,15 +35,15 @@ fn a_lease_ends_with_the_turn() {
 fn calls_of_one_turn_may_run_at_the_same_time() {
     let mut house = House::new();
     code(&mut house, ("s", "1"), "src/auth/a.ts");
-    // The next call of the session says nothing about the one before.
+    // The next call of the session says nothing about the previous one.
     code(&mut house, ("s", "2"), "src/auth/b.ts");
     assert_eq!(code(&mut house, ("t", "3"), "src/auth/a.ts"), "write_in_flight");
-    // Who asks for the same file again goes on, and holds it until that call ends.
+    // A session that asks for the same file again may go on, and holds the file until that call ends.
     assert_eq!(code(&mut house, ("s", "4"), "src/auth/a.ts"), "in_scope");
     house.world.write("src/auth/a.ts", "new");
     house.post(("s", "4"), "write", write("src/auth/a.ts"));
     assert_eq!(code(&mut house, ("t", "5"), "src/auth/a.ts"), "in_scope");
-    // The first one is explained by the one that ran.
+    // The change is explained by the call that ran, so the first one is not entered.
     house.event("after_agent", "s");
     assert_eq!(house.ledger(), ["s src/auth/a.ts PASS"]);
 }
@@ -79,7 +75,7 @@ fn a_call_that_ends_after_its_turn_is_entered_all_the_same() {
     assert_eq!(house.ledger(), ["s src/auth/a.ts PASS"]);
     house.post(("s", "1"), "write", write("src/auth/a.ts"));
     assert_eq!(house.ledger().len(), 1, "once");
-    // What a program did in the meantime nobody can tell any more, and that is said.
+    // Nobody can tell any more what a program did in the meantime, and that is reported.
     let mut house = House::of("claude-code");
     house.pre(("s", "1"), "Bash", json!({"command": "npm test"}));
     house.event("after_agent", "s");
@@ -116,7 +112,7 @@ fn calls_of_sub_agents_are_their_own() {
     assert_eq!(code(&mut house, ("t", "3"), "src/auth/a.ts"), "in_scope");
 }
 
-/// Codex tells of the end of a shell command only once it has ended.
+/// Codex reports the end of a shell command only once the command has ended.
 #[test]
 fn a_command_that_may_still_run_is_not_taken_for_refused() {
     let mut house = House::of("codex");
@@ -128,7 +124,7 @@ fn a_command_that_may_still_run_is_not_taken_for_refused() {
     let settled = house.post(("s", "1"), "Bash", args.clone());
     assert_eq!(settled["entries"].as_array().unwrap().len(), 1, "{settled}");
     assert_eq!(house.ledger(), ["s src/auth/a.ts PASS"]);
-    // Also not when the turn ends.
+    // Nor when the turn ends.
     house.pre(("s", "3"), "Bash", args);
     house.event("before_agent", "s");
     house.event("after_agent", "s");

@@ -1,10 +1,7 @@
-//! Commands are made up, predicted, and run for real: whatever changed must have been predicted, unless the prediction said
-//! that it could not know.
+//! Commands are generated, predicted, and run for real: every change must have been predicted, unless the prediction said that it
+//! could not know.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod dice;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::rc::Rc;
 
-use dice::{Dice, check};
+use crate::dice::{Dice, check};
 use tollgate_guest::call::shell::footprint;
 use tollgate_guest::effects::path::lexical;
 use tollgate_guest::effects::{Access, Footprint};
@@ -34,7 +31,7 @@ const FILES: &[(&str, &str)] = &[
 const FOLDERS: &[&str] = &["empty", "dir1/hollow"];
 const LINKS: &[(&str, &str)] = &[("dir1", "link"), ("../dir2/e.txt", "dir1/e.lnk")];
 
-/// Makes up commands.
+/// Generates commands.
 struct Composer<'d>(&'d mut Dice);
 
 impl Composer<'_> {
@@ -293,7 +290,7 @@ impl Composer<'_> {
     }
 }
 
-/// Everything below a folder: what it is and what is in it.
+/// Everything below a folder: the kind of each entry and what it contains.
 fn snapshot(root: &Path) -> BTreeMap<String, String> {
     fn visit(at: &Path, name: &str, seen: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(at).into_iter().flatten().flatten() {
@@ -341,7 +338,7 @@ fn mirrored() -> Rc<Memory> {
     world
 }
 
-/// A path with `.` and `..` worked out, below the sandbox: `ws` is the workspace, `home` the home folder.
+/// A path with `.` and `..` resolved, below the sandbox: `ws` is the workspace, `home` the home folder.
 fn placed(path: &str) -> String {
     let path = match path.strip_prefix('~') {
         Some(rest) => format!("home{rest}"),
@@ -350,7 +347,7 @@ fn placed(path: &str) -> String {
     lexical(&path).join("/")
 }
 
-/// Where each touch leads: as text, and as the workspace walks it.
+/// Where each touch leads: as text, and as the workspace resolves it.
 fn reached(found: &Footprint, world: &Memory) -> Vec<(String, Access)> {
     let mut out = Vec::new();
     for touch in found.touches.iter().filter(|touch| touch.access != Access::Read) {
@@ -374,13 +371,13 @@ fn covers(at: &str, access: Access, path: &str) -> bool {
     match access {
         Access::Read | Access::Execute => false,
         Access::WriteTree | Access::DeleteTree | Access::Alias => at == path || below,
-        // The folders above come into being with it.
+        // The parent folders are created with it.
         Access::MakeFolder => at == path || at.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')),
         Access::Write | Access::Attributes | Access::Delete => at == path,
     }
 }
 
-/// Another seed, to look for what the usual one does not find.
+/// The seed; another one can be set, to find what the usual one does not.
 fn seed() -> u64 {
     std::env::var("SHELL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(2026)
 }
@@ -405,7 +402,8 @@ fn what_noise_changes_was_predicted() {
     assert!(changed >= 20, "{changed} of {known} commands changed something");
 }
 
-/// Makes up commands, predicts them and runs them. How many were predicted in full, and how many of those changed something.
+/// Generates commands, predicts them and runs them. Returns how many were predicted in full, and how many of those changed
+/// something.
 fn predict(seed: u64, rounds: u32, longest: usize, next: fn(&mut Composer<'_>) -> String) -> (usize, usize) {
     let sandbox = tempfile::tempdir().unwrap();
     let world = mirrored();
@@ -426,7 +424,7 @@ fn predict(seed: u64, rounds: u32, longest: usize, next: fn(&mut Composer<'_>) -
     (known.get(), changed.get())
 }
 
-/// Runs a command in a folder of its own. What changed though nobody said so; nothing at all where nothing changed.
+/// Runs a command in a folder of its own. Returns changes that were not predicted; `None` if nothing changed.
 fn run(command: &str, found: &Footprint, world: &Memory, root: &Path) -> Option<Vec<String>> {
     lay_out(root);
     let before = snapshot(root);

@@ -1,10 +1,6 @@
-//! Who made a file stale, in the words of the refusal.
+//! Who made a file stale, as the refusal says it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod house;
-
-use house::House;
+use crate::house::House;
 use serde_json::{Value, json};
 use tollgate_guest::digest::Digest;
 
@@ -51,14 +47,17 @@ fn who_changed_it_is_told() {
                 edit(house, json!({"session": "t", "host": "opencode"}), "x");
                 house.world.write(FILE, "y");
             }),
-            &["changed by something outside the gate, after session `t` (opencode) with `edit`"],
+            &["changed by something outside the gate, after a change by session `t` (opencode) with `edit`"],
         ),
         (
             refusal(|house| {
                 edit(house, json!({"session": "t"}), "x");
                 house.world.delete(FILE);
             }),
-            &["it is gone; changed by something outside the gate, after session `t`", "read it again to see that it is gone"],
+            &[
+                "it is gone; changed by something outside the gate, after a change by session `t`",
+                "read it again to see that it is gone",
+            ],
         ),
         (
             refusal(|house| {

@@ -1,10 +1,9 @@
-//! What an agent, a program or a repository does to the gate's own records, and what comes of it.
+//! What an agent, a program or a repository does to the gate's own records, and what follows from it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, clippy::string_slice)]
+#![allow(clippy::string_slice)]
 
-mod house;
-
-use house::{House, LEDGER};
+use crate::house;
+use crate::house::{House, LEDGER};
 use serde_json::{Value, json};
 use tollgate_guest::call::ToolCall;
 use tollgate_guest::gate::{CallOutcome, Settlement};
@@ -21,8 +20,8 @@ fn opened() -> House {
 }
 
 impl House {
-    /// A call that changes a file, from asking to the ledger.
-    fn write(&mut self, call: &str) -> Value {
+    /// A call that changes a file, from the ruling to the ledger.
+    fn write_login(&mut self, call: &str) -> Value {
         let args = json!({"filePath": "src/auth/a.ts", "content": call});
         assert_eq!(self.pre(("s", call), "write", args.clone())["verdict"], "allow");
         self.world.write("src/auth/a.ts", call);
@@ -34,12 +33,12 @@ fn make() -> Value {
     json!({"command": "make"})
 }
 
-/// A program removes the records of its own call, everything that is kept, or only the call's.
+/// A program removes the records of its own call: everything that is kept, or only the call's.
 #[test]
 fn a_call_whose_record_is_gone_is_a_failure() {
     for removed in ["", "/calls"] {
         let mut house = opened();
-        house.write("0");
+        house.write_login("0");
         house.call("pre-tool", ("s", "1"), "bash", make());
         house.world.delete(&format!("{STATE}{removed}"));
         house.world.write("README.md", "overwritten\n");
@@ -50,16 +49,16 @@ fn a_call_whose_record_is_gone_is_a_failure() {
         assert!(settled["notice"].as_str().unwrap().contains("no record of having allowed it"), "{settled}");
         assert!(house.ledger_text().contains("no record of having allowed it"));
         assert_eq!(house.verify()["ok"], true);
-        // It is told once.
+        // It is reported once.
         assert_eq!(house.call("post-tool", ("s", "1"), "bash", make()), json!({"entries": []}));
     }
 }
 
-/// What has no record and needs none.
+/// Calls that have no record and need none.
 #[test]
 fn no_record_and_no_failure() {
     let mut house = opened();
-    house.write("0");
+    house.write_login("0");
     let before = house.ledger_text();
     for (tool, args) in [
         ("read", json!({"filePath": "README.md"})),
@@ -72,7 +71,7 @@ fn no_record_and_no_failure() {
             let answer = house.call(op, ("s", tool), tool, args.clone());
             assert!(op == "pre-tool" || answer == json!({"entries": []}), "{answer}");
         }
-        // Nor where the host did not ask beforehand.
+        // Nor if the host did not ask beforehand.
         assert_eq!(house.call("post-tool", ("s", &format!("{tool}-2")), tool, args), json!({"entries": []}));
     }
     // A call that a hook, a person or the host kept from running.
@@ -89,7 +88,7 @@ fn no_record_and_no_failure() {
     };
     assert_eq!(house.gate.settle(&call, &CallOutcome::Refused("no".to_owned())), Settlement::default());
     assert_eq!(house.ledger_text(), before);
-    // Where it ran all the same, that is another matter.
+    // If it ran all the same, that is another matter.
     let settled = house.call("post-tool", ("s", "refused"), "bash", make());
     assert_eq!(settled["entries"][0]["error"], "it was denied (refused) and ran anyway", "{settled}");
 }
@@ -114,7 +113,7 @@ fn a_call_that_began_before_anything_was_governed() {
     assert_eq!(house.call("post-tool", ("s", "1"), "bash", make()), json!({"entries": []}));
 }
 
-/// A session's file in the workspace says nothing, wherever it comes from.
+/// A session's file in the workspace counts for nothing, wherever it comes from.
 #[test]
 fn a_shipped_session_is_not_believed() {
     let mut house = opened();
@@ -127,7 +126,7 @@ fn a_shipped_session_is_not_believed() {
     assert_eq!(ruling["code"], "out_of_scope", "{ruling}");
 }
 
-/// What becomes of the ledger, and what is said of it.
+/// What happens to the ledger, and what is reported about it.
 #[test]
 fn another_ledger_is_told_once_and_then_counts() {
     type Tamper = fn(&House);
@@ -141,7 +140,7 @@ fn another_ledger_is_told_once_and_then_counts() {
                 let end = text.trim_end().rfind('\n').unwrap() + 1;
                 house.world.write(LEDGER, &text[..end]);
             },
-            "bytes long, and was",
+            "bytes long, but was",
         ),
         (
             "the last line edited",
@@ -150,18 +149,14 @@ fn another_ledger_is_told_once_and_then_counts() {
                 let at = text.rfind("PASS").unwrap();
                 house.world.write(LEDGER, format!("{}FAIL{}", &text[..at], &text[at + 4..]));
             },
-            "are not what they were",
+            "bytes have changed",
         ),
-        (
-            "replaced by a longer one",
-            |house| house.world.write(LEDGER, "{\"id\":\"x\"}\n".repeat(1_000)),
-            "are not what they were",
-        ),
+        ("replaced by a longer one", |house| house.world.write(LEDGER, "{\"id\":\"x\"}\n".repeat(1_000)), "bytes have changed"),
     ];
     for (way, tamper, what) in ways {
         for op in ["pre-tool", "post-tool"] {
             let mut house = opened();
-            (0..5).for_each(|call| drop(house.write(&call.to_string())));
+            (0..5).for_each(|call| drop(house.write_login(&call.to_string())));
             assert_eq!(house.verify()["ok"], true);
             tamper(&house);
             house.restart();
@@ -174,24 +169,24 @@ fn another_ledger_is_told_once_and_then_counts() {
             let entered = house.entries();
             let last = entered.last().unwrap();
             assert_eq!((&last["scope_validation"], &last["tool_name"]), (&json!("FAIL"), &json!("ledger")), "{way}");
-            // Once, also for a new process.
+            // Only once, even for a new process.
             let lines = house.ledger_text();
             house.restart();
             let again = house.call(op, ("s", "look"), "read", json!({"filePath": "README.md"}));
             assert!(!again.to_string().contains("is not the ledger"), "{way}: {again}");
             assert_eq!(house.ledger_text(), lines, "{way}");
-            house.write("after");
+            house.write_login("after");
             assert_eq!(house.verify()["ok"], true, "{way}");
         }
     }
 }
 
-/// A ledger that is put aside, also by somebody else and also half-way, raises nothing.
+/// Archiving a ledger, even by another process or half-way, raises no alarm.
 #[test]
 fn a_ledger_that_is_put_aside_is_no_other_ledger() {
     let mut house = opened();
     for round in 1..4 {
-        house.write(&format!("{round}"));
+        house.write_login(&format!("{round}"));
         let text = house.ledger_text();
         house.world.delete(LEDGER);
         house.world.write(&format!(".orchestration/archive/agent_trace-000{round}.jsonl"), &text);
@@ -203,38 +198,38 @@ fn a_ledger_that_is_put_aside_is_no_other_ledger() {
             house.ask(json!({"op": "archive", "step": "tie"}));
         }
         house.restart();
-        house.write(&format!("{round}-after"));
+        house.write_login(&format!("{round}-after"));
     }
     house.ask(json!({"op": "archive", "step": "tie"}));
     let report = house.verify();
     assert_eq!((&report["ok"], &report["entries"]), (&json!(true), &json!(6)), "{report}");
 }
 
-/// Two writers at once: the one who keeps last saw less.
+/// Two writers at once: the one that stores its checkpoint last saw less.
 #[test]
 fn a_checkpoint_lags_behind_and_never_runs_ahead() {
     let mut house = opened();
-    house.write("1");
+    house.write_login("1");
     let kept = house.world.content(&format!("{STATE}/ledger.jsonl")).unwrap();
-    house.write("2");
+    house.write_login("2");
     house.world.write(&format!("{STATE}/ledger.jsonl"), &kept);
     house.restart();
     let ruling = house.call("pre-tool", ("s", "look"), "read", json!({"filePath": "README.md"}));
     assert_eq!((&ruling["reason"], &house.verify()["ok"]), (&json!(""), &json!(true)));
-    // Somebody else appends between our look and our write, and keeps what they saw.
+    // Another process appends between our read and our write, and stores what it saw.
     house.world.before_append(LEDGER, b"{\"other\":1}\n");
-    assert_eq!(house.write("3").get("notice"), None);
+    assert_eq!(house.write_login("3").get("notice"), None);
     house.restart();
-    assert_eq!(house.write("4").get("notice"), None);
+    assert_eq!(house.write_login("4").get("notice"), None);
     assert_eq!(house.entries().iter().filter(|entry| entry["tool_name"] == "ledger").count(), 0);
 }
 
-/// Whoever was killed while telling is taken over; whoever is at it is left alone.
+/// A process that was killed while reporting is replaced; one that is still reporting is left alone.
 #[test]
 fn who_tells_of_another_ledger() {
     for (since, told) in [(0_u64, true), (1_767_225_600_000, false)] {
         let mut house = opened();
-        house.write("1");
+        house.write_login("1");
         house.world.write(LEDGER, "");
         house.world.replace(Root::State, "ledger-told.json", since.to_string().as_bytes(), Expectation::Anything).unwrap();
         let ruling = house.call("pre-tool", ("s", "look"), "read", json!({"filePath": "README.md"}));
@@ -243,7 +238,7 @@ fn who_tells_of_another_ledger() {
     }
 }
 
-/// Where the home folder is the workspace, or lies in it, what is the user's is still the user's.
+/// If the home folder is the workspace, or inside it, the user's files are still the user's.
 #[test]
 fn the_users_own_files_in_the_workspace_are_no_agents() {
     let mut house = opened();

@@ -1,6 +1,4 @@
-//! Hooks of third parties: who is called with what, what counts and what is recorded. The host is played by the test.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+//! Third-party hooks: which are called with what, which answers count and what is recorded. The test plays the host.
 
 use std::rc::Rc;
 
@@ -16,7 +14,7 @@ use tollgate_guest::hooks::components::{
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 
-/// A component that exports these interfaces and asks for this; nobody runs it here.
+/// A component that exports these interfaces and asks for this; it is never run here.
 fn component(exports: &[&str], manifest: &Value) -> Vec<u8> {
     let mut content = vec![u8::try_from(exports.len()).unwrap()];
     for export in exports {
@@ -93,7 +91,7 @@ impl Place {
         }
     }
 
-    /// Answers what is due, each hook as the test says, until nothing is.
+    /// Answers what is due, each hook as the test says, until nothing is due.
     fn answer(&mut self, reply: &dyn Fn(&Ask, &str) -> ComponentReply) -> Vec<Ask> {
         let mut all = Vec::new();
         loop {
@@ -112,7 +110,7 @@ impl Place {
         }
     }
 
-    /// What a program is answered, once hooks have said this.
+    /// The answer to a program, once hooks have said this.
     fn respond(&mut self, payload: &Value, reply: &dyn Fn(&Ask, &str) -> ComponentReply) -> (Value, Vec<Ask>) {
         let payload = payload.to_string();
         match self.exchanges.respond(&mut self.gate, "generic", None, payload.as_bytes()) {
@@ -183,7 +181,7 @@ fn the_strictest_word_wins_and_every_word_is_recorded() {
     });
     assert_eq!((&answer["verdict"], &answer["code"]), (&json!("ask"), &json!("a/no")));
     assert_eq!(place.write("src/a.ts", NOTHING)["verdict"], "allow");
-    // The gate's own word is as strict, and then nobody is called.
+    // The gate's own ruling is as strict, and then no hook is called.
     let answer = place.write("README.md", &|_, _| panic!("nobody asks"));
     assert_eq!((&answer["verdict"], &answer["code"]), (&json!("deny"), &json!("out_of_scope")));
 }
@@ -237,7 +235,7 @@ fn rewrites_come_first_and_only_where_granted() {
         assert_eq!(answer["args"]["path"].as_str(), (heeded == "heeded").then_some("src/b.ts"));
         assert_eq!(place.records[0]["said"]["rewrite"], heeded);
     }
-    // Nobody is asked about other arguments than those that would run.
+    // Hooks are asked only about the arguments that would run.
     let mut place = Place::new(&[("a", &["augment", "pre-tool"], asks.clone(), json!({}))]);
     let answer = place.write("src/a.ts", &|ask, _| match &ask.subject {
         Subject::Augment(_) => {
@@ -275,7 +273,7 @@ fn faults_are_no_objection_and_three_in_a_row_are_enough() {
         (ComponentReply::Broke("it trapped: unreachable".to_owned()), "failed", "it trapped: unreachable"),
         (ComponentReply::Late, "timeout", "it ran out of time"),
         (ComponentReply::Failed("o\u{202e}h".to_owned()), "failed", "it failed: oh"),
-        (ComponentReply::Reaction { stop: true, message: None }, "failed", "it answered another question"),
+        (ComponentReply::Reaction { stop: true, message: None }, "failed", "its answer is for a different function"),
         (
             ComponentReply::Objection { severity: ObjectionSeverity::Deny, code: "a b".to_owned(), reason: String::new() },
             "failed",
@@ -296,7 +294,7 @@ fn faults_are_no_objection_and_three_in_a_row_are_enough() {
         place.perform(&json!({"op": "hooks", "do": "approve", "id": "a"}));
         assert_eq!(place.write("src/a.ts", &|_, _| objection(ObjectionSeverity::Deny, "back"))["verdict"], "deny");
     }
-    // What is nobody's fault is not counted.
+    // A failure that is nobody's fault is not counted.
     let mut place = Place::new(&[("a", &["pre-tool"], json!({}), json!({}))]);
     for _ in 0..5 {
         assert_eq!(
@@ -305,7 +303,7 @@ fn faults_are_no_objection_and_three_in_a_row_are_enough() {
         );
     }
     assert_eq!(place.records.last().unwrap()["status"], "skipped");
-    // Settings do not mend themselves.
+    // Settings do not fix themselves.
     place.write("src/a.ts", &|_, _| ComponentReply::UnusableSettings("no".to_owned()));
     assert_eq!(place.write("src/a.ts", &|_, _| panic!("it rests"))["verdict"], "allow");
 }
@@ -347,12 +345,12 @@ fn nothing_is_called_that_nobody_approved_as_it_is() {
     assert_eq!(shown["shows"]["component"]["grants"], json!(["reads src/**"]));
     place.perform(&json!({"op": "hooks", "do": "approve", "id": "a", "digest": shown["digest"]}));
     assert_eq!(place.write("src/a.ts", &|_, _| objection(ObjectionSeverity::Deny, "x"))["verdict"], "deny");
-    // Other bytes are asked about again, and not called meanwhile.
+    // Approval is asked for other bytes again, and they are not called meanwhile.
     place.world.write("hooks/a.wasm", component(&["pre-tool"], &json!({"read": ["**"]})));
     assert_eq!(place.write("src/a.ts", &|_, _| panic!("it has changed"))["verdict"], "allow");
     place.step(&[]);
     assert_eq!(place.approvals, ["a new", "a changed"]);
-    // So are other settings, and a declaration that allows more.
+    // The same goes for other settings, and for a declaration that allows more.
     place.perform(&json!({"op": "hooks", "do": "approve", "id": "a"}));
     place.world.write(
         ".tollgate/hooks.json",
@@ -498,7 +496,7 @@ fn arguments_that_a_program_changes_are_seen_by_components() {
     }
 }
 
-/// A program that cannot be given other arguments does not run the call with the old ones.
+/// If a program cannot be given other arguments, the call does not run with the old ones.
 #[test]
 fn a_rewrite_that_cannot_be_made_is_told() {
     let mut place = Place::new(&[("a", &["augment"], json!({"rewrite": true}), json!({}))]);
@@ -530,7 +528,8 @@ fn a_rewrite_that_cannot_be_made_is_told() {
     assert!(!ask(&mut place, &advice("/workspace/src/a.ts")).contains("deny"));
 }
 
-/// An extension's component is read from the extension, and a person sees what it gets: the extension's approval does not cover that.
+/// An extension's component is read from the extension, and a person sees what it is granted: the extension's approval does not
+/// cover that.
 #[test]
 fn a_component_of_an_extension_is_approved_by_itself() {
     let mut place = Place::without_approval(&[]);

@@ -1,13 +1,11 @@
 //! A repository runs nothing unasked.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{HOME, Memory};
 
-/// What the workspace names, what the user allows, and whether it is run.
+/// The command that the workspace names, what the user allows, and whether the command is run.
 #[test]
 fn a_command_that_the_workspace_names_is_run_only_if_the_user_allows_it() {
     let wiki = json!(["wiki", "--about", "{concept}"]);

@@ -1,5 +1,5 @@
-//! The rows of `cargo xtask bench` that are measured in one process: the gate in wasmtime beside the same logic natively, beside
-//! the minimum of work, and beside `git status`.
+//! The rows of `cargo xtask bench` that are measured in one process: the gate in wasmtime compared with the same logic run
+//! natively, with the minimum of work, and with `git status`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
@@ -21,8 +21,8 @@ use gates::Folders;
 use race::{Times, print, race, row};
 
 fn main() {
-    checks();
-    settling();
+    measure_checks();
+    measure_settling();
     sessions();
     memory();
     programs();
@@ -48,14 +48,14 @@ impl TestWorkspace {
         self.0.root()
     }
 
-    /// A gate with a session that works for the first intent.
+    /// A native gate with a session that has selected the first intent.
     fn native(&self) -> NativeGate {
         let gate = self.0.native();
         gate.perform(select("s").as_bytes());
         gate
     }
 
-    /// The same as the component.
+    /// The same, with the component.
     fn component(&self) -> Tollgate {
         let mut gate = self.0.component();
         gate.perform(select("s").as_bytes()).unwrap();
@@ -72,8 +72,9 @@ fn line(op: &str, session: &str, call: &str, tool: &str, args: &Value) -> Vec<u8
     line.to_string().into_bytes()
 }
 
-/// A check, each side in its own workspace. A write in scope is settled outside of the measurement, so that no call waits for another.
-fn checks() {
+/// Measures checks, each side in its own workspace. A write in scope is settled outside of the measurement, so that no call waits
+/// for another.
+fn measure_checks() {
     for (name, tool, args, verdict) in [
         ("in-scope", "write", json!({"path": "src/auth/login.ts"}), "allow"),
         ("out-of-scope", "write", json!({"path": "src/billing/pay.ts"}), "deny"),
@@ -102,7 +103,7 @@ fn checks() {
 }
 
 /// One stat, one hash, one append: the minimum for checking a write and recording it.
-fn unavoidable(file: &Path, ledger: &Path, entry: &str) {
+fn do_unavoidable_work(file: &Path, ledger: &Path, entry: &str) {
     std::hint::black_box(fs::symlink_metadata(file).unwrap());
     let mut content = Vec::new();
     fs::File::open(file).unwrap().read_to_end(&mut content).unwrap();
@@ -111,12 +112,12 @@ fn unavoidable(file: &Path, ledger: &Path, entry: &str) {
     ledger.write_all(entry.as_bytes()).unwrap();
 }
 
-fn settling() {
+fn measure_settling() {
     let workspace = TestWorkspace::new();
     let mut gate = workspace.component();
     let native = TestWorkspace::new();
     let native_gate = native.native();
-    let ledger = native.0.at("ledger");
+    let ledger = native.0.path("ledger");
     let file = workspace.root().join("src/auth/login.ts");
     let entry = format!("{}\n", "x".repeat(600));
     let args = json!({"path": "src/auth/login.ts"});
@@ -126,7 +127,7 @@ fn settling() {
         ["pre-tool", "post-tool"].map(|op| line(op, "s", &format!("c{count}"), "write", &args))
     };
     let mut lines = calls();
-    let mut least = || unavoidable(&file, &ledger, &entry);
+    let mut least = || do_unavoidable_work(&file, &ledger, &entry);
     let mut whole = || {
         lines.iter().for_each(|line| drop(std::hint::black_box(gate.perform(line).unwrap())));
         lines = calls();
@@ -134,7 +135,7 @@ fn settling() {
     let (least, whole) = race(1_000, &mut least, &mut whole);
     row("wasmtime/settle/unavoidable", &least, &whole);
     let lines = ["pre-tool", "post-tool"].map(|op| line(op, "s", "c", "write", &args));
-    let mut least = || unavoidable(&file, &ledger, &entry);
+    let mut least = || do_unavoidable_work(&file, &ledger, &entry);
     let mut natively = || lines.iter().for_each(|line| drop(std::hint::black_box(native_gate.perform(line))));
     let (least, natively) = race(1_000, &mut least, &mut natively);
     row("native: check and settle of a write / stat, hash and append", &least, &natively);
@@ -142,7 +143,7 @@ fn settling() {
 
 const SESSIONS: usize = 10_000;
 
-/// Calls of many sessions in turn, beside calls of one.
+/// Measures calls of many sessions in turn, compared with calls of one session.
 fn sessions() {
     let (one, many) = (TestWorkspace::new(), TestWorkspace::new());
     let (mut single, mut several) = (one.component(), many.component());
@@ -162,13 +163,13 @@ fn sessions() {
 }
 
 /// The resident memory of this process, in bytes.
-fn resident() -> f64 {
+fn resident_bytes() -> f64 {
     let statm = fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<f64>().ok()).unwrap_or_default();
     pages * 4_096.0
 }
 
-/// One more session: its own gate on the same engine, after a few calls.
+/// Measures the memory of one more session: its own gate on the same engine, after a few calls.
 fn memory() {
     const MORE: usize = 8;
     let workspace = TestWorkspace::new();
@@ -181,14 +182,14 @@ fn memory() {
         gate
     };
     let first: Vec<Tollgate> = (0..2).map(|_| open()).collect();
-    let before = resident();
+    let before = resident_bytes();
     let more: Vec<Tollgate> = (0..MORE).map(|_| open()).collect();
-    let each = (resident() - before) / MORE as f64 / 1e6;
+    let each = (resident_bytes() - before) / MORE as f64 / 1e6;
     drop((first, more));
     print("wasmtime/session/memory", each, 0.0, "MB");
 }
 
-/// A program call in a git work tree in which nothing changes.
+/// Measures a program call in a git work tree in which nothing changes.
 fn programs() {
     let small = program(15_000);
     let large = program(100_000);
@@ -229,5 +230,5 @@ fn program(files: usize) -> (Duration, Duration) {
     let mut status = || git(&["status", "--porcelain"]);
     let mut call = || lines.iter().for_each(|line| drop(std::hint::black_box(gate.perform(line).unwrap())));
     let (status, call) = race(20, &mut status, &mut call);
-    (call.tenth(), status.tenth())
+    (call.tenth_percentile(), status.tenth_percentile())
 }

@@ -37,11 +37,11 @@ fn main() {
         let (native, wasmtime) = race(200, &mut ours, &mut theirs);
         row(&format!("wasmtime / native: {what}"), &native, &wasmtime);
     }
-    alone();
+    measure_analysis();
 }
 
 /// Only the analysis, natively and in memory.
-fn alone() {
+fn measure_analysis() {
     use tollgate_guest::call::{patch, shell};
     let world = tollgate_guest::ports::memory::Memory::new();
     (0..50).for_each(|number| world.write(&format!("src/a{number}.ts"), "export const a = 1;\n"));

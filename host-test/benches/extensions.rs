@@ -1,7 +1,7 @@
-//! What extensions add to a call in a host that is running: `cargo xtask bench`.
+//! Measures how much time extensions add to a call in a running host: `cargo xtask bench`.
 //!
-//! One workspace has none, the other a hundred, each with a hook, a server, a setting and ten skills. Nothing changes between two
-//! calls, so what is measured is the look that finds that out.
+//! One workspace has no extensions, the other has a hundred, each with a hook, a server, a setting and ten skills. Nothing
+//! changes between two calls, so this measures how long it takes to find that out.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -17,7 +17,7 @@ use race::{limit, race, row};
 
 const EXTENSIONS: usize = 100;
 
-/// What a hundred of them may add to a call.
+/// The most time that a hundred extensions may add to a call.
 const MAX_ADDED: Duration = Duration::from_millis(5);
 
 fn main() {

@@ -34,7 +34,7 @@ fn main() {
 trait Gate {
     fn answer(&mut self, line: &[u8]) -> Value;
 
-    fn take(&mut self, now_ms: u64, inputs: &[Value]) -> Value {
+    fn take_step(&mut self, now_ms: u64, inputs: &[Value]) -> Value {
         self.answer(json!({"op": "step", "now_ms": now_ms, "inputs": inputs}).to_string().as_bytes())
     }
 }
@@ -67,65 +67,65 @@ impl TestWorkspace {
         Self(folders)
     }
 
-    fn both(&self) -> (NativeGate, Tollgate) {
+    fn open_both(&self) -> (NativeGate, Tollgate) {
         let (mut native, mut component) = (self.0.native(), self.0.component());
-        native.take(0, &[machine(&self.0.root())]);
-        component.take(0, &[machine(&self.0.root())]);
+        native.take_step(0, &[machine(&self.0.root())]);
+        component.take_step(0, &[machine(&self.0.root())]);
         (native, component)
     }
 
     fn declarations(&self) {
-        let mut ours = || drop(std::hint::black_box(self.0.native().take(0, &[machine(&self.0.root())])));
-        let mut theirs = || drop(std::hint::black_box(self.0.component().take(0, &[machine(&self.0.root())])));
+        let mut ours = || drop(std::hint::black_box(self.0.native().take_step(0, &[machine(&self.0.root())])));
+        let mut theirs = || drop(std::hint::black_box(self.0.component().take_step(0, &[machine(&self.0.root())])));
         let (native, wasmtime) = race(10, &mut ours, &mut theirs);
         row("wasmtime / native: 1,000 hooks, read for the first time", &native, &wasmtime);
     }
 
     fn events(&self) {
-        let (mut native, mut component) = self.both();
+        let (mut native, mut component) = self.open_both();
         for (what, event) in [
-            ("1,000 hooks: an event that one waits for, enqueued", saved(0, 0)),
-            ("1,000 hooks: an event that nobody waits for", saved(HOOKS, 0)),
+            ("1,000 hooks: an event that one waits for, enqueued", save_event(0, 0)),
+            ("1,000 hooks: an event that nobody waits for", save_event(HOOKS, 0)),
         ] {
             let inputs = [event];
-            let mut ours = || drop(std::hint::black_box(native.take(1, &inputs)));
-            let mut theirs = || drop(std::hint::black_box(component.take(1, &inputs)));
+            let mut ours = || drop(std::hint::black_box(native.take_step(1, &inputs)));
+            let mut theirs = || drop(std::hint::black_box(component.take_step(1, &inputs)));
             let (native, wasmtime) = race(200, &mut ours, &mut theirs);
             row(&format!("wasmtime / native: {what}"), &native, &wasmtime);
         }
     }
 
     fn queue(&self) {
-        let events: Vec<Value> = (0..RUNS).map(|file| saved(0, file)).collect();
-        let (mut native, mut component) = self.both();
+        let events: Vec<Value> = (0..RUNS).map(|file| save_event(0, file)).collect();
+        let (mut native, mut component) = self.open_both();
         // A step has the same time limit as any other call, so hosts do not pass everything at once.
         for some in events.chunks(BATCH) {
-            native.take(1, some);
-            component.take(1, some);
+            native.take_step(1, some);
+            component.take_step(1, some);
         }
-        let mut ours = || drop(std::hint::black_box(native.take(2, &[])));
-        let mut theirs = || drop(std::hint::black_box(component.take(2, &[])));
+        let mut ours = || drop(std::hint::black_box(native.take_step(2, &[])));
+        let mut theirs = || drop(std::hint::black_box(component.take_step(2, &[])));
         let (native, wasmtime) = race(200, &mut ours, &mut theirs);
         row("wasmtime / native: 10,000 runs wait: a step in which nothing is due", &native, &wasmtime);
     }
 
     fn runs(&self) {
-        let (mut native, mut component) = self.both();
-        let mut ours = || to_the_end(&mut native);
-        let mut theirs = || to_the_end(&mut component);
+        let (mut native, mut component) = self.open_both();
+        let mut ours = || run_to_end(&mut native);
+        let mut theirs = || run_to_end(&mut component);
         let (native, wasmtime) = race(3, &mut ours, &mut theirs);
         row("wasmtime / native: 2 hooks: 10,000 runs from the event to the record", &native, &wasmtime);
     }
 }
 
 /// Enqueues runs, and reports each as ended when it is to be started.
-fn to_the_end(gate: &mut dyn Gate) {
+fn run_to_end(gate: &mut dyn Gate) {
     let mut ended = 0;
     let mut inputs: Vec<Value> = Vec::new();
     for first in (0..RUNS).step_by(BATCH) {
-        inputs.extend((first..first + BATCH).map(|file| saved(1, file)));
+        inputs.extend((first..first + BATCH).map(|file| save_event(1, file)));
         loop {
-            let turn = gate.take(1, &inputs);
+            let turn = gate.take_step(1, &inputs);
             inputs.clear();
             for command in turn["commands"].as_array().unwrap() {
                 if command[1]["type"] == "run" {
@@ -145,7 +145,7 @@ fn machine(root: &Path) -> Value {
     json!({"type": "machine", "workspace": root, "search_path": ["/usr/bin", "/bin"]})
 }
 
-fn saved(folder: usize, file: usize) -> Value {
+fn save_event(folder: usize, file: usize) -> Value {
     let data = json!({"file": format!("src/{folder}/{file}.ts")});
     json!({"type": "event", "event": "onDidSaveTextDocument", "session": null, "data": data})
 }

@@ -1,6 +1,6 @@
-//! Measures hooks of third parties beside hooks that are programs, in one run: `cargo xtask bench`.
+//! Compares third-party hooks with hooks that are programs, in one run: `cargo xtask bench`.
 //!
-//! What is measured is the calling of hooks. Reading the call and recording what they say costs the same whatever a hook is.
+//! Only calling the hooks is measured. Reading the call and recording the answers costs the same for both kinds.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, missing_docs)]
 
@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use tollgate::components::{Cache, HookRound, Runner, compile_now};
 
 use built::{Language, build, sample, sh, tools};
-use race::{Times, micros, print, single_row};
+use race::{Times, as_micros, print, single_row};
 
 const TIMES: usize = 2_000;
 
@@ -28,21 +28,21 @@ fn main() {
     for name in ["workspace", "home/.tollgate/components"] {
         fs::create_dir_all(root.join(name)).unwrap();
     }
-    let programs = programs();
+    let programs = measure_programs();
     single_row("five hooks that are programs (`cat`)", &programs);
-    let rust = rust(&root).map(|built| component(&root, &built));
+    let rust = build_rust_hook(&root).map(|built| component(&root, &built));
     components("third-party/rust", &root, &programs, rust);
     let js = tools(Language::Js).and_then(|()| sample("commit-rules", Language::Js)).map(|built| component(&root, &built));
     components("third-party/js", &root, &programs, js);
 }
 
-/// The hook that `tollgate new-hook` writes.
-fn rust(root: &Path) -> Result<PathBuf, String> {
+/// Builds the hook that `tollgate new-hook` creates.
+fn build_rust_hook(root: &Path) -> Result<PathBuf, String> {
     sh("tollgate new-hook bench-hook --lang rust", root);
     build(&root.join("bench-hook"), Language::Rust, "bench-hook")
 }
 
-/// Keeps a component as an approval does, and compiles it. Returns its digest.
+/// Stores a component as an approval does, and compiles it. Returns its digest.
 fn component(root: &Path, built: &Path) -> String {
     let bytes = fs::read(built).unwrap();
     let hex: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -53,7 +53,7 @@ fn component(root: &Path, built: &Path) -> String {
     digest
 }
 
-/// Five hooks that are components, beside five that are programs.
+/// Compares five hooks that are components with five that are programs.
 fn components(row: &str, root: &Path, programs: &Times, digest: Result<String, String>) {
     let digest = match digest {
         Ok(digest) => digest,
@@ -65,12 +65,12 @@ fn components(row: &str, root: &Path, programs: &Times, digest: Result<String, S
     call(&mut runner, &round, 200);
     let called = call(&mut runner, &round, TIMES).median();
     let loaded = load(open, &digest, 50).median();
-    let programs = micros(programs.median());
-    print(row, micros(called), programs, "µs");
-    print(&format!("{row}/load"), micros(loaded), programs, "µs");
+    let programs = as_micros(programs.median());
+    print(row, as_micros(called), programs, "µs");
+    print(&format!("{row}/load"), as_micros(loaded), programs, "µs");
 }
 
-/// How long it takes to call all hooks of a round, which must neither fail nor be missing.
+/// Measures calls of all hooks of a round. No hook may fail or be missing.
 fn call(runner: &mut Runner, round: &HookRound, times: usize) -> Times {
     let timed = |_| {
         let start = Instant::now();
@@ -86,7 +86,7 @@ fn call(runner: &mut Runner, round: &HookRound, times: usize) -> Times {
     Times::new(taken)
 }
 
-/// How long it takes to load a component from the cache and to link it, in a new engine each time.
+/// Measures loading a component from the cache and linking it, in a new engine each time.
 fn load(open: impl Fn() -> Runner, digest: &str, times: usize) -> Times {
     let timed = |_| {
         let mut runner = open();
@@ -97,7 +97,7 @@ fn load(open: impl Fn() -> Runner, digest: &str, times: usize) -> Times {
     Times::new((0..times).map(timed).collect())
 }
 
-/// Five hooks about one call, each with an instance of its own.
+/// A round of five hooks about one call, each with its own instance.
 fn line(digest: &str) -> String {
     let call = json!({
         "session": "s", "id": "c", "tool": "bash", "args": json!({"command": "git commit -m 'fix(a): b' && rm src/a.ts"}).to_string(),
@@ -109,8 +109,8 @@ fn line(digest: &str) -> String {
     json!({"subject": {"pre_tool": call}, "questions": (0..5).map(question).collect::<Vec<Value>>()}).to_string()
 }
 
-/// Five programs that read the call and say nothing, one after the other.
-fn programs() -> Times {
+/// Measures five programs that read the call and answer nothing, run one after the other.
+fn measure_programs() -> Times {
     let call = line("none");
     let taken = (0..50)
         .map(|_| {

@@ -62,13 +62,13 @@ impl Place {
 
     fn open(&self) -> NativeGate {
         let gate = NativeGate::open(&self.root(), &self.folder.join("home")).unwrap();
-        // What is kept of files must not depend on how fast the machine is.
+        // Which parsed files are stored must not depend on the speed of the machine.
         gate.set_ahead(Duration::from_secs(60));
         gate
     }
 
-    /// A gate whose session works for the first intent.
-    fn ready(&self, intents: usize) -> NativeGate {
+    /// A gate whose session has selected the first intent.
+    fn open_ready(&self, intents: usize) -> NativeGate {
         self.set_up(intents);
         let gate = self.open();
         gate.perform(json!({"op": "select-intent", "session": "s", "intent": "INT-0"}).to_string().as_bytes());
@@ -77,14 +77,14 @@ impl Place {
 
     /// Checks a call repeatedly, and settles it if it is allowed to change something.
     fn checks(&self, count: usize, tool: &str, args: &Value, settles: bool) -> u64 {
-        let gate = self.ready(10);
+        let gate = self.open_ready(10);
         let call = |number: usize| {
             gate.perform(&line("pre-tool", number, tool, args));
             if settles {
                 gate.perform(&line("post-tool", number, tool, args));
             }
         };
-        // The first calls fill what is kept in memory.
+        // The first calls fill the in-memory caches.
         (0..3).for_each(call);
         let before = gate.crossings();
         (3..3 + count).for_each(call);
@@ -93,7 +93,7 @@ impl Place {
 
     /// The first check of a new process.
     fn first_checks(&self, count: usize) -> u64 {
-        self.ready(1_000);
+        self.open_ready(1_000);
         let check = line("pre-tool", 0, "write", &json!({"path": "src/billing/pay.ts"}));
         let first = || {
             let gate = self.open();
@@ -104,9 +104,9 @@ impl Place {
         (0..count).map(|_| first()).sum()
     }
 
-    /// The first event of a new process, which no hook of many waits for.
+    /// The first event of a new process, with many hooks of which none is declared for the event.
     fn first_events(&self, count: usize) -> u64 {
-        self.ready(10);
+        self.open_ready(10);
         let hook = |number: usize| {
             json!({"id": format!("hook-{number}"), "trigger": "onDidSaveTextDocument", "pattern": format!("src/{number}/**/*.ts"),
                    "command": ["true"]})

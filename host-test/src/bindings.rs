@@ -8,7 +8,7 @@ wasmtime::component::bindgen!({
     additional_derives: [Clone, PartialEq],
 });
 
-/// What a gate exports that calls hooks of third parties. Apart, because gates that were built before do not.
+/// The component's exports for calling third-party hooks. They are separate because components from earlier releases lack them.
 pub(crate) mod third_party {
     wasmtime::component::bindgen!({
         path: "../wit",
@@ -18,7 +18,7 @@ pub(crate) mod third_party {
     });
 }
 
-/// What hooks of third parties implement.
+/// The contract that third-party hooks implement.
 pub(crate) mod hook {
     wasmtime::component::bindgen!({ path: "../wit/hook", world: "hook" });
 }

@@ -33,7 +33,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
-    /// A call in the workspace, with a tool of any known program. Fails if the arguments cannot be serialized as JSON.
+    /// Creates a call in the workspace, of a tool of any known program. Fails if the arguments cannot be serialized as JSON.
     pub fn new(
         session: impl Into<String>,
         call: impl Into<String>,

@@ -1,6 +1,6 @@
 //! The component, compiled ahead of time and embedded in this program.
 //!
-//! A command hook starts one process per call, and copying three megabytes would take longer than everything else in it. So on
+//! A command hook starts one process per call, and copying three megabytes would take longer than everything else it does. So on
 //! Linux the code runs in place: its pages are already mapped from the program file, and only those that are needed are read.
 
 use wasmtime::component::Component;

@@ -1,5 +1,5 @@
-//! The configuration of the engine. `build.rs` includes this file too, because precompiled code only runs in an engine with the
-//! same configuration.
+//! The configuration of the engine. `tollgate-compiler` includes this file too, because precompiled code only runs in an engine with
+//! the same configuration.
 
 use wasmtime::Config;
 

@@ -33,9 +33,9 @@ pub struct Tollgate {
     /// The imports for the next instance; `None` while an instance uses them.
     idle: Option<Imports>,
     instance: Option<Instance>,
-    /// How many instances have been started.
+    /// The number of instances that have been started.
     started: u64,
-    /// The last one of them that was told about this machine.
+    /// The number of the last instance that was told about this machine.
     introduced: Option<u64>,
     /// Connections to MCP servers.
     servers: Servers,
@@ -132,7 +132,7 @@ impl Tollgate {
         self.servers.forget("the process ends");
     }
 
-    /// Tells the running instance about this machine, unless it knows: how servers are started depends on it.
+    /// Describes this machine to the running instance, unless that has been done: how servers are started depends on it.
     fn introduce(&mut self) -> Result<(), Error> {
         if self.introduced.is_none() || self.introduced != self.running_instance() {
             // Nothing here listens for the events that hooks wait for.
@@ -142,7 +142,7 @@ impl Tollgate {
         Ok(())
     }
 
-    /// Processes everything that has happened to connections to MCP servers.
+    /// Processes everything that has happened on connections to MCP servers.
     pub(crate) fn drive_servers(&mut self) -> Result<(), Error> {
         while let Some(line) = self.servers.line() {
             self.introduce()?;
@@ -187,17 +187,18 @@ impl Tollgate {
         Ok(turn)
     }
 
-    /// The hooks of third parties that are to be called now; see [`Hooks`](crate::hooks::Hooks), which calls them.
+    /// The third-party hooks that are to be called now; see [`Hooks`](crate::hooks::Hooks), which calls them.
     pub(crate) fn due(&mut self) -> Result<Vec<Ask>, Error> {
         Ok(self.run_third_party(|gate, store| gate.tollgate_hooks_components().call_due(store))?.unwrap_or_default())
     }
 
-    /// What came of calling them.
+    /// Reports the answers of third-party hooks that were called.
     pub(crate) fn report(&mut self, number: u64, answers: &[HookAnswer]) -> Result<(), Error> {
         self.run_third_party(|gate, store| gate.tollgate_hooks_components().call_report(store, number, answers)).map(drop)
     }
 
-    /// Calls what a gate exports for third-party hooks; `None` if the gate is older than those, or not started.
+    /// Calls a function that the component exports for third-party hooks. Returns `None` if the component is older than those
+    /// functions, or has not been started.
     fn run_third_party<T>(
         &mut self,
         call: impl FnOnce(&ThirdParty, &mut Store<Imports>) -> wasmtime::Result<T>,

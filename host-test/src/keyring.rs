@@ -1,4 +1,4 @@
-//! Secrets in the system's keyring.
+//! Stores secrets in the system's keyring.
 //!
 //! | system | access |
 //! | --- | --- |
@@ -111,19 +111,19 @@ mod system {
 mod system {
     use std::io;
 
-    fn none<T>() -> io::Result<T> {
+    fn unsupported<T>() -> io::Result<T> {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
     pub(super) fn read(_: &str) -> io::Result<String> {
-        none()
+        unsupported()
     }
 
     pub(super) fn store(_: &str, _: &str) -> io::Result<()> {
-        none()
+        unsupported()
     }
 
     pub(super) fn remove(_: &str) -> io::Result<()> {
-        none()
+        unsupported()
     }
 }

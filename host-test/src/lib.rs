@@ -1,8 +1,10 @@
 //! The wasmtime host of Tollgate, the gate that checks every tool call of an AI coding agent.
 //!
 //! All decisions are made by one WebAssembly component, which is compiled ahead of time and embedded in this crate. The host
-//! gives it read access to a workspace, write access to two folders of it and to a state folder, a log, a clock and random bytes.
-//! It has no other access: no other files, no processes, no network, no environment.
+//! lets it read a workspace and parts of the home folder (Tollgate's own folders, permissions and skills of agent programs), and
+//! write to `.orchestration/` and `.tollgate/` of the workspace, to `~/.tollgate/` and to a state folder. It gets a log, a clock,
+//! random bytes, and environment variables and keyring secrets that it asks for by name. It has no other access: no other files,
+//! no processes, no network.
 //!
 //! ```no_run
 //! use tollgate::{Tollgate, ToolCall, Verdict};
@@ -39,9 +41,9 @@
 //! | `imports` | the imports of the contract: files, clock, random bytes, environment and log |
 //! | [`keyring`] | stores secrets in the system's keyring |
 //! | [`hooks`] | runs hook programs and prompts as the gate schedules them |
-//! | [`components`] | calls hooks of third parties in a sandbox: engine, limits, imports, compiling |
+//! | [`components`] | calls third-party hooks in a sandbox: engine, limits, imports, compiling |
 //! | [`confine`] | runs commands that the kernel restricts to what the gate grants |
-//! | `lookups`, `process`, `mcp` | looks up concepts for the gate: commands, functions and MCP servers, within limits |
+//! | `lookups`, `process`, `mcp` | look up concepts for the gate: commands, functions and MCP servers, within limits |
 //! | `bindings` | generated from `wit/` |
 //!
 //! The decisions are documented in the crate `tollgate_guest`.

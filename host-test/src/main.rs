@@ -11,7 +11,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 the answer is no, 2 failure.";
 
-/// The gate that every tool call of an AI coding agent passes.
+/// The gate that every tool call of an AI coding agent passes through.
 #[derive(Parser)]
 #[command(name = "tollgate", version = version(), propagate_version = false, after_help = EXIT_CODES)]
 struct Cli {
@@ -25,7 +25,7 @@ enum Command {
     Eval(commands::eval::Options),
     /// List, check and select the intents that agents work for
     Intents(commands::intents::Options),
-    /// Declare what tools do that the gate does not know
+    /// Declare what tools unknown to the gate do
     Tools(commands::tools::Options),
     /// Show what would be added to a call about the concepts it mentions, and from which source
     Augment(commands::augment::Options),
@@ -39,11 +39,11 @@ enum Command {
     Skills(commands::skills::Options),
     /// Show what a hook's component is and what it asks for; exits with 1 if it cannot be a hook
     Inspect(commands::inspect::Options),
-    /// Write the project of a new hook: source, manifest, test cases
+    /// Create the project of a new hook: source, manifest and test cases
     NewHook(commands::new_hook::Options),
-    /// Put a manifest into a hook's component
+    /// Embed a manifest in a hook's component
     PackHook(commands::inspect::PackOptions),
-    /// Call a hook's component with cases and compare what it says; exits with 1 if one fails
+    /// Run test cases against a hook's component; exits with 1 if one fails
     TestHook(commands::test_hook::Options),
     /// Call hooks of third parties for another host, a JSON line for each round
     #[command(hide = true)]
@@ -71,14 +71,14 @@ enum Command {
 fn main() -> ExitCode {
     // An agent program waits for its hook on every call, so the usual form skips the full parser.
     let words: Vec<_> = std::env::args_os().take(6).collect();
-    if let Some(options) = commands::agent_event::Options::plain(&words) {
+    if let Some(options) = commands::agent_event::Options::parse_plain(&words) {
         return commands::agent_event::run(&options);
     }
-    if let Some(options) = commands::confine::Options::alone(std::env::args_os()) {
+    if let Some(options) = commands::confine::Options::parse_alone(std::env::args_os()) {
         return commands::confine::run(&options);
     }
     let is_command = |word: &str| Cli::command().find_subcommand(word).is_some();
-    if let Some(given) = commands::shell_prefix::given(&words, is_command) {
+    if let Some(given) = commands::shell_prefix::command_to_run(&words, is_command) {
         return commands::shell_prefix::run(&given);
     }
     match Cli::parse().command {

@@ -29,10 +29,10 @@ impl NativeGate {
     /// Opens the gate with user settings and hooks from a home folder, which also contains the state folder.
     pub fn open(folder: &Path, home: &Path) -> Result<Self, Error> {
         let state = states_folder(Some(home), None)?;
-        Self::over(Files::open(folder, Some(home), Some(&state))?)
+        Self::from_files(Files::open(folder, Some(home), Some(&state))?)
     }
 
-    fn over(files: Files) -> Result<Self, Error> {
+    fn from_files(files: Files) -> Result<Self, Error> {
         let files = Rc::new(Native { files, crossings: Cell::new(0), ahead: Cell::new(Duration::ZERO) });
         let ports = Ports {
             workspace: files.clone(),
@@ -51,7 +51,8 @@ impl NativeGate {
         tollgate_guest::operations::perform(&mut self.gate.borrow_mut(), line)
     }
 
-    /// Sets the clock ahead of the system's. Files that were written just now are then old enough for their parsed form to be kept.
+    /// Sets the clock ahead of the system's. Files that have just been written are then old enough for their parsed form to be
+    /// stored.
     pub fn set_ahead(&self, ahead: Duration) {
         self.files.ahead.set(ahead);
     }
@@ -70,8 +71,8 @@ struct Native {
 }
 
 impl Native {
-    /// The files, for one call of the gate, which is counted.
-    fn counted(&self) -> &Files {
+    /// Counts one call of the gate to its host, and returns the files for it.
+    fn count_crossing(&self) -> &Files {
         self.crossings.set(self.crossings.get() + 1);
         &self.files
     }
@@ -80,49 +81,49 @@ impl Native {
 impl Workspace for Native {
     fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
         let asked: Vec<_> = questions.iter().map(question).collect();
-        self.counted().inspect(&asked).into_iter().map(facts).collect()
+        self.count_crossing().inspect(&asked).into_iter().map(facts).collect()
     }
 
     fn read(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
-        self.counted().read(root(at), path, limit_bytes).map_err(file_fault)
+        self.count_crossing().read(root(at), path, limit_bytes).map_err(file_fault)
     }
 
     fn read_range(&self, at: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
-        self.counted().read_range(root(at), path, offset, limit_bytes).map_err(file_fault)
+        self.count_crossing().read_range(root(at), path, offset, limit_bytes).map_err(file_fault)
     }
 
     fn read_tail(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
-        self.counted().read_tail(root(at), path, limit_bytes).map(tail).map_err(file_fault)
+        self.count_crossing().read_tail(root(at), path, limit_bytes).map(tail).map_err(file_fault)
     }
 
     fn list(&self, at: Root, directory: &str, limits: &ListingLimits) -> Result<Listing, FileFault> {
-        self.counted().list(root(at), directory, &reach(limits)).map(listing).map_err(file_fault)
+        self.count_crossing().list(root(at), directory, &reach(limits)).map(listing).map_err(file_fault)
     }
 }
 
 impl Records for Native {
     fn append(&self, at: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
-        self.counted().append(root(at), path, bytes).map_err(file_fault)
+        self.count_crossing().append(root(at), path, bytes).map_err(file_fault)
     }
 
     fn replace(&self, at: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
-        self.counted().replace(root(at), path, bytes, &expectation(expected)).map_err(file_fault)
+        self.count_crossing().replace(root(at), path, bytes, &expectation(expected)).map_err(file_fault)
     }
 
     fn remove(&self, at: Root, path: &str) -> Result<(), FileFault> {
-        self.counted().remove(root(at), path).map_err(file_fault)
+        self.count_crossing().remove(root(at), path).map_err(file_fault)
     }
 }
 
 impl Log for Native {
     fn write(&self, _level: LogLevel, _message: &str, _details: &serde_json::Value) {
-        self.counted();
+        self.count_crossing();
     }
 }
 
 impl Clock for Native {
     fn now(&self) -> Timestamp {
-        self.counted();
+        self.count_crossing();
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default() + self.ahead.get();
         Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
     }
@@ -130,7 +131,7 @@ impl Clock for Native {
 
 impl Random for Native {
     fn random_bytes(&self) -> [u8; 16] {
-        self.counted();
+        self.count_crossing();
         let mut bytes = [0; 16];
         let _ = getrandom::fill(&mut bytes);
         bytes
@@ -139,12 +140,12 @@ impl Random for Native {
 
 impl Environment for Native {
     fn variables(&self, names: &[String]) -> Vec<Option<String>> {
-        self.counted();
+        self.count_crossing();
         names.iter().map(|name| std::env::var(name).ok()).collect()
     }
 
     fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
-        self.counted();
+        self.count_crossing();
         names.iter().map(|_| None).collect()
     }
 }

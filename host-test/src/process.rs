@@ -1,5 +1,5 @@
-//! Runs a program for the gate: with limits for time and output and a small environment. The program is ended together with all
-//! of its children when its time is up, when it is canceled, and when it has exited.
+//! Runs a program for the gate, with limits on time and output and a small environment. When its time is up, when it is canceled,
+//! and when it has exited, the program is ended together with all of its children.
 //!
 //! Its children are those in its process group on Unix, and in its job object on Windows. A child that leaves the process group
 //! is not ended.
@@ -65,7 +65,8 @@ pub(crate) enum Ending {
 
 enum Signal {
     Cancel,
-    /// The program has exited and waits to be reaped.
+    /// The program has exited and waits to be reaped. Only Unix reports that.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "nothing watches for it"))]
     Exited,
     /// One of its two output streams has ended.
     OutputEnded,
@@ -114,7 +115,8 @@ impl Run {
         self.watch(child.id());
         let mut open_streams = 2_u32;
         let ended = self.wait(&mut *child, deadline, &mut open_streams);
-        // The children, also of a program that has exited. It is not reaped yet, so its process group cannot be another one.
+        // Ends the children, even if the program itself has exited. It has not been reaped yet, so its process group cannot have
+        // been reused.
         let _ = child.start_kill();
         match ended {
             Ok(()) => self.wait_for_output(&mut open_streams),
@@ -128,7 +130,7 @@ impl Run {
             (Err(ending), _) => ending,
             (Ok(()), Err(fault)) => Ending::Failed(fault),
             (Ok(()), Ok(status)) => {
-                let (stdout, stderr) = (take(&stdout), take(&stderr));
+                let (stdout, stderr) = (take_captured(&stdout), take_captured(&stderr));
                 let truncated = stdout.truncated || stderr.truncated;
                 Ending::Exited { status, stdout: stdout.bytes, stderr: stderr.bytes, truncated }
             }
@@ -218,12 +220,12 @@ pub(crate) fn command<S: AsRef<str>>(argv: &[String], inherit: &[S], folder: &Pa
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    surround(&mut command, inherit, folder);
+    configure_command(&mut command, inherit, folder);
     Ok(command)
 }
 
 /// Sets the pipes, the working directory and the environment of a command.
-pub(crate) fn surround<S: AsRef<str>>(command: &mut Command, inherit: &[S], folder: &Path) {
+pub(crate) fn configure_command<S: AsRef<str>>(command: &mut Command, inherit: &[S], folder: &Path) {
     command.current_dir(folder).env_clear();
     command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -233,7 +235,7 @@ fn start(program: &Program<'_>) -> Result<Box<dyn ChildWrapper>, Ending> {
     let started = match program.plan {
         None => command(program.argv, program.inherit, program.folder).and_then(|command| spawn(command, program)),
         Some(plan) => plan.start(program.argv, |mut command, temporary| {
-            surround(&mut command, program.inherit, program.folder);
+            configure_command(&mut command, program.inherit, program.folder);
             command.envs(temporary.map(|folder| ("TMPDIR", folder)));
             spawn(command, program)
         }),
@@ -282,7 +284,7 @@ fn lock(captured: &Mutex<Captured>) -> MutexGuard<'_, Captured> {
     captured.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn take(captured: &Mutex<Captured>) -> Captured {
+fn take_captured(captured: &Mutex<Captured>) -> Captured {
     std::mem::take(&mut lock(captured))
 }
 
@@ -313,7 +315,8 @@ fn reap(child: &mut dyn ChildWrapper) -> io::Result<ExitStatus> {
     child.inner_mut().try_wait()?.ok_or_else(|| io::Error::other("it does not end"))
 }
 
-#[cfg(test)]
+// They run shells.
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -326,7 +329,7 @@ mod tests {
         run(&program(&argv, input, Path::new("/")), Duration::from_millis(millis))
     }
 
-    fn exited(ending: Ending) -> (i32, String, String, bool) {
+    fn unwrap_exited(ending: Ending) -> (i32, String, String, bool) {
         let Ending::Exited { status, stdout, stderr, truncated } = ending else { panic!("{ending:?}") };
         (exit_code(status), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap(), truncated)
     }
@@ -340,13 +343,33 @@ mod tests {
             ("yes | head -c 100000000", (0, "y\n".repeat(2_500), String::new(), true)),
             ("yes | head -c 5000", (0, "y\n".repeat(2_500), String::new(), false)),
         ] {
-            assert_eq!(exited(sh(script, b"in ", 30_000)), expected, "{script}");
+            assert_eq!(unwrap_exited(sh(script, b"in ", 30_000)), expected, "{script}");
         }
+    }
+
+    /// Another thread that starts a process passes the open file on, until that process runs its own program.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_another_process_still_writes_to_is_started_when_it_is_free() {
+        let temp = tempfile::tempdir().unwrap();
+        let script = temp.path().join("script");
+        std::fs::write(&script, "#!/bin/sh\necho free\n").unwrap();
+        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        let argv = [script.to_str().unwrap().to_owned()];
+        let start = || run(&program(&argv, b"", Path::new("/")), Duration::from_secs(30));
+        let open = std::fs::OpenOptions::new().append(true).open(&script).unwrap();
+        let Ending::Failed(fault) = start() else { panic!("a file that stays open for writing was run") };
+        assert_eq!(fault.kind(), io::ErrorKind::ExecutableFileBusy);
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(5));
+            drop(open);
+        });
+        assert_eq!(unwrap_exited(start()).1, "free\n");
     }
 
     #[test]
     fn its_environment_is_small() {
-        let (_, out, _, _) = exited(sh("env", b"", 5_000));
+        let (_, out, _, _) = unwrap_exited(sh("env", b"", 5_000));
         assert!(!out.lines().any(|line| line.starts_with("CARGO")), "{out}");
         assert!(out.contains("PATH=") && out.contains("GIVEN=yes\n"), "{out}");
     }
@@ -380,7 +403,7 @@ mod tests {
             assert!(matches!(sh(script, &vec![b'x'; 1 << 20], 50), Ending::TimedOut), "{script}");
         }
         for script in ["sleep 60 & echo gone", "setsid sleep 60 & sleep 0.1; echo gone"] {
-            assert_eq!(exited(sh(script, b"", 50_000)).1, "gone\n", "{script}");
+            assert_eq!(unwrap_exited(sh(script, b"", 50_000)).1, "gone\n", "{script}");
         }
         assert!(start.elapsed() < Duration::from_secs(30));
     }

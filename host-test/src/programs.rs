@@ -30,12 +30,12 @@ pub fn wired_program_names() -> Vec<&'static str> {
     tollgate_guest::wiring::wired_programs().map(|(program, _)| program.name()).collect()
 }
 
-/// What a program expects when there is nothing to say.
+/// Returns the answer that a program expects if there is nothing to report.
 pub fn empty_reply(program: &str) -> &'static str {
     exchange::empty_answer(program)
 }
 
-/// The workspace that governs a payload of an agent program, if any. `event` names the event if the payload does not.
+/// Finds the workspace that governs a payload of an agent program, if any. `event` names the event if the payload does not.
 pub fn locate(program: &str, event: Option<&str>, payload: &[u8]) -> Option<PathBuf> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
@@ -44,15 +44,15 @@ pub fn locate(program: &str, event: Option<&str>, payload: &[u8]) -> Option<Path
         state: states_folder(None, None).ok().and_then(text),
         variables: workspace_search::variables(program).iter().filter_map(variable).collect(),
     };
-    workspace_search::locate(program, event, payload, &surroundings, &folder_at).map(PathBuf::from)
+    workspace_search::locate(program, event, payload, &surroundings, &canonical_folder).map(PathBuf::from)
 }
 
-/// The workspace that governs a folder, by the same rule, if any.
+/// Finds the workspace that governs a folder, by the same rule as [`locate`], if any.
 pub fn governing_workspace(folder: &Path) -> Option<PathBuf> {
-    workspace_search::governing([folder.to_str()?].into_iter(), None, &folder_at).map(PathBuf::from)
+    workspace_search::governing([folder.to_str()?].into_iter(), None, &canonical_folder).map(PathBuf::from)
 }
 
-fn folder_at(path: &str) -> Option<String> {
+fn canonical_folder(path: &str) -> Option<String> {
     let real = Path::new(path).canonicalize().ok().filter(|path| path.is_dir())?;
     real.into_os_string().into_string().ok()
 }

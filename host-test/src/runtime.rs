@@ -51,7 +51,7 @@ struct Inner {
     engine: Engine,
     instance: InstancePre<Imports>,
     plugin: PluginIndices,
-    /// None where the component is from before hooks of third parties.
+    /// `None` if the component was built before third-party hooks existed.
     third_party: Option<ThirdPartyIndices>,
     limits: Limits,
 }
@@ -98,7 +98,7 @@ impl Runtime {
         Ok((self.inner.plugin.load(&mut *store, &instance)?, instance))
     }
 
-    /// What the component exports to call hooks of third parties.
+    /// The component's exports for calling third-party hooks.
     pub(crate) fn third_party(&self) -> Option<&ThirdPartyIndices> {
         self.inner.third_party.as_ref()
     }

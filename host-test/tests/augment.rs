@@ -1,13 +1,14 @@
 //! `tollgate augment` and `tollgate concepts`, with notes and with a `maenifold` on the path.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![cfg(unix)]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+use crate::program_copy::write_script;
 
 struct TestWorkspace {
     workspace: tempfile::TempDir,
@@ -27,9 +28,7 @@ impl TestWorkspace {
     }
 
     fn program(&self, name: &str, script: &str) {
-        let file = self.programs.path().join(name);
-        fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        write_script(&self.programs.path().join(name), &format!("#!/bin/sh\n{script}\n"));
     }
 
     fn run(&self, words: &[&str]) -> (i32, String, String) {
@@ -64,8 +63,8 @@ fn it_shows_what_would_be_added_and_from_where() {
     }
 }
 
-/// The command gets the payload that it expects, once for each concept and in parallel; results that are late, failed, invalid or
-/// empty are left out.
+/// The command receives the payload that it expects, once for each concept and in parallel; results that are late, failed,
+/// invalid or empty are left out.
 #[test]
 fn maenifold_is_asked_where_the_notes_know_nothing() {
     let workspace = TestWorkspace::new(&[(".tollgate/concepts/auth.md", "A note.\n")]);

@@ -1,15 +1,11 @@
-//! An author's way, from the first command to a denial: the commands of `docs/first-hook.md` are run as they stand there.
+//! Runs the commands of `docs/first-hook.md` exactly as written, from creating a hook to a denied call.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 #![cfg(target_os = "linux")]
-
-mod built;
-mod terminal;
 
 use std::fs;
 
-use built::{repository, said, sh, target};
-use terminal::Given;
+use crate::built::{output_text, repository, sh, target};
+use crate::terminal::PersonCommand;
 
 /// The blocks of a page: language and text.
 fn blocks(page: &str) -> Vec<(&str, &str)> {
@@ -22,7 +18,7 @@ fn the_page_leads_to_a_denial() {
     let temp = tempfile::tempdir().unwrap();
     let home = temp.path().join("home");
     fs::create_dir(&home).unwrap();
-    // Everything is built in one folder, so the built file is found there.
+    // All hooks are built in one target folder, so that is where the built file is.
     let built = format!("{}/wasm32-wasip2", target().display());
     let cargo_home = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{}/.cargo", std::env::var("HOME").unwrap()));
     let rustup_home = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{}/.rustup", std::env::var("HOME").unwrap()));
@@ -37,15 +33,17 @@ fn the_page_leads_to_a_denial() {
                     home = home.display()
                 );
                 let output = sh(&script, &folder);
-                assert!(output.status.success(), "{text}\n{}", said(&output));
+                assert!(output.status.success(), "{text}\n{}", output_text(&output));
                 folder = fs::read_to_string(home.join("folder")).unwrap().trim().into();
-                told.push(said(&output));
+                told.push(output_text(&output));
                 count += lines.lines().count();
             }
             "terminal" => {
                 let words: Vec<&str> = text.split_whitespace().skip(1).collect();
-                let given = Given::new(&folder, &words).variable("HOME", &home).variable("XDG_STATE_HOME", home.join("state"));
-                let (code, out, err) = given.at_terminal();
+                let command = PersonCommand::new(&folder, &words)
+                    .with_variable("HOME", &home)
+                    .with_variable("XDG_STATE_HOME", home.join("state"));
+                let (code, out, err) = command.at_terminal();
                 assert_eq!(code, 0, "{out}{err}");
                 assert!(out.contains("called for   pre-tool") && out.contains("reads no files"), "{out}");
                 count += 1;

@@ -1,9 +1,7 @@
 //! Commands that take long to analyse: answered in wasmtime, never silently allowed, and answered in Node with the same bytes.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
 #[path = "../../fixtures/bombs.rs"]
-mod bombs;
+mod payloads;
 
 use std::fs;
 use std::io::Write as _;
@@ -39,7 +37,7 @@ fn answers(mut command: Command) -> Vec<String> {
         .spawn()
         .unwrap();
     let mut input = String::from("{\"op\":\"select-intent\",\"session\":\"s\",\"intent\":\"INT-001\"}\n");
-    bombs::bombs().iter().for_each(|bomb| input.push_str(&format!("{}\n", bombs::line(bomb))));
+    payloads::bombs().iter().for_each(|bomb| input.push_str(&format!("{}\n", payloads::line(bomb))));
     let mut stdin = child.stdin.take().unwrap();
     let writer = thread::spawn(move || stdin.write_all(input.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
@@ -49,7 +47,7 @@ fn answers(mut command: Command) -> Vec<String> {
     lines
 }
 
-fn ours() -> Vec<String> {
+fn tollgate_answers() -> Vec<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.arg("eval");
     answers(command)
@@ -57,8 +55,8 @@ fn ours() -> Vec<String> {
 
 #[test]
 fn bombs_are_not_allowed() {
-    let bombs = bombs::bombs();
-    let ours = ours();
+    let bombs = payloads::bombs();
+    let ours = tollgate_answers();
     assert_eq!(ours.len(), bombs.len());
     for (bomb, line) in bombs.iter().zip(&ours) {
         let answer: Value = serde_json::from_str(line).unwrap();
@@ -78,8 +76,8 @@ fn node_answers_bombs_with_the_same_bytes() {
     let mut node = Command::new(program.as_deref().unwrap_or("node"));
     node.arg(eval);
     let theirs = answers(node);
-    for (bomb, (ours, theirs)) in bombs::bombs().iter().zip(ours().iter().zip(&theirs)) {
+    for (bomb, (ours, theirs)) in payloads::bombs().iter().zip(tollgate_answers().iter().zip(&theirs)) {
         assert_eq!(ours, theirs, "{}", bomb.name);
     }
-    assert_eq!(theirs.len(), bombs::bombs().len());
+    assert_eq!(theirs.len(), payloads::bombs().len());
 }

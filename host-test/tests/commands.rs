@@ -1,9 +1,6 @@
 //! `tollgate intents` and `tollgate trace`, as seen in a shell.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod terminal;
-
+use crate::terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,8 +26,8 @@ fn home() -> PathBuf {
 /// The exit code, standard output and standard error of a run in a folder, with that home; with `--yes`, run by a person at a
 /// terminal.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    if terminal::says_yes(arguments) {
-        return terminal::Given::new(folder, arguments).variable("HOME", home()).at_terminal();
+    if terminal::has_yes_flag(arguments) {
+        return terminal::PersonCommand::new(folder, arguments).with_variable("HOME", home()).at_terminal();
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.current_dir(folder).args(arguments).env("HOME", home()).env_remove("XDG_STATE_HOME").stdin(Stdio::null());
@@ -110,6 +107,20 @@ fn without_a_workspace_nothing_is_done() {
         let (code, _, err) = run(folder.path(), &elsewhere);
         assert!(code == 2 && err.contains("`no/such`") && err.contains("--workspace"), "{err}");
     }
+}
+
+#[test]
+fn a_folder_that_is_not_governed_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join(".git")).unwrap();
+    let (code, out, err) = run(folder.path(), &["intents", "list"]);
+    assert_eq!((code, out.as_str()), (0, ""), "{err}");
+    assert_eq!(
+        err,
+        "tollgate: there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one\n"
+    );
+    let (code, out, err) = run(folder.path(), &["intents", "list", "--json"]);
+    assert!(code == 0 && out.starts_with("{\"governed\":false") && err.is_empty(), "{out}{err}");
 }
 
 #[test]

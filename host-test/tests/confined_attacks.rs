@@ -5,9 +5,6 @@
 //! and so on.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod confined;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,7 +15,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use confined::{World, differences, finish, holds, wait_for_end_of};
+use crate::confined::{self, World, can_confine, differences, finish, wait_for_end_of};
 use serde_json::{Value, json};
 
 fn data(name: &str) -> PathBuf {
@@ -34,15 +31,15 @@ fn rows(name: &str) -> Vec<(String, String)> {
     text.lines().map(row).collect()
 }
 
-/// What attacks need: a program that makes system calls, a process to attack, a daemon to ask.
-struct Range {
+/// Everything that attacks need: a program that makes system calls, a process to attack, and a daemon to send requests to.
+struct AttackTargets {
     world: World,
     breakout: PathBuf,
     victim: Child,
     socket: String,
 }
 
-impl Range {
+impl AttackTargets {
     fn new() -> Self {
         let world = World::new("'src/auth/**'");
         let breakout = world.top.join("breakout");
@@ -93,12 +90,12 @@ impl Range {
         std::os::unix::fs::symlink("../billing", own.join("dir-out")).unwrap();
     }
 
-    fn look(&self) -> BTreeMap<String, String> {
-        self.world.elsewhere(&["ws/src/auth"])
+    fn snapshot(&self) -> BTreeMap<String, String> {
+        self.world.snapshot_elsewhere(&["ws/src/auth"])
     }
 }
 
-impl Drop for Range {
+impl Drop for AttackTargets {
     fn drop(&mut self) {
         let _ = self.victim.kill();
         let _ = self.victim.wait();
@@ -122,16 +119,16 @@ fn listen(name: &str) {
 
 #[test]
 fn no_attack_succeeds() {
-    if !holds() {
+    if !can_confine() {
         return;
     }
-    let range = Range::new();
+    let targets = AttackTargets::new();
     let attacks = rows("attacks.jsonl");
     assert!(attacks.len() >= 500, "only {} attacks", attacks.len());
     // The first command creates the gate's own files.
-    range.start(range.world.confined("true"), "0");
+    targets.start(targets.world.confined("true"), "0");
     let only = std::env::var("TOLLGATE_ONLY").ok();
-    let mut gate = range.world.gate();
+    let mut gate = targets.world.gate();
     let mut findings = Vec::new();
     let mut verdicts: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     for (number, (family, command)) in attacks.iter().enumerate() {
@@ -146,23 +143,24 @@ fn no_attack_succeeds() {
         let word = if verdict == "allow" && is_confined { "confined" } else { verdict };
         *verdicts.entry(family.clone()).or_default().entry(word.to_owned()).or_default() += 1;
         let mark = format!("{}-{number}", std::process::id());
-        let before = range.look();
-        range.start(range.world.confined(command), &mark);
+        let before = targets.snapshot();
+        targets.start(targets.world.confined(command), &mark);
         wait_for_end_of(&format!("TOLLGATE_ATTACK={mark}"));
-        let mut changed = differences(&before, &range.look());
+        let mut changed = differences(&before, &targets.snapshot());
         // Commands that the gate allows unconfined are run unconfined.
         if changed.is_empty() && verdict == "allow" && !is_confined {
-            range.reset();
-            range.start(range.world.plain("bash", &["-c", command]), &mark);
+            targets.reset();
+            targets.start(targets.world.plain("bash", &["-c", command]), &mark);
             wait_for_end_of(&format!("TOLLGATE_ATTACK={mark}"));
-            changed = differences(&before, &range.look()).into_iter().map(|change| format!("unconfined: {change}")).collect();
+            changed =
+                differences(&before, &targets.snapshot()).into_iter().map(|change| format!("unconfined: {change}")).collect();
         }
         if !changed.is_empty() {
             findings.push(format!("{family}: {command}\n    {}", changed.join("\n    ")));
             // One success must not hide the others.
-            range.world.write("ws/src/billing/pay.ts", "pay\n");
+            targets.world.write("ws/src/billing/pay.ts", "pay\n");
         }
-        range.reset();
+        targets.reset();
     }
     for (family, verdicts) in &verdicts {
         println!("{family}: {verdicts:?}");
@@ -170,34 +168,34 @@ fn no_attack_succeeds() {
     assert!(findings.is_empty(), "{} of {} succeeded:\n{}", findings.len(), attacks.len(), findings.join("\n"));
 }
 
-/// An attack that would not work anyway shows nothing. Some are run unconfined, if that only affects their own world.
+/// An attack that never works proves nothing, so some attacks are run unconfined, if they only affect their own world.
 #[test]
 fn attacks_work_without_the_hold() {
-    let range = Range::new();
+    let targets = AttackTargets::new();
     let harmless =
         ["redirection", "path built at run time", "Python", "Perl", "Node", "system calls", "rename and link", "io_uring"];
     for (family, command) in rows("attacks.jsonl").iter().filter(|(family, _)| harmless.contains(&family.as_str())).step_by(12) {
-        let range = if family == "rename and link" { &Range::new() } else { &range };
-        let before = range.look();
-        range.start(range.world.plain("bash", &["-c", command]), "plain");
-        assert!(!differences(&before, &range.look()).is_empty(), "{family}: {command} changes nothing, confined or not");
-        range.reset();
-        range.world.reset();
+        let targets = if family == "rename and link" { &AttackTargets::new() } else { &targets };
+        let before = targets.snapshot();
+        targets.start(targets.world.plain("bash", &["-c", command]), "plain");
+        assert!(!differences(&before, &targets.snapshot()).is_empty(), "{family}: {command} changes nothing, confined or not");
+        targets.reset();
+        targets.world.reset();
     }
 }
 
-/// Whoever reads from the terminal next would take it for the person's own input.
+/// The next program that reads from the terminal would take such input for the person's own.
 #[test]
 fn nobody_types_into_the_terminal() {
-    if !holds() || !confined::has("script") {
+    if !can_confine() || !confined::has_program("script") {
         return;
     }
-    let range = Range::new();
-    let (tollgate, home, breakout) = (env!("CARGO_BIN_EXE_tollgate"), range.world.home(), &range.breakout);
+    let targets = AttackTargets::new();
+    let (tollgate, home, breakout) = (env!("CARGO_BIN_EXE_tollgate"), targets.world.home(), &targets.breakout);
     let typed = format!("'{}' tiocsti x", breakout.display());
     let held = format!("'{tollgate}' confine --session s --home '{}' -- {typed}", home.display());
     // In its own terminal; the exit code is the command's.
-    let run = |command: &str| range.start(range.world.plain("script", &["-qec", command, "/dev/null"]), "terminal");
+    let run = |command: &str| targets.start(targets.world.plain("script", &["-qec", command, "/dev/null"]), "terminal");
     if !run(&typed) {
         eprintln!("this kernel lets nobody type into a terminal");
     }
@@ -208,7 +206,7 @@ fn nobody_types_into_the_terminal() {
 /// succeeds there either.
 #[test]
 fn node_rules_alike() {
-    let Some(node) = std::env::var_os("TOLLGATE_NODE").filter(|_| holds()) else { return };
+    let Some(node) = std::env::var_os("TOLLGATE_NODE").filter(|_| can_confine()) else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");
     let world = World::new("'src/auth/**'");
     let native = answers(Command::new(env!("CARGO_BIN_EXE_tollgate")).arg("eval"), &world, "native");
@@ -248,11 +246,11 @@ fn answers(host: &mut Command, world: &World, name: &str) -> Vec<(String, String
 /// What `docs/threats.md` lists as not covered must not be covered, otherwise the page is wrong.
 #[test]
 fn what_is_not_covered_is_not_covered() {
-    if !holds() {
+    if !can_confine() {
         return;
     }
-    let range = Range::new();
+    let targets = AttackTargets::new();
     for (_, command) in rows("uncovered.jsonl") {
-        assert!(range.start(range.world.confined(&command), "uncovered"), "{command} is stopped: docs/threats.md can say so");
+        assert!(targets.start(targets.world.confined(&command), "uncovered"), "{command} is stopped: docs/threats.md can say so");
     }
 }

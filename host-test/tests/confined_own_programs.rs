@@ -1,25 +1,21 @@
-//! Programs that Tollgate starts itself and that the kernel holds: hooks and MCP servers with `"confine": true`.
+//! Programs that Tollgate starts itself and that the kernel confines: hooks and MCP servers with `"confine": true`.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-mod confined;
-mod place;
 
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use confined::holds;
-use place::{LONG, Place, gone, sh, with};
+use crate::confined::can_confine;
+use crate::place::{LONG, Place, sh, wait_for_exit, with_fields};
 use serde_json::{Value, json};
 use tollgate::hooks::Options;
 use tollgate::{Lookups, ToolCall};
 
 const INTENTS: &str = "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]";
 
-/// With these hooks of the workspace, in a governed one.
-fn governed(hooks: &[Value]) -> Place {
+/// A governed workspace with these hooks.
+fn governed_place(hooks: &[Value]) -> Place {
     let place = Place::new(hooks);
     for folder in [".orchestration", "src/auth", "src/billing", "dist"] {
         fs::create_dir_all(place.root().join(folder)).unwrap();
@@ -29,8 +25,8 @@ fn governed(hooks: &[Value]) -> Place {
     place
 }
 
-fn confined(script: &str) -> Value {
-    with(sh("a", "before_tool", script), &json!({"confine": true}))
+fn confined_hook(script: &str) -> Value {
+    with_fields(sh("a", "before_tool", script), &json!({"confine": true}))
 }
 
 /// Tries to write everywhere, and says in its own temporary folder that it has.
@@ -39,10 +35,10 @@ const EVERYWHERE: &str = "for f in src/auth/in src/billing/out out .git/out .tol
 
 #[test]
 fn a_hook_changes_what_its_session_owns() {
-    if !holds() {
+    if !can_confine() {
         return;
     }
-    let place = governed(&[confined(EVERYWHERE)]);
+    let place = governed_place(&[confined_hook(EVERYWHERE)]);
     place.gate().select_intent("s", "I").unwrap();
     let mut hooks = place.hooks(Options::new(), &["a"]);
     hooks.event("before_tool", "other", &json!({})).unwrap();
@@ -53,7 +49,7 @@ fn a_hook_changes_what_its_session_owns() {
         assert_eq!(place.read(path), None, "{path}");
     }
     assert!(!std::path::Path::new("/tmp/tollgate-evil").exists());
-    // The host itself is not held, and neither is the next hook that does not ask for it.
+    // The host itself is not confined, and neither is a later hook that does not ask for it.
     place.write("by-host", "x");
     place.declare(&[sh("a", "before_tool", "echo x > src/billing/free")]);
     place.hooks(Options::new(), &["a"]).event("before_tool", "s", &json!({})).unwrap();
@@ -62,32 +58,32 @@ fn a_hook_changes_what_its_session_owns() {
 
 #[test]
 fn a_hook_runs_from_its_copy_and_ends_with_its_children() {
-    if !holds() {
+    if !can_confine() {
         return;
     }
-    let hook = with(
-        confined("echo $0 > src/auth/name; sleep 300 & echo $! > src/auth/child; trap '' TERM; sleep 300"),
+    let hook = with_fields(
+        confined_hook("echo $0 > src/auth/name; sleep 300 & echo $! > src/auth/child; trap '' TERM; sleep 300"),
         &json!({"timeoutMs": 1000}),
     );
-    let place = governed(&[hook]);
+    let place = governed_place(&[hook]);
     place.gate().select_intent("s", "I").unwrap();
     let start = Instant::now();
     place.hooks(Options::new(), &["a"]).event("before_tool", "s", &json!({})).unwrap();
     assert!(start.elapsed() < LONG);
-    gone(&place.wait_for("src/auth/child"));
+    wait_for_exit(&place.wait_for("src/auth/child"));
     let name = place.read("src/auth/name").unwrap();
     assert!(name.contains("tollgate-run-"), "{name}");
-    // What was kept about the run went with it.
+    // The stored record of the run was removed with it.
     let state = place.gate().state_folder().unwrap().join("confined");
     assert_eq!(fs::read_dir(state).unwrap().count(), 0);
 }
 
 #[test]
 fn a_program_that_is_missing_is_told_as_ever() {
-    if !holds() {
+    if !can_confine() {
         return;
     }
-    let place = governed(&[]);
+    let place = governed_place(&[]);
     let hook = json!({"id": "a", "trigger": "before_tool", "command": ["no-such-program-here"], "confine": true});
     place.declare_for_user(&[hook]);
     let record = json!(place.hooks(Options::new(), &[]).run("a", None).unwrap());
@@ -97,10 +93,10 @@ fn a_program_that_is_missing_is_told_as_ever() {
 
 #[test]
 fn the_command_runs_only_what_was_prepared() {
-    if !holds() {
+    if !can_confine() {
         return;
     }
-    let place = governed(&[]);
+    let place = governed_place(&[]);
     let run = |run: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.args(["confine", "--workspace"]).arg(place.root()).arg("--state").arg(place.home().join("state"));
@@ -108,11 +104,11 @@ fn the_command_runs_only_what_was_prepared() {
     };
     let output = run("nothing");
     assert_eq!(output.status.code(), Some(126), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no run `nothing`"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("the run `nothing`"), "{output:?}");
     assert_eq!(place.read("src/auth/in"), None);
 }
 
-/// A server that answers one lookup, and tries to write.
+/// A server that answers one lookup and tries to write files.
 const SERVER: &str = "const fs=require('fs');const {TMPDIR}=process.env;\
      const tries=['src/auth/in','out','.tollgate/out','dist/built',TMPDIR+'/own'].filter(f=>{try{fs.writeFileSync(f,'x');return true}catch{return false}});\
      const say=(id,result)=>process.stdout.write(JSON.stringify({jsonrpc:'2.0',id,result})+'\\n');\
@@ -123,11 +119,11 @@ const SERVER: &str = "const fs=require('fs');const {TMPDIR}=process.env;\
 
 #[test]
 fn a_server_changes_nothing_of_the_workspace() {
-    if !holds() {
+    if !can_confine() {
         return;
     }
     for (confine, expected) in [(json!(true), "wrote built own"), (Value::Null, "wrote in out out built")] {
-        let place = governed(&[]);
+        let place = governed_place(&[]);
         let source = json!({"name": "graph", "mcp": {"server": "graph", "tool": "about"}});
         place.write(".tollgate/config.json", &json!({"augment": {"sources": [source]}}).to_string());
         let server = json!({"command": "node", "args": ["-e", SERVER], "confine": confine});

@@ -1,16 +1,13 @@
 //! Commands of agent programs from start to end: the hook determines what runs, it is run, and its end is reported to the hook.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod confined;
 
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use confined::{World, said};
+use crate::confined::{World, output_result};
 use serde_json::{Value, json};
 
 /// A path that cannot be analysed, because it is computed at run time.
@@ -29,7 +26,7 @@ fn bin(world: &World) -> PathBuf {
     folder
 }
 
-fn with_path(world: &World, mut command: Command) -> Command {
+fn set_path(world: &World, mut command: Command) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(bin(world)).chain(std::env::split_paths(&path));
     command.env("PATH", std::env::join_paths(folders).unwrap());
@@ -37,7 +34,7 @@ fn with_path(world: &World, mut command: Command) -> Command {
 }
 
 fn hook(world: &World, program: &str, payload: &Value) -> Value {
-    let mut command = with_path(world, world.plain(env!("CARGO_BIN_EXE_tollgate"), &["hook", program]));
+    let mut command = set_path(world, world.plain(env!("CARGO_BIN_EXE_tollgate"), &["hook", program]));
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
@@ -56,7 +53,7 @@ fn gemini_runs_what_it_is_given() {
         let answer = hook(&world, "gemini", &payload(&world, "BeforeTool", "run_shell_command", "c", command));
         let given =
             answer.pointer("/hookSpecificOutput/tool_input/command").and_then(Value::as_str).expect("a command").to_owned();
-        let (success, text) = said(with_path(&world, world.plain("bash", &["-c", &given])).output().unwrap());
+        let (success, text) = output_result(set_path(&world, world.plain("bash", &["-c", &given])).output().unwrap());
         let told = hook(&world, "gemini", &payload(&world, "AfterTool", "run_shell_command", "c", &given));
         let told = told.pointer("/hookSpecificOutput/additionalContext").and_then(Value::as_str).unwrap_or_default().to_owned();
         (success, text, told)
@@ -75,7 +72,7 @@ fn gemini_runs_what_it_is_given() {
 }
 
 /// What Claude Code 2.1.325 passes to the program in its settings.
-fn given(command: &str, folder_file: &str) -> String {
+fn claude_code_command(command: &str, folder_file: &str) -> String {
     let quoted = command.replace('\'', r#"'"'"'"#);
     format!(
         "source /nowhere/snapshot-bash-1.sh 2>/dev/null || true && {{ \\builtin shopt -u extglob || \\builtin setopt NO_BRACE_CCL; }} >/dev/null 2>&1 \
@@ -93,13 +90,13 @@ fn claude_code_gives_its_commands_to_the_program() {
     let prefixed = |agent: &str, given: &str| {
         let mut command = world.plain(program.to_str().unwrap(), &[given]);
         command.env("CLAUDE_CODE_SHELL_PREFIX", &program).env("CLAUDE_CODE_SESSION_ID", "s").env("AI_AGENT", agent);
-        said(command.output().unwrap())
+        output_result(command.output().unwrap())
     };
     let run = |command: &str| {
         let _ = fs::remove_file(&folder_file);
         let answer = hook(&world, "claude-code", &payload(&world, "PreToolUse", "Bash", "c", command));
         assert_eq!(answer, Value::Null, "{command}");
-        let (success, text) = prefixed("claude-code_2-1-325_agent", &given(command, &folder_file));
+        let (success, text) = prefixed("claude-code_2-1-325_agent", &claude_code_command(command, &folder_file));
         let told = hook(&world, "claude-code", &payload(&world, "PostToolUse", "Bash", "c", command));
         assert!(!told.to_string().contains("did not"), "{told}");
         (success, text)
@@ -120,7 +117,8 @@ fn claude_code_gives_its_commands_to_the_program() {
     let (success, text) = run("echo new > NEW.md");
     assert!(success, "{text}");
     // Whatever the command contains, it stays within its quotes.
-    let (_, text) = prefixed("claude-code_2-1-325_agent", &given("true' && echo out > README.md && eval '", &folder_file));
+    let (_, text) =
+        prefixed("claude-code_2-1-325_agent", &claude_code_command("true' && echo out > README.md && eval '", &folder_file));
     assert_eq!(world.read("ws/README.md"), "# Readme\n", "{text}");
     // Commands that Claude Code runs for itself do not come from the model.
     let (success, text) = prefixed("claude-code_2-1-325_harness", "echo hook > README.md");

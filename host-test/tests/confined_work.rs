@@ -1,9 +1,6 @@
 //! Ordinary work restricted by the kernel, and what may go wrong with the restrictions.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod confined;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -11,11 +8,11 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 
-use confined::{World, differences, has, holds, said};
+use crate::confined::{World, can_confine, differences, has_program, output_result};
 use serde_json::{Value, json};
 
 /// Runs a command that must succeed.
-fn works(world: &World, command: &str) -> String {
+fn run_successfully(world: &World, command: &str) -> String {
     let (success, said) = world.run(command);
     assert!(success, "{command}\n{said}");
     said
@@ -24,32 +21,38 @@ fn works(world: &World, command: &str) -> String {
 #[test]
 fn files_in_scope() {
     let Some(world) = World::if_confinable("'src/auth/**', docs/auth.md") else { return };
-    works(
+    run_successfully(
         &world,
         "echo x > src/auth/new.ts && mkdir -p src/auth/a/b && mv src/auth/new.ts src/auth/a/b/ && cp -r src/auth/a src/auth/c && rm -rf src/auth/a",
     );
-    works(&world, "ln src/auth/login.ts src/auth/second && ln -s login.ts src/auth/third && rm src/auth/second src/auth/third");
+    run_successfully(
+        &world,
+        "ln src/auth/login.ts src/auth/second && ln -s login.ts src/auth/third && rm src/auth/second src/auth/third",
+    );
     // A file is rewritten through a new file next to it, so its folder is writable.
-    works(&world, "sed -i s/auth/login/ docs/auth.md && perl -i -pe 's/login/LOGIN/' docs/auth.md");
+    run_successfully(&world, "sed -i s/auth/login/ docs/auth.md && perl -i -pe 's/login/LOGIN/' docs/auth.md");
     assert_eq!(world.read("ws/docs/auth.md"), "LOGIN\n");
     // There is a separate folder for temporary files.
-    works(&world, "f=$(mktemp) && echo x > \"$f\" && d=$(mktemp -d) && cp \"$f\" \"$d/\" && test \"$TMPDIR\" != \"\"");
-    works(&world, "cat <<E | sort -u > src/auth/sorted\nb\na\nE");
-    works(&world, "npm_config_x=1 true > /dev/null 2> /dev/stderr; echo x | tee /dev/stderr > /dev/null; : > /dev/null");
+    run_successfully(&world, "f=$(mktemp) && echo x > \"$f\" && d=$(mktemp -d) && cp \"$f\" \"$d/\" && test \"$TMPDIR\" != \"\"");
+    run_successfully(&world, "cat <<E | sort -u > src/auth/sorted\nb\na\nE");
+    run_successfully(
+        &world,
+        "npm_config_x=1 true > /dev/null 2> /dev/stderr; echo x | tee /dev/stderr > /dev/null; : > /dev/null",
+    );
     // Reading is allowed everywhere.
-    works(&world, "cat README.md .git/config ../outside/file.txt /etc/passwd > /dev/null && ls / > /dev/null");
+    run_successfully(&world, "cat README.md .git/config ../outside/file.txt /etc/passwd > /dev/null && ls / > /dev/null");
 }
 
 #[test]
 fn git() {
     let Some(world) = World::if_confinable("'src/auth/**'") else { return };
-    works(&world, "git status --short && git log --oneline && git diff && git show HEAD --stat");
-    works(&world, "echo x > src/auth/new.ts");
-    works(&world, "git add src/auth && git commit -qm 'second commit'");
-    works(&world, "git checkout -q -b third && echo y > src/auth/new.ts && git commit -qam third && git tag v1");
-    works(&world, "git stash list; git branch -a; git reset -q --soft HEAD~1; git commit -qm again");
-    assert_eq!(said(world.plain("git", &["log", "--format=%s", "-2"]).output().unwrap()).1, "again\nsecond commit\n");
-    assert!(said(world.plain("git", &["fsck"]).output().unwrap()).0);
+    run_successfully(&world, "git status --short && git log --oneline && git diff && git show HEAD --stat");
+    run_successfully(&world, "echo x > src/auth/new.ts");
+    run_successfully(&world, "git add src/auth && git commit -qm 'second commit'");
+    run_successfully(&world, "git checkout -q -b third && echo y > src/auth/new.ts && git commit -qam third && git tag v1");
+    run_successfully(&world, "git stash list; git branch -a; git reset -q --soft HEAD~1; git commit -qm again");
+    assert_eq!(output_result(world.plain("git", &["log", "--format=%s", "-2"]).output().unwrap()).1, "again\nsecond commit\n");
+    assert!(output_result(world.plain("git", &["fsck"]).output().unwrap()).0);
     // Together with another program, git cannot write to its folder.
     let (success, text) =
         world.run("make --version > /dev/null; make -s -f /dev/null 2>/dev/null; echo z >> src/auth/new.ts; git commit -qam x");
@@ -68,10 +71,13 @@ fn a_work_tree_elsewhere() {
     run(&["-C", repository.to_str().unwrap(), "worktree", "add", "-q", "--no-checkout", "-b", "tree", "../tree"]);
     fs::rename(world.top.join("outside/tree/.git"), world.ws().join(".git")).unwrap();
     run(&["-C", repository.to_str().unwrap(), "worktree", "repair", world.ws().to_str().unwrap()]);
-    works(&world, "echo x > src/auth/new.ts; make -s -f /dev/null 2>/dev/null; git add src/auth/new.ts && git commit -qm tree");
+    run_successfully(
+        &world,
+        "echo x > src/auth/new.ts; make -s -f /dev/null 2>/dev/null; git add src/auth/new.ts && git commit -qm tree",
+    );
     let (success, _) = world.run("git config user.name evil; git add .");
     assert!(success);
-    let (_, config) = said(world.plain("git", &["config", "--get", "user.name"]).output().unwrap());
+    let (_, config) = output_result(world.plain("git", &["config", "--get", "user.name"]).output().unwrap());
     assert_eq!(config, "T\n");
 }
 
@@ -86,9 +92,9 @@ fn build_tools() {
     let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{}/.rustup", std::env::var("HOME").unwrap()));
     let mut command = world.confined("cargo build --offline -q && cargo test --offline -q && cargo run --offline -q");
     command.env("CARGO_HOME", cargo).env("RUSTUP_HOME", rustup).env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
-    let (success, text) = said(command.output().unwrap());
+    let (success, text) = output_result(command.output().unwrap());
     assert!(success && text.contains("2\n"), "{text}");
-    if has("npm") {
+    if has_program("npm") {
         let world = World::new("'src/**', package.json, package-lock.json");
         world.write("ws/src/lib/package.json", r#"{"name": "lib", "version": "1.0.0"}"#);
         world.write("ws/src/lib/index.js", "module.exports = 2;");
@@ -97,26 +103,26 @@ fn build_tools() {
             "ws/package-lock.json",
             r#"{"name": "tiny", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {"": {"name": "tiny", "version": "1.0.0", "dependencies": {"lib": "file:src/lib"}}, "node_modules/lib": {"resolved": "src/lib", "link": true}, "src/lib": {"version": "1.0.0"}}}"#,
         );
-        works(&world, "npm ci --offline --no-audit --no-fund && npm test");
+        run_successfully(&world, "npm ci --offline --no-audit --no-fund && npm test");
         assert!(world.ws().join("node_modules/lib").exists());
     }
-    if has("python3") {
+    if has_program("python3") {
         let world = World::new("'src/**'");
         world.write("ws/src/test_x.py", "import multiprocessing, tempfile, unittest\nclass T(unittest.TestCase):\n    def test_x(self):\n        tempfile.mkdtemp(); multiprocessing.Lock()\n        self.assertEqual(1 + 1, 2)\n");
-        works(&world, "cd src && python3 -m unittest -q test_x");
+        run_successfully(&world, "cd src && python3 -m unittest -q test_x");
     }
-    if has("make") && has("cc") {
+    if has_program("make") && has_program("cc") {
         let world = World::new("'src/**'");
         world.write("ws/src/x.c", "int main(void) { return 0; }\n");
         world.write("ws/src/Makefile", "x: x.c\n\tcc -o x x.c\n");
-        works(&world, "make -s -C src && src/x");
+        run_successfully(&world, "make -s -C src && src/x");
     }
 }
 
 /// A server on loopback that a client outside can reach, and that ends when it is told to.
 #[test]
 fn a_server() {
-    if !holds() || !has("python3") {
+    if !can_confine() || !has_program("python3") {
         return;
     }
     let world = World::new("'src/**'");
@@ -130,15 +136,15 @@ fn a_server() {
     assert!(child.wait().unwrap().success());
     // Without network access, neither listening nor connecting works.
     world.write("ws/.tollgate/config.json", r#"{"confine": {"network": false}}"#);
-    let (success, text) = said_of(&world, &["python3", "-c", script]);
+    let (success, text) = run_words(&world, &["python3", "-c", script]);
     assert!(!success && text.contains("PermissionError"), "{text}");
     let client = "import socket\nsocket.create_connection(('127.0.0.1',9),timeout=5)";
-    let (success, text) = said_of(&world, &["python3", "-c", client]);
+    let (success, text) = run_words(&world, &["python3", "-c", client]);
     assert!(!success && text.contains("PermissionError"), "{text}");
 }
 
-fn said_of(world: &World, words: &[&str]) -> (bool, String) {
-    said(world.confined_words(&[], words).output().unwrap())
+fn run_words(world: &World, words: &[&str]) -> (bool, String) {
+    output_result(world.confined_words(&[], words).output().unwrap())
 }
 
 /// The command replaces the process: exit code, signals, streams and arguments are its own.
@@ -161,7 +167,7 @@ fn nothing_stands_between() {
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{id}\nin\n"), "another process runs the command");
-    let (_, text) = said_of(&world, &["printf", "%s|", "a b", "", "*", "--session"]);
+    let (_, text) = run_words(&world, &["printf", "%s|", "a b", "", "*", "--session"]);
     assert_eq!(text, "a b||*|--session|");
     assert_eq!(world.confined_words(&[], &["/nowhere/x"]).output().unwrap().status.code(), Some(127));
     assert_eq!(world.confined_words(&[], &["/etc/passwd"]).output().unwrap().status.code(), Some(126));
@@ -172,25 +178,25 @@ fn faults() {
     // A scope that does not exist yet: its folder is created, and nothing else.
     let Some(world) = World::if_confinable("'src/new/deep/**', 'gen/x.txt'") else { return };
     // The first command creates the gate's own files.
-    works(&world, "true");
-    let before = world.elsewhere(&["ws/src/new", "ws/gen"]);
-    works(&world, "make -s -f /dev/null 2>/dev/null; echo x > src/new/deep/x && echo x > gen/x.txt");
+    run_successfully(&world, "true");
+    let before = world.snapshot_elsewhere(&["ws/src/new", "ws/gen"]);
+    run_successfully(&world, "make -s -f /dev/null 2>/dev/null; echo x > src/new/deep/x && echo x > gen/x.txt");
     let (success, _) = world.run("make -s -f /dev/null 2>/dev/null; echo x > src/new/y");
     assert!(!success);
-    assert_eq!(differences(&before, &world.elsewhere(&["ws/src/new", "ws/gen"])), [] as [String; 0]);
+    assert_eq!(differences(&before, &world.snapshot_elsewhere(&["ws/src/new", "ws/gen"])), [] as [String; 0]);
 
     // A scope that is a link is judged by its target.
     let world = World::new("'linked/**'");
     symlink("../outside", world.ws().join("linked")).unwrap();
-    works(&world, "true");
-    let before = world.elsewhere(&[]);
+    run_successfully(&world, "true");
+    let before = world.snapshot_elsewhere(&[]);
     assert!(!world.run("echo x > linked/file.txt").0);
-    assert_eq!(differences(&before, &world.elsewhere(&[])), [] as [String; 0]);
+    assert_eq!(differences(&before, &world.snapshot_elsewhere(&[])), [] as [String; 0]);
 
     // Very many rules.
     let patterns: Vec<String> = (0..400).map(|n| format!("'many/d{n}/**'")).collect();
     let world = World::new(&patterns.join(", "));
-    works(&world, "make -s -f /dev/null 2>/dev/null; echo x > many/d0/x && echo x > many/d399/x");
+    run_successfully(&world, "make -s -f /dev/null 2>/dev/null; echo x > many/d0/x && echo x > many/d399/x");
     assert!(!world.run("echo x > many/x").0);
 
     // Confined within a confined command: each level only restricts further, and the kernel allows sixteen.
@@ -202,7 +208,7 @@ fn faults() {
         words = outer.into_iter().chain(words).collect();
     }
     let inner: Vec<&str> = words.iter().map(String::as_str).collect();
-    let (success, text) = said_of(&world, &inner);
+    let (success, text) = run_words(&world, &inner);
     assert!(success, "{text}");
     assert_eq!(world.read("ws/src/auth/deep"), "deep\n");
     let mut deeper = inner.clone();
@@ -226,7 +232,7 @@ fn faults() {
         .unwrap();
         let mut gate = tollgate::Tollgate::builder().workspace(&root).home(world.home()).open().unwrap();
         gate.select_intent("s", "I").unwrap();
-        let run = |command: &str| said(world.confined(command).current_dir(&root).output().unwrap());
+        let run = |command: &str| output_result(world.confined(command).current_dir(&root).output().unwrap());
         assert!(run("echo x > src/x").0);
         // It contains shared memory and is read-only for that reason.
         assert!(!run("echo x > x").0 && !run("echo x > .orchestration/x").0, "{:?}", run("ls -la"));
@@ -273,7 +279,7 @@ fn siblings_are_put_back() {
     );
     let ruling = ask(command, json!({"op": "pre-tool", "confinable": true}));
     assert_eq!((ruling["code"].as_str(), ruling["confined"].as_bool()), (Some("confined"), Some(true)), "{ruling}");
-    let (_, text) = said(world.confined_words(&["--call", "c"], &["bash", "-c", command]).output().unwrap());
+    let (_, text) = output_result(world.confined_words(&["--call", "c"], &["bash", "-c", command]).output().unwrap());
     let settled = ask(command, json!({"op": "post-tool", "success": true, "output": text}));
     assert!(settled["notice"].as_str().unwrap().contains("were restored"), "{settled}");
     assert!(settled["notice"].as_str().unwrap().contains("ran confined to the scope"), "{settled}");
@@ -289,7 +295,7 @@ fn siblings_are_put_back() {
             "--home",
             home.to_str().unwrap(),
         ];
-        let (success, text) = said(world.plain(env!("CARGO_BIN_EXE_tollgate"), &words).output().unwrap());
+        let (success, text) = output_result(world.plain(env!("CARGO_BIN_EXE_tollgate"), &words).output().unwrap());
         assert!(success, "{text}");
     }
     assert_eq!(world.read("ws/docs/auth.md"), "new\n");
@@ -314,11 +320,11 @@ fn a_ruling_is_not_asked_for_twice() {
     // Shows which record was used.
     let text = fs::read_to_string(&path).unwrap().replace("/dev/zero", "/dev/nothing");
     fs::write(&path, &text).unwrap();
-    said(world.confined_words(&["--call", "c"], &["bash", "-c", "make x"]).output().unwrap());
+    output_result(world.confined_words(&["--call", "c"], &["bash", "-c", "make x"]).output().unwrap());
     assert_eq!(fs::read_to_string(&path).unwrap(), text, "the gate was asked again");
     assert_eq!(record().len(), 2, "nothing tells that it ran");
     // A different command for the same call requires a new request.
-    said(world.confined_words(&["--call", "c"], &["bash", "-c", "make y"]).output().unwrap());
+    output_result(world.confined_words(&["--call", "c"], &["bash", "-c", "make y"]).output().unwrap());
     assert_ne!(fs::read_to_string(&path).unwrap(), text);
     world.ask(&call("post-tool"));
     assert_eq!(record(), [] as [std::path::PathBuf; 0]);
@@ -328,11 +334,12 @@ fn a_ruling_is_not_asked_for_twice() {
 fn where_nothing_governs() {
     let world = World::new("'src/**'");
     let output = world.confined("true").current_dir("/").output().unwrap();
-    let (success, text) = said(output);
+    let (success, text) = output_result(output);
     assert!(!success && text.contains("--workspace"), "{text}");
     fs::remove_dir_all(world.ws().join(".orchestration")).unwrap();
     let ws = world.ws();
-    let (success, text) =
-        said(world.confined_words(&["--workspace", ws.to_str().unwrap()], &["sh", "-c", "echo x > README.md"]).output().unwrap());
+    let (success, text) = output_result(
+        world.confined_words(&["--workspace", ws.to_str().unwrap()], &["sh", "-c", "echo x > README.md"]).output().unwrap(),
+    );
     assert!(success, "{text}");
 }

@@ -1,10 +1,8 @@
 //! `tollgate doctor` distinguishes hooks that work from hooks that are only configured.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(unix)]
 
-mod terminal;
-
+use crate::terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -78,9 +76,10 @@ impl Place {
                 let _ = std::os::unix::fs::symlink(from.join(name), tools.join(name));
             }
         }
-        if terminal::says_yes(words) {
-            let given = terminal::Given::new(here, words).variable("PATH", format!("{folder}:{}", tools.display()));
-            return given.variable("HOME", self.home()).variable("TMPDIR", self.temporary()).at_terminal();
+        if terminal::has_yes_flag(words) {
+            let command =
+                terminal::PersonCommand::new(here, words).with_variable("PATH", format!("{folder}:{}", tools.display()));
+            return command.with_variable("HOME", self.home()).with_variable("TMPDIR", self.temporary()).at_terminal();
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.args(words).current_dir(here).env_clear().env("HOME", self.home()).env("TMPDIR", self.temporary());
@@ -182,7 +181,7 @@ fn a_hook_that_is_only_written_down_is_silent() {
 
 #[test]
 fn not_trusted_is_not_live() {
-    for (host, said) in [("codex", "open `/hooks` in Codex"), ("gemini", "before you trust the folder")] {
+    for (host, said) in [("codex", "open `/hooks` in Codex"), ("gemini", "until you trust the folder")] {
         let place = Place::new(&[host]);
         let (code, found) = place.doctor();
         assert_eq!((code, &found["hosts"][0]["state"]), (1, &json!("installed, but silent")), "{found:#}");

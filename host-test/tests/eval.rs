@@ -1,7 +1,5 @@
 //! `tollgate eval`, as a program sees it.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 

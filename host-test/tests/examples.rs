@@ -1,6 +1,6 @@
-//! The samples and the projects that `tollgate new-hook` writes, in every language: they build, and pass their own cases.
+//! The samples and the projects created by `tollgate new-hook` build and pass their own cases, in every language.
 //!
-//! Where the tools of a language cannot be had, its tests are shown as ignored.
+//! If the tools of a language are not available, its tests are shown as ignored.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -9,13 +9,13 @@ mod built;
 
 #[cfg(unix)]
 fn main() {
-    use built::{Language, SAMPLES, build, pack, said, sample, sh, tools};
+    use built::{Language, SAMPLES, build, output_text, pack, sample, sh, tools};
     use libtest_mimic::{Arguments, Failed, Trial};
     use std::path::Path;
 
     fn pass(built: &Path, project: &Path) -> Result<(), Failed> {
         let output = sh(&format!("tollgate test-hook {} cases.jsonl", built.display()), project);
-        let told = said(&output);
+        let told = output_text(&output);
         if output.status.success() && told.contains("ok") { Ok(()) } else { Err(told.into()) }
     }
 
@@ -29,7 +29,7 @@ fn main() {
         let name = format!("first-{word}");
         let output = sh(&format!("tollgate new-hook {name} --lang {word}"), folder.path());
         if !output.status.success() {
-            return Err(said(&output).into());
+            return Err(output_text(&output).into());
         }
         let project = folder.path().join(&name);
         let built = build(&project, language, &name)?;

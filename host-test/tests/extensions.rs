@@ -1,18 +1,14 @@
-//! Extensions through the `tollgate` command and real programs: the sample that stands in `examples/`.
+//! Extensions through the `tollgate` command and real programs, using the sample in `examples/`.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
-#[path = "place/mod.rs"]
-mod place;
 
 use std::fs;
 use std::io::{BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use place::Place;
-use place::terminal::Given;
+use crate::place::Place;
+use crate::terminal::PersonCommand;
 use serde_json::{Value, json};
 use tollgate::hooks::{Hooks, Options};
 
@@ -20,12 +16,12 @@ fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/house-rules")
 }
 
-fn copy(from: &Path, to: &Path) {
+fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target);
+            copy_folder(&entry.path(), &target);
         } else {
             fs::copy(entry.path(), target).unwrap();
         }
@@ -33,17 +29,20 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// A workspace with the sample extension in it.
-fn with_sample() -> Place {
+fn sample_place() -> Place {
     let place = Place::new(&[]);
-    copy(&sample(), &place.root().join(".tollgate/extensions/house-rules"));
+    copy_folder(&sample(), &place.root().join(".tollgate/extensions/house-rules"));
     place
 }
 
-/// A command, given by a person at a terminal who types these lines.
+/// Runs a command at a terminal, with a person who types these lines.
 fn at_terminal(place: &Place, words: &[&str], typed: &'static str) -> (i32, String, String) {
     let (root, home) = (place.root(), place.home());
     let words = [words, &["--workspace", root.to_str().unwrap(), "--home", home.to_str().unwrap()]].concat();
-    Given::new(&root, &words).variable("PATH", std::env::var("PATH").unwrap_or_default()).typed(typed).at_terminal()
+    PersonCommand::new(&root, &words)
+        .with_variable("PATH", std::env::var("PATH").unwrap_or_default())
+        .with_input(typed)
+        .at_terminal()
 }
 
 fn before_tool(place: &Place, args: &Value) -> Value {
@@ -54,7 +53,7 @@ fn before_tool(place: &Place, args: &Value) -> Value {
 
 #[test]
 fn the_sample_extension_works_from_end_to_end() {
-    let place = with_sample();
+    let place = sample_place();
     let (code, out, _) = place.run(&["extensions", "list"]);
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("house-rules  1.0.0    disabled  1 hook, 1 server, 2 skills, 2 settings"), "{out}");
@@ -78,7 +77,7 @@ fn the_sample_extension_works_from_end_to_end() {
     }
     let (code, out, err) = at_terminal(&place, &["extensions", "approve", "house-rules"], "y\n");
     assert_eq!(code, 0, "{out}{err}");
-    // The hook really runs, with the files beside it and its setting.
+    // The hook really runs, with the files next to it and its setting.
     let stopped = before_tool(&place, &json!({"filePath": "LICENSE"}));
     assert_eq!(
         stopped,
@@ -92,7 +91,7 @@ fn the_sample_extension_works_from_end_to_end() {
     // Its server is one of the MCP servers, and its tool is called through the gate.
     let (code, out, err) = place.run(&["mcp", "call", "rules", "list_rules", r#"{"about": "licence"}"#]);
     assert_eq!((code, out.as_str()), (0, "Leave the licence alone.\n"), "{err}");
-    // Somebody exchanges a file: nothing of it runs, and the command says so.
+    // Someone replaces a file: nothing of the extension runs, and the command says so.
     fs::write(place.root().join(".tollgate/extensions/house-rules/hooks/protected.mjs"), "export const protectedIn = () => 'x';")
         .unwrap();
     assert_eq!(before_tool(&place, &json!({"filePath": "src/a.ts"}))["continue"], true);
@@ -100,13 +99,13 @@ fn the_sample_extension_works_from_end_to_end() {
     assert!(out.contains("skipped") && out.contains("house-rules:guard"), "{out}");
     let (code, out, err) = place.run(&["mcp", "call", "rules", "list_rules"]);
     assert_eq!((code, out.as_str()), (2, ""));
-    assert!(err.contains("it is no longer what was approved"), "{err}");
+    assert!(err.contains("it has changed since it was approved"), "{err}");
 }
 
 #[test]
 fn enabling_and_disabling_count_in_a_host_that_is_running() {
     let place = Place::new(&[]);
-    copy(&sample(), &place.home().join(".tollgate/extensions/house-rules"));
+    copy_folder(&sample(), &place.home().join(".tollgate/extensions/house-rules"));
     let mut hooks = Hooks::new(place.gate(), Options::new());
     let mut goes_on = || hooks.event("before_tool", "s", &json!({"args": {"filePath": "LICENSE"}})).unwrap().proceed;
     assert!(goes_on());
@@ -120,7 +119,7 @@ fn enabling_and_disabling_count_in_a_host_that_is_running() {
 #[test]
 fn a_secret_is_asked_for_and_kept_where_only_the_user_can_read_it() {
     let place = Place::new(&[]);
-    copy(&sample(), &place.home().join(".tollgate/extensions/house-rules"));
+    copy_folder(&sample(), &place.home().join(".tollgate/extensions/house-rules"));
     at_terminal(&place, &["extensions", "enable", "house-rules"], "y\n");
     let (code, _, err) = at_terminal(&place, &["extensions", "set", "house-rules", "token", "in-plain-sight"], "");
     assert_eq!(code, 2);
@@ -142,7 +141,7 @@ fn a_secret_is_asked_for_and_kept_where_only_the_user_can_read_it() {
 #[test]
 fn a_setting_is_read_from_the_environment_by_its_name_alone() {
     let place = Place::new(&[]);
-    copy(&sample(), &place.home().join(".tollgate/extensions/house-rules"));
+    copy_folder(&sample(), &place.home().join(".tollgate/extensions/house-rules"));
     at_terminal(&place, &["extensions", "enable", "house-rules"], "y\n");
     let mut command = place.tollgate(&["extensions", "show", "house-rules", "--json"]);
     command.env("HOUSE_RULES_PROTECTED", "docs/x.md").env("HOUSE_RULES_TOKEN", "a secret of mine").env("OTHER", "not asked for");
@@ -175,7 +174,7 @@ fn bad_manifests_are_reported_and_the_exit_code_says_so() {
         ".tollgate/extensions/deep/manifest.json:1:",
         "recursion limit exceeded",
         ".tollgate/extensions/torn/manifest.json:1:1: error: `$` is not valid JSON",
-        "`$.name` must be a text of one line",
+        "`$.name` must be a string of one line",
         "`$.hooks` names `/etc/passwd`",
         "`$.settings[0].envVar` must be the name of a variable",
         "4 extensions, 8 errors",
@@ -207,8 +206,8 @@ fn a_new_extension_can_be_approved_and_used() {
     assert!(code == 0 && out.contains("explain  file"), "{out}");
 }
 
-/// One JSON-RPC message a line, and the answer to it.
-fn exchange(stdin: &mut impl std::io::Write, stdout: &mut impl std::io::BufRead, message: &Value) -> Value {
+/// Sends one JSON-RPC message as a line, and reads the answer.
+fn send_request(stdin: &mut impl std::io::Write, stdout: &mut impl std::io::BufRead, message: &Value) -> Value {
     writeln!(stdin, "{message}").unwrap();
     let mut line = String::new();
     stdout.read_line(&mut line).unwrap();
@@ -217,25 +216,25 @@ fn exchange(stdin: &mut impl std::io::Write, stdout: &mut impl std::io::BufRead,
 
 #[test]
 fn skills_are_prompts_of_the_mcp_server() {
-    let place = with_sample();
+    let place = sample_place();
     at_terminal(&place, &["extensions", "approve", "house-rules"], "y\n");
     let mut command = place.tollgate(&["mcp-serve"]);
     let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
     let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}});
-    let greeted = exchange(&mut stdin, &mut stdout, &hello);
+    let greeted = send_request(&mut stdin, &mut stdout, &hello);
     assert!(greeted["result"]["capabilities"].get("prompts").is_some(), "{greeted}");
     writeln!(stdin, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
-    let listed = exchange(&mut stdin, &mut stdout, &json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"}));
+    let listed = send_request(&mut stdin, &mut stdout, &json!({"jsonrpc": "2.0", "id": 2, "method": "prompts/list"}));
     let names: Vec<&str> =
         listed["result"]["prompts"].as_array().unwrap().iter().map(|prompt| prompt["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["explain-rule", "release-notes"]);
     assert_eq!(listed["result"]["prompts"][0]["arguments"][0]["required"], true);
     let get = |id: u64, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "prompts/get", "params": {"name": "explain-rule", "arguments": arguments}});
-    let got = exchange(&mut stdin, &mut stdout, &get(3, json!({"topic": "tests"})));
+    let got = send_request(&mut stdin, &mut stdout, &get(3, json!({"topic": "tests"})));
     let said = got["result"]["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(said.starts_with("Explain the rule about tests"), "{got}");
-    let wrong = exchange(&mut stdin, &mut stdout, &get(4, json!({})));
+    let wrong = send_request(&mut stdin, &mut stdout, &get(4, json!({})));
     assert!(wrong["error"]["message"].as_str().unwrap().contains("needs the parameter `topic`"), "{wrong}");
     drop(stdin);
     child.wait().unwrap();

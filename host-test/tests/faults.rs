@@ -1,7 +1,5 @@
 //! Failures that must not crash the host.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
 use std::time::Duration;
 
@@ -9,7 +7,7 @@ use tollgate::{Error, Limits, Runtime, Tollgate, ToolCall, Verdict};
 
 const INTENTS: &str = "[{id: INT-1, name: Login, status: IN_PROGRESS, owned_scope: ['src/**']}]";
 
-fn governed() -> tempfile::TempDir {
+fn governed_workspace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(".orchestration")).unwrap();
     fs::write(folder.path().join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
@@ -20,7 +18,7 @@ fn write(path: &str) -> ToolCall {
     ToolCall::new("s", "c", "write", &serde_json::json!({"path": path})).unwrap()
 }
 
-/// A list of numbers takes ten times as much memory as in the line.
+/// A list of numbers takes ten times as much memory as its text in the line.
 fn a_line_that_exhausts_memory() -> Vec<u8> {
     let numbers = "0,".repeat(15 << 20);
     format!(r#"{{"op":"augment","session":"s","tool":"x","args":[{numbers}0]}}"#).into_bytes()
@@ -28,7 +26,7 @@ fn a_line_that_exhausts_memory() -> Vec<u8> {
 
 #[test]
 fn a_trap_fails_one_call_and_loses_nothing() {
-    let folder = governed();
+    let folder = governed_workspace();
     let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).open().unwrap();
     gate.select_intent("s", "INT-1").unwrap();
 
@@ -41,7 +39,7 @@ fn a_trap_fails_one_call_and_loses_nothing() {
 
 #[test]
 fn a_call_that_takes_too_long_is_stopped() {
-    let folder = governed();
+    let folder = governed_workspace();
     let mut limits = Limits::default();
     limits.call = Duration::ZERO;
     let runtime = Runtime::new(limits).unwrap();
@@ -55,7 +53,7 @@ fn a_call_that_takes_too_long_is_stopped() {
 
 #[test]
 fn memory_is_limited() {
-    let folder = governed();
+    let folder = governed_workspace();
     let mut limits = Limits::default();
     limits.memory_bytes = 16 << 20;
     let runtime = Runtime::new(limits).unwrap();
@@ -68,7 +66,7 @@ fn memory_is_limited() {
 
 #[test]
 fn twenty_megabytes_are_judged_like_anything_else() {
-    let folder = governed();
+    let folder = governed_workspace();
     let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).open().unwrap();
     gate.select_intent("s", "INT-1").unwrap();
     let mut call = write("src/a");
@@ -85,7 +83,7 @@ fn many_workspaces_share_one_runtime() {
         .map(|_| {
             let runtime = runtime.clone();
             std::thread::spawn(move || {
-                let folder = governed();
+                let folder = governed_workspace();
                 let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).runtime(runtime).open().unwrap();
                 gate.select_intent("s", "INT-1").unwrap();
                 (0..50).all(|_| gate.pre_tool(&write("src/a")).unwrap().verdict == Verdict::Allow)

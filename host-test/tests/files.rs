@@ -1,6 +1,5 @@
 //! The files of a host, as a guest sees them through rulings: what is accessible, and what is not.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(unix)]
 
 use std::fs;
@@ -173,7 +172,7 @@ fn a_ledger_that_is_a_pipe_holds_nobody_up() {
     assert!(settled.starts_with(r#"{"entries":[],"notice":"`.orchestration/agent_trace.jsonl` cannot be written"#), "{settled}");
 }
 
-/// What a program puts where nobody can look is recorded by the name of that place.
+/// If a program puts a file where it cannot be looked up, the change is recorded under the name of that place.
 #[test]
 fn what_cannot_be_looked_at_does_not_go_unnoticed() {
     use std::os::unix::ffi::OsStrExt as _;

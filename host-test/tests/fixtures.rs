@@ -1,4 +1,4 @@
-//! Every fixture and every row as a test of its own, through the component in wasmtime, on real files.
+//! Runs every fixture and every row as a separate test, through the component in wasmtime, on real files.
 //!
 //! `cargo test -p tollgate --test fixtures -- rows/shell` runs the rows of one file.
 

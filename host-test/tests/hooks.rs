@@ -1,9 +1,6 @@
 //! Hooks through the library: real programs, run as the gate schedules them.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
-mod place;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,20 +9,20 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tollgate::hooks::{Answer, HookRecord, Hooks, Options, PromptOutput, RunStatus};
 
-use place::{LONG, Place, gone, sh, wait_until, with};
+use crate::place::{LONG, Place, sh, wait_for_exit, wait_until, with_fields};
 
 /// The reported records, in order.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Value>>>);
+struct Reported(Arc<Mutex<Vec<Value>>>);
 
-impl Told {
+impl Reported {
     fn take(&self) -> Vec<Value> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    fn put<T: Serialize>(&self) -> impl FnMut(&T) + Send + 'static + use<T> {
-        let told = self.clone();
-        move |value| told.0.lock().unwrap().push(json!(value))
+    fn callback<T: Serialize>(&self) -> impl FnMut(&T) + Send + 'static + use<T> {
+        let reported = self.clone();
+        move |value| reported.0.lock().unwrap().push(json!(value))
     }
 }
 
@@ -50,7 +47,7 @@ fn how_a_run_ends() {
         ("prints bytes that are no text", r"printf '\377\376\000ok'", json!({}), "success", 1, "ok"),
         ("ends by a signal", "kill -9 $$", json!({}), "failed", 1, ""),
     ] {
-        let place = Place::new(&[with(sh("a", "before_tool", script), &more)]);
+        let place = Place::new(&[with_fields(sh("a", "before_tool", script), &more)]);
         let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!((status(&record), &record["attempts"]), (expected, &json!(attempts)), "{what}: {record}");
         assert!(record["output"].as_str().unwrap_or_default().contains(output), "{what}: {record}");
@@ -60,13 +57,13 @@ fn how_a_run_ends() {
 #[test]
 fn what_hangs_is_ended_with_its_children() {
     let script = "sleep 300 & echo $! >child; echo $$ >parent; trap '' TERM; sleep 300";
-    let place = Place::new(&[with(sh("a", "before_tool", script), &json!({"timeoutMs": 1000}))]);
+    let place = Place::new(&[with_fields(sh("a", "before_tool", script), &json!({"timeoutMs": 1000}))]);
     let start = Instant::now();
     let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "timeout", "{record}");
     assert!(start.elapsed() < LONG);
-    gone(&place.wait_for("child"));
-    gone(&place.wait_for("parent"));
+    wait_for_exit(&place.wait_for("child"));
+    wait_for_exit(&place.wait_for("parent"));
 }
 
 #[test]
@@ -78,7 +75,7 @@ fn what_outlives_its_hook_is_ended_and_not_waited_for() {
     let answer = hooks.event("before_tool", "s", &json!({})).unwrap();
     assert_eq!(answer.system_message.as_deref(), Some("done"));
     assert!(start.elapsed() < LONG);
-    gone(&place.wait_for("child"));
+    wait_for_exit(&place.wait_for("child"));
 }
 
 #[test]
@@ -107,8 +104,8 @@ fn a_chain_passes_data_on_and_can_stop() {
         sh("third", "before_tool", "touch third"),
         sh("other", "after_tool", "touch other"),
     ]);
-    let told = Told::default();
-    let mut hooks = place.hooks(Options::new().on_record(told.put()), &["first", "second", "third", "other"]);
+    let reported = Reported::default();
+    let mut hooks = place.hooks(Options::new().on_record(reported.callback()), &["first", "second", "third", "other"]);
     let answer = hooks.event("before_tool", "s1", &json!({"tool_name": "bash"})).unwrap();
     assert!(!answer.proceed);
     assert_eq!(answer.system_message.as_deref(), Some("one\ntwo"));
@@ -116,7 +113,7 @@ fn a_chain_passes_data_on_and_can_stop() {
     let seen: Value = serde_json::from_str(&place.read("seen").unwrap()).unwrap();
     assert_eq!((&seen["event"], &seen["session_id"], &seen["data"]["added"]), (&json!("before_tool"), &json!("s1"), &json!(1)));
     assert_eq!((place.read("third"), place.read("other")), (None, None));
-    let ends: Vec<(String, String)> = told
+    let ends: Vec<(String, String)> = reported
         .take()
         .iter()
         .filter(|record| record.get("ended").is_some())
@@ -134,8 +131,8 @@ fn a_workspaces_hook_runs_only_as_it_was_approved() {
     let hook = json!({"id": "a", "trigger": "before_tool", "command": ["sh", "hooks/a.sh"]});
     let place = Place::new(&[hook]);
     place.write("hooks/a.sh", "touch ran-1\n");
-    let asked = Told::default();
-    let mut hooks = place.hooks(Options::new().on_approval(asked.put()), &[]);
+    let asked = Reported::default();
+    let mut hooks = place.hooks(Options::new().on_approval(asked.callback()), &[]);
     for _ in 0..2 {
         let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
@@ -185,7 +182,7 @@ fn a_script_finds_the_files_beside_it() {
         ),
     ];
     for (command, files) in rows {
-        let place = Place::new(&[with(json!({"id": "a", "trigger": "before_tool"}), &command)]);
+        let place = Place::new(&[with_fields(json!({"id": "a", "trigger": "before_tool"}), &command)]);
         for (path, text) in files {
             std::fs::create_dir_all(place.root().join(path).parent().unwrap()).unwrap();
             place.write(path, text);
@@ -275,8 +272,8 @@ fn folders_that_cannot_be_copied_are_refused() {
 fn a_home_folder_that_is_a_workspace_is_a_workspace() {
     let place = Place::new(&[sh("a", "before_tool", "echo \"$0\"")]);
     let gate = tollgate::Tollgate::builder().workspace(place.root()).home(place.root()).open().unwrap();
-    let asked = Told::default();
-    let mut hooks = Hooks::new(gate, Options::new().on_approval(asked.put()));
+    let asked = Reported::default();
+    let mut hooks = Hooks::new(gate, Options::new().on_approval(asked.callback()));
     assert_eq!(status(&hooks.run("a", None).map(|record| json!(record)).unwrap()), "skipped");
     assert_eq!(asked.take().len(), 1);
     let listed = hooks.perform(br#"{"op":"hooks","do":"list"}"#).unwrap();
@@ -302,29 +299,30 @@ fn a_users_hook_needs_no_approval() {
 
 #[test]
 fn background_runs_go_on_while_somebody_works() {
-    let place = Place::new(&[with(sh("a", "onDidSaveTextDocument", "cat >>saved; echo >>saved"), &json!({"pattern": "src/**"}))]);
-    let told = Told::default();
-    let mut hooks = place.hooks(Options::new().on_record(told.put()), &["a"]);
+    let place =
+        Place::new(&[with_fields(sh("a", "onDidSaveTextDocument", "cat >>saved; echo >>saved"), &json!({"pattern": "src/**"}))]);
+    let reported = Reported::default();
+    let mut hooks = place.hooks(Options::new().on_record(reported.callback()), &["a"]);
     for file in ["src/a.ts", "docs/b.md", "src/c.ts"] {
         hooks.notify("onDidSaveTextDocument", None, &json!({"file": file})).unwrap();
     }
     hooks.shutdown(true).unwrap();
     let saved = place.read("saved").unwrap();
     assert!(saved.contains("src/a.ts") && saved.contains("src/c.ts") && !saved.contains("docs/b.md"), "{saved}");
-    let ended = told.take().into_iter().filter(|record| record.get("ended").is_some()).count();
+    let ended = reported.take().into_iter().filter(|record| record.get("ended").is_some()).count();
     assert_eq!(ended, 2);
 }
 
 #[test]
 fn what_is_canceled_is_gone() {
     let script = "sleep 300 & echo $! >child; sleep 300";
-    let started = |told: &Told, hooks: &mut Hooks, place: &Place| {
+    let started = |reported: &Reported, hooks: &mut Hooks, place: &Place| {
         hooks.notify("onDidSaveTextDocument", None, &json!({"file": "x"})).unwrap();
-        let running = |told: &Told| told.take().into_iter().find(|record| status(record) == "running");
+        let running = |reported: &Reported| reported.take().into_iter().find(|record| status(record) == "running");
         let record = wait_until(
             || {
                 hooks.work(Duration::from_millis(10)).unwrap();
-                running(told)
+                running(reported)
             },
             "a run",
         );
@@ -332,9 +330,9 @@ fn what_is_canceled_is_gone() {
     };
     for way in ["cancel", "shutdown", "drop"] {
         let place = Place::new(&[sh("a", "onDidSaveTextDocument", script)]);
-        let told = Told::default();
-        let mut hooks = place.hooks(Options::new().on_record(told.put()), &["a"]);
-        let (run, child) = started(&told, &mut hooks, &place);
+        let reported = Reported::default();
+        let mut hooks = place.hooks(Options::new().on_record(reported.callback()), &["a"]);
+        let (run, child) = started(&reported, &mut hooks, &place);
         match way {
             "cancel" => {
                 hooks.cancel(&run).unwrap();
@@ -345,9 +343,9 @@ fn what_is_canceled_is_gone() {
             "shutdown" => hooks.shutdown(false).unwrap(),
             _ => drop(hooks),
         }
-        gone(&child);
+        wait_for_exit(&child);
         if way != "drop" {
-            let ends: Vec<Value> = told.take().into_iter().filter(|record| record.get("ended").is_some()).collect();
+            let ends: Vec<Value> = reported.take().into_iter().filter(|record| record.get("ended").is_some()).collect();
             assert_eq!(ends.iter().map(status).collect::<Vec<_>>(), ["canceled"], "{way}");
         }
     }
@@ -393,8 +391,8 @@ fn prompts_are_run_by_the_users_command_or_by_nobody() {
 #[test]
 fn what_cannot_be_listened_to_is_told_to_the_gate() {
     let place = Place::new(&[sh("a", "onDidSaveTextDocument", "true"), sh("b", "onDidDeleteFiles", "true")]);
-    let listened = Told::default();
-    let mut tell = listened.put();
+    let listened = Reported::default();
+    let mut tell = listened.callback();
     let options = Options::new().on_listen(move |trigger, on| {
         tell(&json!([trigger, on]));
         if trigger == "onDidDeleteFiles" { Err("no such thing here".to_owned()) } else { Ok(()) }

@@ -1,9 +1,6 @@
 //! `tollgate hooks`, and hooks through `tollgate eval`, as seen in a shell.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
-mod place;
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
@@ -11,7 +8,7 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use place::{LONG, Place, gone, sh, with};
+use crate::place::{LONG, Place, sh, wait_for_exit, with_fields};
 
 struct Eval {
     child: Child,
@@ -62,7 +59,7 @@ fn every_command_explains_itself() {
     }
 }
 
-/// The preview says what is checked, and never more.
+/// The preview lists what is checked, and never claims more.
 #[test]
 fn what_is_not_checked_is_shown_as_such() {
     let hook = |id: &str, command: Value| json!({"id": id, "trigger": "before_tool", "command": command});
@@ -70,16 +67,16 @@ fn what_is_not_checked_is_shown_as_such() {
         hook("script", json!(["sh", "hooks/a.sh"])),
         hook("make", json!(["make", "-f", "hooks/Makefile"])),
         hook("env", json!(["env", "PYTHONPATH=hooks", "python3", "hooks/a.py"])),
-        with(hook("shell", json!("sh hooks/a.sh")), &json!({"shell": true})),
+        with_fields(hook("shell", json!("sh hooks/a.sh")), &json!({"shell": true})),
     ]);
     for (path, text) in [("a.sh", "echo a\n"), ("a.py", "import lib\n"), ("Makefile", "all:\n"), ("lib.py", "")] {
         place.write(&format!("hooks/{path}"), text);
     }
     for (id, row) in [
         ("script", "  checked      only these files are checked"),
-        ("make", "  not checked  `make` decides itself"),
-        ("env", "  not checked  `env` decides itself"),
-        ("shell", "  not checked  a shell reads the text"),
+        ("make", "  not checked  `make` decides by itself"),
+        ("env", "  not checked  `env` decides by itself"),
+        ("shell", "  not checked  a shell interprets the text"),
     ] {
         let (code, out, _) = place.run(&["hooks", "show", id]);
         assert!(code == 0 && out.lines().any(|line| line.starts_with(row)), "{id}: {out}");
@@ -183,7 +180,7 @@ fn eval_gives_the_answer_in_place_of_the_waiting() {
 
 #[test]
 fn eval_keeps_the_clock() {
-    let hook = with(sh("a", "before_tool", "sleep 300 & echo $! >child; sleep 300"), &json!({"timeoutMs": 1000}));
+    let hook = with_fields(sh("a", "before_tool", "sleep 300 & echo $! >child; sleep 300"), &json!({"timeoutMs": 1000}));
     let place = Place::new(&[hook]);
     assert_eq!(place.run(&["hooks", "approve", "a", "--yes"]).0, 0);
     let mut eval = Eval::new(&place);
@@ -191,7 +188,7 @@ fn eval_keeps_the_clock() {
     let answer = eval.ask(&json!({"op": "hooks", "do": "run", "id": "a"}));
     assert_eq!(answer["record"]["status"], "timeout", "{answer}");
     assert!(start.elapsed() < LONG);
-    gone(&place.wait_for("child"));
+    wait_for_exit(&place.wait_for("child"));
     assert_eq!(eval.end(), 0);
 }
 
@@ -207,7 +204,7 @@ fn what_eval_has_started_does_not_outlive_it() {
             std::process::Command::new("kill").args([&format!("-{signal}"), &eval.child.id().to_string()]).status().unwrap();
         assert!(killed.success());
         assert_eq!(eval.child.wait().unwrap().code(), Some(130), "{signal}");
-        gone(&child);
+        wait_for_exit(&child);
     }
 }
 
@@ -230,5 +227,5 @@ fn ctrl_c_ends_a_run_by_hand() {
     let output = running.wait_with_output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.code() == Some(1) && out.contains("canceled"), "{out}");
-    gone(&child);
+    wait_for_exit(&child);
 }

@@ -1,22 +1,25 @@
-//! Hooks that mean harm: the host survives each, answers in time, leaks nothing, and says what happened.
+//! Malicious hooks: the host survives each of them, answers in time, leaks nothing, and reports what happened.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 mod hostile;
+mod program_copy;
 
 use std::fs;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use hostile::{House, checker, component, module};
+use hostile::{HookWorkspace, checker, component, module};
+use program_copy::copy_program;
 
-/// Elapsed time that one call may take: twice the wall cap, and room for a machine that does other things too.
+/// The most elapsed time that one call may take: twice the elapsed-time limit, plus a margin for a busy machine.
 const MAX_ELAPSED: Duration = Duration::from_millis(1_000);
 
-/// An answer at address 100: an objection that denies, with the code `no` and a reason of so many bytes at an address.
+/// An objection as the answer, at address 100. `code` and `reason` each consist of an address and a length in bytes.
 fn objection(severity: u32, code: (u32, u32), reason: (u32, u32)) -> String {
     format!(
         r#"(i32.store8 (i32.const 100) (i32.const 0)) (i32.store8 (i32.const 104) (i32.const 1)) (i32.store8 (i32.const 108) (i32.const {severity}))
@@ -33,19 +36,20 @@ const READ: &str = r#"(import "tollgate:hook/files@0.2.0" "read" (func $read (pa
 
 #[test]
 fn a_good_hook_objects() {
-    let mut house = House::new(&component("checker", &module("", CODE, &objection(1, (200, 2), (300, 19))), &json!({})));
+    let mut workspace =
+        HookWorkspace::new(&component("checker", &module("", CODE, &objection(1, (200, 2), (300, 19))), &json!({})));
     for _ in 0..3 {
-        let (answer, _) = house.write("src/a.ts");
+        let (answer, _) = workspace.write("src/a.ts");
         assert_eq!((&answer["verdict"], &answer["code"]), (&json!("deny"), &json!("h/no")), "{answer}");
         assert_eq!(answer["reason"], "hook h: hello [2J there");
     }
-    let record = house.record();
+    let record = workspace.record();
     assert_eq!((&record["status"], &record["said"]["severity"]), (&json!("success"), &json!("deny")));
     assert!(record["duration_us"].is_u64());
 }
 
-/// The same set runs in Node and Bun (`npm-wrapper/test/third_party.test.js`). Every fault is no objection, is recorded, and the next call is
-/// served by a fresh instance.
+/// The same set of hooks runs in Node and Bun (`npm-wrapper/test/third_party.test.js`). Every fault counts as no objection and is
+/// recorded, and the next call is answered by a fresh instance.
 #[test]
 fn faults_are_survived() {
     let text = include_str!("../../fixtures/hostile_hooks.jsonl");
@@ -53,12 +57,12 @@ fn faults_are_survived() {
     for line in text.lines() {
         let case: Value = serde_json::from_str(line).unwrap();
         let name = case["name"].as_str().unwrap();
-        let mut house = House::new(&component("checker", case["wat"].as_str().unwrap(), &json!({})));
+        let mut workspace = HookWorkspace::new(&component("checker", case["wat"].as_str().unwrap(), &json!({})));
         for round in 0..2 {
-            let (answer, took) = house.write("src/a.ts");
+            let (answer, took) = workspace.write("src/a.ts");
             assert_eq!(answer["verdict"], case.get("verdict").cloned().unwrap_or_else(|| "allow".into()), "{name}: {answer}");
             assert!(took < MAX_ELAPSED, "{name} took {took:?}");
-            let record = house.record();
+            let record = workspace.record();
             assert_eq!(record["status"], case["status"], "{name}, round {round}: {record}");
             match case["why"].as_str() {
                 Some(why) => assert!(record["reason"].as_str().unwrap().starts_with(why), "{name}: {record}"),
@@ -73,17 +77,17 @@ fn faults_are_survived() {
 
 #[test]
 fn a_hook_rests_after_three_faults_and_comes_back_when_approved() {
-    let mut house = House::new(&component("checker", &checker("unreachable"), &json!({})));
+    let mut workspace = HookWorkspace::new(&component("checker", &checker("unreachable"), &json!({})));
     for _ in 0..3 {
-        house.write("src/a.ts");
+        workspace.write("src/a.ts");
     }
-    let before = house.perform(&json!({"op": "hooks", "do": "history", "limit": 100}))["records"].as_array().unwrap().len();
-    house.write("src/a.ts");
-    let after = house.perform(&json!({"op": "hooks", "do": "history", "limit": 100}))["records"].as_array().unwrap().len();
+    let before = workspace.perform(&json!({"op": "hooks", "do": "history", "limit": 100}))["records"].as_array().unwrap().len();
+    workspace.write("src/a.ts");
+    let after = workspace.perform(&json!({"op": "hooks", "do": "history", "limit": 100}))["records"].as_array().unwrap().len();
     assert_eq!((before, after), (3, 3), "it is not called any more");
-    house.perform(&json!({"op": "hooks", "do": "approve", "id": "h"}));
-    house.write("src/a.ts");
-    assert_eq!(house.perform(&json!({"op": "hooks", "do": "history", "limit": 100}))["records"].as_array().unwrap().len(), 4);
+    workspace.perform(&json!({"op": "hooks", "do": "approve", "id": "h"}));
+    workspace.write("src/a.ts");
+    assert_eq!(workspace.perform(&json!({"op": "hooks", "do": "history", "limit": 100}))["records"].as_array().unwrap().len(), 4);
 }
 
 #[test]
@@ -92,19 +96,19 @@ fn a_flood_of_log_lines_is_bounded() {
         (call $log (i32.const 3) (i32.const 300) (i32.const 5000))
         (br_if $again (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 5000))))
       (i32.const 64)"#;
-    let mut house = House::new(&component(
+    let mut workspace = HookWorkspace::new(&component(
         "checker",
         &module(LOG, &format!("(data (i32.const 300) \"{}\")", "x".repeat(5_000)), body),
         &json!({"limits": {"cpu_ms": 1000, "wall_ms": 2000, "lifted_kb": 4096}}),
     ));
-    house.write("src/a.ts");
-    let record = house.record();
+    workspace.write("src/a.ts");
+    let record = workspace.record();
     let lines = record["log"].as_array().cloned().unwrap_or_default();
     assert_eq!(lines.len(), 100, "{}", record["status"]);
     assert!(lines.iter().all(|line| line["text"].as_str().unwrap().chars().count() <= 1_001));
 }
 
-/// What is not granted is denied whether it exists or not, and links do not lead out.
+/// A path that is not granted is denied whether it exists or not, and links do not lead out of the granted files.
 #[test]
 fn files_are_read_only_where_granted() {
     // Reads the path at 400, whose length is at 396, and answers with the fault as the severity of an objection, or denies with the text.
@@ -120,7 +124,8 @@ fn files_are_read_only_where_granted() {
             path.len()
         )
     };
-    // The code's letter: `z` was read, else a for denied, b for missing, c for too large, d for not text, e for another kind.
+    // The code's letter: `z` if the file was read, otherwise `a` for denied, `b` for missing, `c` for too large, `d` for not
+    // text, `e` for another kind.
     for (path, code) in [
         ("src/a.txt", "z"),
         ("src/none.txt", "b"),
@@ -138,8 +143,8 @@ fn files_are_read_only_where_granted() {
         ("", "a"),
     ] {
         let text = module(READ, &format!("(data (i32.const 400) \"{path}\")"), &body(path));
-        let mut house = House::new(&component("checker", &text, &json!({"read": ["src/**"]})));
-        let root = house.root();
+        let mut workspace = HookWorkspace::new(&component("checker", &text, &json!({"read": ["src/**"]})));
+        let root = workspace.root();
         fs::create_dir(root.join("src/sub")).unwrap();
         fs::write(root.join("src/long.txt"), "x".repeat(101)).unwrap();
         #[cfg(unix)]
@@ -148,12 +153,12 @@ fn files_are_read_only_where_granted() {
             std::os::unix::fs::symlink("/etc/passwd", root.join("src/out.txt")).unwrap();
             std::os::unix::fs::symlink("/etc", root.join("src/dir-link")).unwrap();
         }
-        let (answer, _) = house.write("src/b.ts");
+        let (answer, _) = workspace.write("src/b.ts");
         assert_eq!(answer["code"], format!("h/{code}"), "{path}: {answer}");
     }
 }
 
-/// What cannot be a hook is refused when it is approved or compiled, and never called.
+/// A component that cannot be a hook is refused when it is approved or compiled, and is never called.
 #[test]
 fn what_cannot_be_a_hook_is_refused() {
     let good = component("checker", &checker("(i32.const 64)"), &json!({}));
@@ -176,18 +181,18 @@ fn what_cannot_be_a_hook_is_refused() {
             "more than one section",
         ),
     ] {
-        let why = House::try_new(&bytes, json!({})).err().unwrap_or_else(|| panic!("{name} was approved"));
+        let why = HookWorkspace::try_new(&bytes, json!({})).err().unwrap_or_else(|| panic!("{name} was approved"));
         assert!(why.contains(said), "{name}: {why}");
     }
-    // Its names are right, and what stands behind them is not: it starts, and cannot be called.
-    if let Ok(mut house) = House::try_new(&empty, json!({})) {
-        assert_eq!(house.write("src/a.ts").0["verdict"], "allow");
-        assert_ne!(house.record()["status"], "success");
+    // Its export names are right, but not the exported items: it can be started but not called.
+    if let Ok(mut workspace) = HookWorkspace::try_new(&empty, json!({})) {
+        assert_eq!(workspace.write("src/a.ts").0["verdict"], "allow");
+        assert_ne!(workspace.record()["status"], "success");
     }
 }
 
-/// A small module that needs gigabytes is given up together with its process: for every local that is read behind many blocks, the
-/// compiler has a table of all blocks.
+/// Compiling a small module that needs gigabytes is given up, together with the compiler process: the compiler keeps a table of
+/// all blocks for every local that is read after many blocks.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_compile_bomb_is_given_up() {
@@ -201,25 +206,25 @@ fn a_compile_bomb_is_given_up() {
     let bomb = format!("(func (export \"bomb\") (local $i i32) {body})");
     let bytes = component("checker", &module("", &bomb, "(i32.const 64)"), &json!({}));
     assert!(bytes.len() < 1 << 20, "it is small: {}", bytes.len());
-    let why = House::try_new(&bytes, json!({})).err().unwrap();
-    assert_eq!(why, "it cannot be compiled: it takes more time or memory than compiling a hook may take");
+    let why = HookWorkspace::try_new(&bytes, json!({})).err().unwrap();
+    assert_eq!(why, "it cannot be compiled: compiling it takes more time or memory than is allowed");
 }
 
-/// `tollgate` without `tollgate-compiler` beside it or in `PATH` says what to install.
+/// Without `tollgate-compiler` next to it or in `PATH`, `tollgate` says what to install.
 #[test]
 fn a_missing_compiler_is_named() {
-    let house = House::new(&component("checker", &checker("(i32.const 64)"), &json!({})));
-    fs::remove_dir_all(house.home().join(".tollgate/cache")).unwrap();
-    let kept = fs::read_dir(house.home().join(".tollgate/components")).unwrap().next().unwrap().unwrap().path();
+    let workspace = HookWorkspace::new(&component("checker", &checker("(i32.const 64)"), &json!({})));
+    fs::remove_dir_all(workspace.home().join(".tollgate/cache")).unwrap();
+    let kept = fs::read_dir(workspace.home().join(".tollgate/components")).unwrap().next().unwrap().unwrap().path();
     let digest = format!("sha256:{}", kept.file_stem().unwrap().to_str().unwrap());
     let alone = tempfile::tempdir().unwrap();
     let program = alone.path().join("tollgate");
-    fs::copy(env!("CARGO_BIN_EXE_tollgate"), &program).unwrap();
+    copy_program(Path::new(env!("CARGO_BIN_EXE_tollgate")), &program);
     let mut runner = Command::new(&program)
         .args(["hook-runner", "--workspace"])
-        .arg(house.root())
+        .arg(workspace.root())
         .arg("--home")
-        .arg(house.home())
+        .arg(workspace.home())
         .env("PATH", alone.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -241,18 +246,18 @@ fn nothing_leaks_over_many_calls_and_faults() {
         "(global $n (mut i32) (i32.const 0))",
         "(global.set $n (i32.add (global.get $n) (i32.const 1))) (if (i32.eq (global.get $n) (i32.const 2)) (then unreachable)) (i32.const 64)",
     );
-    let mut house = House::new(&component("checker", &trap_each_other, &json!({})));
+    let mut workspace = HookWorkspace::new(&component("checker", &trap_each_other, &json!({})));
     let rss = || -> u64 {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or("VmRSS: 0 kB").to_owned();
         line.split_whitespace().nth(1).and_then(|kb| kb.parse().ok()).unwrap_or_default()
     };
     for _ in 0..200 {
-        house.write("src/a.ts");
+        workspace.write("src/a.ts");
     }
     let before = rss();
     for _ in 0..10_000 {
-        assert_eq!(house.write("src/a.ts").0["verdict"], "allow");
+        assert_eq!(workspace.write("src/a.ts").0["verdict"], "allow");
     }
     let grown = rss().saturating_sub(before);
     assert!(grown < 24 << 10, "{grown} kB more after 10,000 calls, of which every other was a fault");
@@ -263,8 +268,9 @@ fn nothing_leaks_over_many_calls_and_faults() {
 #[cfg(unix)]
 fn native_code_that_others_could_write_is_not_loaded() {
     use std::os::unix::fs::PermissionsExt as _;
-    let mut house = House::new(&component("checker", &module("", CODE, &objection(1, (200, 2), (300, 5))), &json!({})));
-    let cache = house.home().join(".tollgate/cache");
+    let mut workspace =
+        HookWorkspace::new(&component("checker", &module("", CODE, &objection(1, (200, 2), (300, 5))), &json!({})));
+    let cache = workspace.home().join(".tollgate/cache");
     assert_eq!(fs::metadata(&cache).unwrap().permissions().mode() & 0o077, 0, "nobody else may enter");
     let version = fs::read_dir(&cache).unwrap().next().unwrap().unwrap().path();
     let code = fs::read_dir(&version)
@@ -273,8 +279,8 @@ fn native_code_that_others_could_write_is_not_loaded() {
         .find(|path| path.extension().is_some_and(|kind| kind == "cwasm"))
         .unwrap();
     fs::set_permissions(&code, fs::Permissions::from_mode(0o666)).unwrap();
-    assert_eq!(house.write("src/a.ts").0["verdict"], "allow");
-    let record = house.record();
+    assert_eq!(workspace.write("src/a.ts").0["verdict"], "allow");
+    let record = workspace.record();
     assert!(record["reason"].as_str().unwrap().contains("could have been written by another user"), "{record}");
     let _: Value = record;
 }

@@ -3,7 +3,6 @@
 //! A case is a file in `fixtures/hosts/HOST/`. Its lines are executed in order, in a workspace that starts with
 //! `fixtures/base.json`; `fixtures/hosts/README.md` describes the lines.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(unix)]
 
 #[path = "../../fixtures/fixture.rs"]
@@ -48,7 +47,7 @@ impl Place {
     }
 
     /// A text with the paths of this workspace filled in.
-    fn filled(&self, text: &str) -> String {
+    fn fill_paths(&self, text: &str) -> String {
         text.replace("{root}", self.root().to_str().unwrap()).replace("{bin}", self.bin().to_str().unwrap())
     }
 
@@ -103,7 +102,7 @@ impl Place {
     }
 
     /// An answer without the workspace's path, times and ids of entries.
-    fn kept(&self, answer: &str) -> String {
+    fn normalize_answer(&self, answer: &str) -> String {
         let mut kept = answer.replace(self.root().to_str().unwrap(), "{root}").replace(self.bin().to_str().unwrap(), "{bin}");
         if let Some((before, after)) = kept.split_once("trace revert ") {
             let id = after.len() - after.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '-').len();
@@ -118,7 +117,7 @@ impl Place {
 
 fn run(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It may not read its input.
+    // The hook may exit without reading its input.
     match child.stdin.take().unwrap().write_all(input) {
         Err(fault) if fault.kind() == std::io::ErrorKind::BrokenPipe => {}
         written => written.unwrap(),
@@ -143,7 +142,7 @@ fn cases() -> Vec<(String, PathBuf)> {
 }
 
 /// Executes a case, and returns its lines with the actual answers, and other problems.
-fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
+fn run_case(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
     let place = Place::new();
     let mut faults = Vec::new();
     let mut came = lines.to_vec();
@@ -158,7 +157,7 @@ fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
         } else if line.get("untouched").is_some() {
             line["untouched"] = (!place.root().join(".tollgate").exists()).into();
         } else if line.get("within").is_some() {
-            line["within"] = answers.iter().all(|answer| within(answer)).into();
+            line["within"] = answers.iter().all(|answer| is_within_limit(answer)).into();
         } else {
             let host = line.get("host").and_then(Value::as_str).unwrap_or(host);
             let mut words = vec!["hook", host];
@@ -166,7 +165,7 @@ fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
                 words.extend(["--event", event.as_str().unwrap()]);
             }
             let payload = line.get("raw").map_or_else(|| line["payload"].to_string(), |raw| raw.as_str().unwrap().to_owned());
-            let payload = place.filled(&payload);
+            let payload = place.fill_paths(&payload);
             let mut command = place.command(&words);
             if line.get("confines").is_some() {
                 command.env("PATH", place.bin());
@@ -178,7 +177,7 @@ fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
                 faults.push(format!("{:?} for {payload}", output.status));
             }
             answers.push(text(&output.stdout).to_owned());
-            line["answer"] = place.kept(text(&output.stdout)).into();
+            line["answer"] = place.normalize_answer(text(&output.stdout)).into();
         }
     }
     (came, faults)
@@ -186,7 +185,7 @@ fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
 
 /// Whether the text for the model is within the limit: Claude Code, Gemini CLI and Cursor count 10,000 UTF-16 units, Codex about
 /// 2,500 tokens of four bytes, Copilot 10 KB.
-fn within(answer: &str) -> bool {
+fn is_within_limit(answer: &str) -> bool {
     let answer: Value = serde_json::from_str(answer).unwrap_or_default();
     let told = [answer.pointer("/hookSpecificOutput/additionalContext"), answer.get("additional_context")];
     let told = told.into_iter().flatten().find_map(Value::as_str).unwrap_or_default();
@@ -205,7 +204,7 @@ fn every_payload_gets_its_answer() {
             eprintln!("{case} is left out: this system cannot confine commands");
             continue;
         }
-        let (came, wrong) = carried_out(&host, &lines);
+        let (came, wrong) = run_case(&host, &lines);
         faults.extend(wrong.into_iter().map(|fault| format!("{case}: {fault}")));
         if std::env::var_os("TOLLGATE_BLESS").is_some() {
             fs::write(&path, came.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
@@ -272,10 +271,10 @@ fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
 #[test]
 fn every_host_is_told_of_a_gate_that_does_not_start() {
     /// The answer without its reasons, and the reasons.
-    fn unworded(answer: &mut Value, reasons: &mut Vec<String>) {
+    fn take_reasons(answer: &mut Value, reasons: &mut Vec<String>) {
         match answer {
             Value::String(text) if text.starts_with("Tollgate: ") => reasons.push(std::mem::take(text)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| unworded(field, reasons)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| take_reasons(field, reasons)),
             _ => {}
         }
     }
@@ -288,8 +287,8 @@ fn every_host_is_told_of_a_gate_that_does_not_start() {
         let mut answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("{host}: {why}"));
         let mut expected: Value = serde_json::from_str(line["answer"].as_str().unwrap()).unwrap();
         let mut reasons = Vec::new();
-        unworded(&mut answer, &mut reasons);
-        unworded(&mut expected, &mut Vec::new());
+        take_reasons(&mut answer, &mut reasons);
+        take_reasons(&mut expected, &mut Vec::new());
         assert_eq!((answer, output.status.code()), (expected, Some(0)), "{host}");
         assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.ends_with("(gate_fault)")), "{host}: {reasons:?}");
     }
@@ -341,7 +340,7 @@ fn every_host_is_answered_whatever_the_payload() {
             command.current_dir(place.root());
             let output = run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes());
             assert_eq!(output.status.code(), Some(0), "{host}: {}", text(&output.stderr));
-            place.kept(text(&output.stdout))
+            place.normalize_answer(text(&output.stdout))
         };
         let whole = line["payload"].to_string();
         // Among the arguments, or next to them if they are a single text.
@@ -368,7 +367,7 @@ fn every_host_is_answered_whatever_the_payload() {
     assert!(place.ledger().is_empty());
 }
 
-/// A program that removes what governs it is reported anyway.
+/// A program that removes the files that govern it is reported anyway.
 #[test]
 fn what_takes_the_ground_away_is_told() {
     let place = Place::new();

@@ -1,10 +1,8 @@
 //! `tollgate init`: what it writes, that it writes it once, and that undo restores files exactly.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(unix)]
 
-mod terminal;
-
+use crate::terminal;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,9 +51,9 @@ impl Place {
     /// The same in another folder.
     fn run_in(&self, here: &Path, words: &[&str]) -> (i32, String, String) {
         let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap();
-        if terminal::says_yes(words) {
-            let given = terminal::Given::new(here, words);
-            return given.variable("HOME", self.home()).variable("PATH", folder).at_terminal();
+        if terminal::has_yes_flag(words) {
+            let command = terminal::PersonCommand::new(here, words);
+            return command.with_variable("HOME", self.home()).with_variable("PATH", folder).at_terminal();
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.args(words).current_dir(here).env_clear().env("HOME", self.home()).env("PATH", folder);
@@ -104,14 +102,14 @@ const ALL: [&str; 14] = [
     "qwen",
 ];
 
-fn with<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+fn concat_words<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     words.iter().chain(more).copied().collect()
 }
 
 #[test]
 fn every_host_is_wired_in_its_own_way() {
     let place = Place::new();
-    let (code, out, err) = place.run(&with(&["init", "--yes"], &ALL));
+    let (code, out, err) = place.run(&concat_words(&["init", "--yes"], &ALL));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("Codex: it runs hooks only once you trust them"), "{out}");
 
@@ -130,7 +128,7 @@ fn every_host_is_wired_in_its_own_way() {
     let codex: Value = serde_json::from_slice(&fs::read(place.home().join(".codex/hooks.json")).unwrap()).unwrap();
     assert_eq!(codex.as_object().unwrap().keys().collect::<Vec<_>>(), ["hooks"]);
     assert_eq!(codex["hooks"]["PreToolUse"], json!([{"hooks": [hook("codex", 30)]}]));
-    // It warns on every start if more is requested.
+    // Codex warns on every start if more is requested.
     assert_eq!(codex["hooks"]["SessionEnd"], json!([{"hooks": [hook("codex", 3)]}]));
     // A program that is only known by its record.
     let qwen = place.json(".qwen/settings.json");
@@ -182,7 +180,7 @@ fn undo_takes_everything_back_to_the_byte() {
     fs::create_dir(place.home().join(".codex")).unwrap();
     fs::write(place.home().join(".codex/hooks.json"), "{\"hooks\": {}}\n").unwrap();
     let before = place.files();
-    assert_eq!(place.run(&with(&["init", "--yes"], &ALL)).0, 0);
+    assert_eq!(place.run(&concat_words(&["init", "--yes"], &ALL)).0, 0);
     assert_ne!(place.files(), before);
     let (code, out, err) = place.run(&["init", "--undo", "--yes"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
@@ -235,7 +233,7 @@ fn one_program_that_cannot_be_wired_does_not_stop_the_others() {
     ] {
         let place = Place::new();
         place.write(path, text);
-        let (code, out, err) = place.run(&with(&["init", "--yes"], &ALL));
+        let (code, out, err) = place.run(&concat_words(&["init", "--yes"], &ALL));
         assert_eq!(code, 2, "{path}: {err}");
         assert!(err.contains("Gemini CLI: `.gemini/settings.json`") && err.contains(said), "{path}: {err}");
         // Nothing is written for that program, and everything for the others.
@@ -285,15 +283,18 @@ fn the_users_own_settings_serve_every_folder() {
     // If it were started there, Claude Code would not read the settings of the repository.
     let (code, out, _) = place.run_in(&below, &["init", "--yes", "--host", "claude-code"]);
     assert_eq!(code, 0);
-    assert!(out.contains("Claude Code: wired in ~/.claude/settings.json, your own settings: started in"), "{out}");
+    assert!(out.contains("Claude Code: set up in ~/.claude/settings.json, your own settings: started in"), "{out}");
     assert!(!place.root().join(".claude").exists());
     assert_eq!(place.run(&["init", "--undo", "--yes"]).0, 0);
     assert!(!place.home().join(".claude").exists());
 
     let (_, out, _) = place.run(&["init", "--yes", "--host", "claude-code"]);
-    assert!(out.contains("Claude Code: wired in .claude/settings.json, which a team can commit; it is read only where"), "{out}");
+    assert!(
+        out.contains("Claude Code: set up in .claude/settings.json, which a team can commit; it is read only where"),
+        "{out}"
+    );
     let (_, out, _) = place.run(&["init", "--yes", "--host", "gemini", "--scope", "user"]);
-    assert!(out.contains("Gemini CLI: wired in ~/.gemini/settings.json, your own settings, for every folder"), "{out}");
+    assert!(out.contains("Gemini CLI: set up in ~/.gemini/settings.json, your own settings, for every folder"), "{out}");
     let gemini: Value = serde_json::from_slice(&fs::read(place.home().join(".gemini/settings.json")).unwrap()).unwrap();
     assert_eq!(gemini["mcpServers"]["tollgate"]["command"], "tollgate");
 }

@@ -46,7 +46,7 @@ impl Process {
         serde_json::from_str(&answer).ok()
     }
 
-    /// A whole call on some files; returns the ids of its entries when it is acknowledged.
+    /// Makes a whole call that changes some files; returns the ids of its entries once the call is acknowledged.
     fn record(&mut self, workspace: &Path, session: &str, call: &str, files: &[String]) -> Option<Vec<String>> {
         let added: String = files.iter().map(|file| format!("*** Add File: {file}\n+{call}\n")).collect();
         let args = json!({"patchText": format!("*** Begin Patch\n{added}*** End Patch")});
@@ -72,14 +72,14 @@ impl Drop for Process {
     }
 }
 
-fn ours() -> Command {
+fn tollgate_eval() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.arg("eval");
     command
 }
 
 /// The evaluator in Node, if it has been built or is mandatory.
-fn node() -> Option<Command> {
+fn node_eval() -> Option<Command> {
     let eval = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");
     let program = std::env::var("TOLLGATE_NODE");
     (eval.exists() || program.is_ok()).then(|| {
@@ -90,8 +90,8 @@ fn node() -> Option<Command> {
 }
 
 /// Node if available, otherwise this host.
-fn node_or_ours() -> Command {
-    node().unwrap_or_else(ours)
+fn node_or_tollgate_eval() -> Command {
+    node_eval().unwrap_or_else(tollgate_eval)
 }
 
 fn main() {
@@ -107,10 +107,10 @@ fn main() {
         test("put_aside_while_others_write", put_aside_while_others_write),
         test("killed_at_any_moment", killed_at_any_moment),
         Trial::ignorable_test("every_second_process_is_node", || {
-            Ok(if node().is_some() { Completion::Completed } else { Completion::ignored_with(NO_NODE) })
+            Ok(if node_eval().is_some() { Completion::Completed } else { Completion::ignored_with(NO_NODE) })
         }),
-        Trial::ignorable_test("a_full_disk", || a_full_disk("tollgate", &ours())),
-        Trial::ignorable_test("a_full_disk_in_node", || match node() {
+        Trial::ignorable_test("a_full_disk", || a_full_disk("tollgate", &tollgate_eval())),
+        Trial::ignorable_test("a_full_disk_in_node", || match node_eval() {
             Some(node) => a_full_disk("node", &node),
             None => Ok(Completion::ignored_with(NO_NODE)),
         }),
@@ -130,7 +130,7 @@ fn workspace() -> tempfile::TempDir {
 }
 
 fn verify(workspace: &Path) -> Value {
-    let mut process = Process::start(ours(), workspace);
+    let mut process = Process::start(tollgate_eval(), workspace);
     let mut answer = process.ask(&json!({"op": "verify"})).unwrap();
     for _ in 0..10_000 {
         if answer["done"] != false {
@@ -141,17 +141,17 @@ fn verify(workspace: &Path) -> Value {
     panic!("it never says that it is done: {answer}");
 }
 
-fn entered(workspace: &Path) -> Vec<String> {
+fn read_entry_ids(workspace: &Path) -> Vec<String> {
     let text = fs::read(workspace.join(LEDGER)).unwrap();
     let entry = |line: &[u8]| serde_json::from_slice::<Value>(line).ok()?["id"].as_str().map(str::to_owned);
     text.split(|byte| *byte == b'\n').filter_map(entry).collect()
 }
 
 /// A process that records calls on its own files, every second one in Node; returns the acknowledged ids.
-fn writer(root: &Path, number: usize, calls: usize) -> thread::JoinHandle<Vec<String>> {
+fn spawn_writer(root: &Path, number: usize, calls: usize) -> thread::JoinHandle<Vec<String>> {
     let root = root.to_owned();
     thread::spawn(move || {
-        let mut process = Process::start(if number.is_multiple_of(2) { ours() } else { node_or_ours() }, &root);
+        let mut process = Process::start(if number.is_multiple_of(2) { tollgate_eval() } else { node_or_tollgate_eval() }, &root);
         let session = format!("s{number}");
         process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
         let mut ids = Vec::new();
@@ -167,11 +167,11 @@ fn eight_processes_record_at_the_same_time() {
     const EACH: usize = 500;
     let folder = workspace();
     let root: PathBuf = folder.path().to_owned();
-    let threads: Vec<_> = (0..8).map(|number| writer(&root, number, EACH)).collect();
+    let threads: Vec<_> = (0..8).map(|number| spawn_writer(&root, number, EACH)).collect();
     let acknowledged: Vec<String> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
     let text = fs::read_to_string(root.join(LEDGER)).unwrap();
     assert_eq!(text.lines().count(), 8 * EACH);
-    let entered = entered(&root);
+    let entered = read_entry_ids(&root);
     assert_eq!(entered.len(), 8 * EACH);
     assert_eq!(entered.iter().collect::<BTreeSet<_>>(), acknowledged.iter().collect::<BTreeSet<_>>());
     let report = verify(&root);
@@ -182,13 +182,13 @@ fn eight_processes_record_at_the_same_time() {
 fn put_aside_while_others_write() {
     let folder = workspace();
     let root: PathBuf = folder.path().to_owned();
-    let threads: Vec<_> = (0..4).map(|number| writer(&root, number, 400)).collect();
+    let threads: Vec<_> = (0..4).map(|number| spawn_writer(&root, number, 400)).collect();
     let mut archives = 0;
     while !threads.iter().all(thread::JoinHandle::is_finished) {
         // Every second time by a user whose state does not contain this ledger.
         let home = root.join(if archives % 2 == 0 { "home" } else { "other-home" });
         let words = ["trace", "archive", "--yes", "--workspace", root.to_str().unwrap(), "--home", home.to_str().unwrap()];
-        archives += usize::from(terminal::Given::new(&root, &words).at_terminal().0 == 0);
+        archives += usize::from(terminal::PersonCommand::new(&root, &words).at_terminal().0 == 0);
     }
     let acknowledged: usize = threads.into_iter().map(|thread| thread.join().unwrap().len()).sum();
     let report = verify(&root);
@@ -208,7 +208,7 @@ fn killed_at_any_moment() {
     let root = folder.path();
     let mut acknowledged = Vec::new();
     for round in 0..KILLS {
-        let mut process = Process::start(if round % 4 == 3 { node_or_ours() } else { ours() }, root);
+        let mut process = Process::start(if round % 4 == 3 { node_or_tollgate_eval() } else { tollgate_eval() }, root);
         let session = format!("s{round}");
         process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
         let pid = process.child.id();
@@ -239,7 +239,7 @@ fn killed_at_any_moment() {
             assert_eq!(report["ok"], true, "after {round} kills: {report}");
         }
     }
-    let entered: BTreeSet<String> = entered(root).into_iter().collect();
+    let entered: BTreeSet<String> = read_entry_ids(root).into_iter().collect();
     assert!(acknowledged.len() > KILLS, "only {} entries were acknowledged", acknowledged.len());
     let lost: Vec<_> = acknowledged.iter().filter(|id| !entered.contains(*id)).collect();
     assert!(lost.is_empty(), "lost {lost:?}");

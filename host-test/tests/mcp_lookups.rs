@@ -1,4 +1,4 @@
-//! MCP servers as sources, real and broken, with the rows that the npm package is tested with too.
+//! MCP servers as sources, working and broken, using the same test cases as the npm package.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
@@ -16,7 +16,7 @@ use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Request, Tollgate, ToolCa
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The real server, if `cargo xtask test` has installed it.
-fn everything() -> Option<PathBuf> {
+fn everything_server() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let file = target.join("mcp-servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
     file.exists().then_some(file)
@@ -24,12 +24,12 @@ fn everything() -> Option<PathBuf> {
 
 fn rows() -> Vec<Value> {
     let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/mcp/lookups.jsonl")).unwrap();
-    let text = everything().map_or(text.clone(), |file| text.replace("{everything}", file.to_str().unwrap()));
+    let text = everything_server().map_or(text.clone(), |file| text.replace("{everything}", file.to_str().unwrap()));
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// A gate whose user declares the server of a row as `graph`. Servers run in the workspace.
-fn gate_of(folder: &Path, row: &Value) -> Tollgate {
+fn open_gate(folder: &Path, row: &Value) -> Tollgate {
     let (workspace, home) = (folder.join("repo"), folder.join("home"));
     fs::create_dir_all(&workspace).unwrap();
     fs::create_dir_all(home.join(".tollgate")).unwrap();
@@ -38,7 +38,7 @@ fn gate_of(folder: &Path, row: &Value) -> Tollgate {
     Tollgate::builder().workspace(&workspace).home(&home).open().unwrap()
 }
 
-fn asked(gate: &mut Tollgate, row: &Value) -> Answer {
+fn look_up(gate: &mut Tollgate, row: &Value) -> Answer {
     let arguments = row["arguments"].to_string().into_bytes();
     let tool = row["tool"].as_str().unwrap().to_owned();
     let request = Request::Mcp(McpTool { server: "graph".into(), tool, arguments, start: None });
@@ -50,7 +50,7 @@ fn asked(gate: &mut Tollgate, row: &Value) -> Answer {
     answer
 }
 
-/// Whoever has ended may still wait to be noticed by its parent.
+/// A process that has ended may still be waiting for its parent to reap it.
 fn is_gone(pid: &str) -> bool {
     let begin = Instant::now();
     loop {
@@ -88,19 +88,19 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// The server is asked without blocking.
+/// Asks the server without blocking.
 fn ask_server(row: &Value) -> Result<Completion, Failed> {
     if row.to_string().contains("{everything}") {
         return Ok(Completion::ignored_with("`cargo xtask test` has not installed the server"));
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut gate = gate_of(folder.path(), row);
+    let mut gate = open_gate(folder.path(), row);
     let expected = row["expect"].as_str().unwrap();
     let until = row["until"].as_str().map(|name| folder.path().join("repo").join(name));
     let begin = Instant::now();
     // The connection continues to be established, so that a later lookup is answered.
     let answer = loop {
-        let answer = asked(&mut gate, row);
+        let answer = look_up(&mut gate, row);
         let there = until.as_ref().is_none_or(|file| file.exists());
         if (answer != Answer::Late || expected == "late") && there || begin.elapsed() > PATIENCE {
             break answer;
@@ -136,7 +136,7 @@ fn a_server_is_kept_until_it_ends() {
     );
     row["server"]["args"][1] = script.into();
     let folder = tempfile::tempdir().unwrap();
-    let mut gate = gate_of(folder.path(), &row);
+    let mut gate = open_gate(folder.path(), &row);
     let mut ask = |tool: &str, times: usize| {
         let lookup = Lookup {
             concept: "auth".into(),

@@ -1,7 +1,5 @@
 //! `tollgate mcp-serve` with an MCP client and with plain lines.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-
 use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
@@ -53,7 +51,7 @@ async fn call(client: &Client, tool: &'static str, arguments: Value) -> Result<C
 }
 
 /// The text of a tool result, and whether it is an error.
-async fn said(client: &Client, tool: &'static str, arguments: Value) -> (bool, String) {
+async fn call_text(client: &Client, tool: &'static str, arguments: Value) -> (bool, String) {
     let result = call(client, tool, arguments).await.unwrap();
     let text = result.content[0].as_text().unwrap().text.clone();
     (result.is_error == Some(true), text)
@@ -83,7 +81,7 @@ fn every_tool_answers_from_the_gate() {
         assert_eq!(tools.iter().filter_map(hints).collect::<Vec<_>>(), [false, false, true, true, true]);
         assert_eq!(tools[0].input_schema["required"], json!(["intent_id"]));
 
-        let (_, none) = said(&client, "intent_context", json!({})).await;
+        let (_, none) = call_text(&client, "intent_context", json!({})).await;
         assert!(none.contains("`select_active_intent`"), "{none}");
         for (tool, arguments, wrong, says) in [
             (
@@ -124,14 +122,14 @@ fn every_tool_answers_from_the_gate() {
             ),
             ("recent_trace", json!({"limit": "5"}), true, "a whole number"),
         ] {
-            let (error, text) = said(&client, tool, arguments.clone()).await;
+            let (error, text) = call_text(&client, tool, arguments.clone()).await;
             assert!(error == wrong && text.contains(says), "{tool} {arguments}: {text}");
         }
         let structured = call(&client, "list_intents", json!({})).await.unwrap().structured_content.unwrap();
         assert_eq!(structured["intents"][0]["id"], "INT-001");
-        assert_eq!(said(&client, "clear_active_intent", json!({})).await, (false, "No intent is active now.".to_owned()));
-        assert!(said(&client, "intent_context", json!({})).await.0);
-        assert!(!said(&client, "select_active_intent", json!({"intent_id": "INT-001"})).await.0);
+        assert_eq!(call_text(&client, "clear_active_intent", json!({})).await, (false, "No intent is active now.".to_owned()));
+        assert!(call_text(&client, "intent_context", json!({})).await.0);
+        assert!(!call_text(&client, "select_active_intent", json!({"intent_id": "INT-001"})).await.0);
         let Err(ServiceError::McpError(fault)) = call(&client, "delete_intent", json!({})).await else { panic!() };
         assert!(fault.message.contains("`delete_intent`") && fault.message.contains("list_intents"), "{fault}");
 

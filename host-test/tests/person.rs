@@ -1,10 +1,7 @@
 //! Commands that only a person may run: a person at a terminal can run each of them, and an agent none, whatever it does to look
 //! like a person.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(target_os = "linux")]
-
-mod terminal;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,8 +9,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::program_copy::copy_program;
+use crate::terminal::PersonCommand;
 use serde_json::{Value, json};
-use terminal::Given;
 use tollgate::Tollgate;
 
 const INTENTS: &str = "[{id: INT-1, name: Login, status: IN_PROGRESS, owned_scope: ['src/**']}]\n";
@@ -69,17 +67,17 @@ impl Place {
         Tollgate::builder().workspace(self.root()).home(self.home()).open().unwrap()
     }
 
-    fn given(&self, words: &[&str]) -> Given {
+    fn command(&self, words: &[&str]) -> PersonCommand {
         let home = self.home();
         let words: Vec<&str> = words.iter().copied().chain(["--home", home.to_str().unwrap()]).collect();
-        Given::new(&self.root(), &words).variable("HOME", &home)
+        PersonCommand::new(&self.root(), &words).with_variable("HOME", &home)
     }
 
     /// A program with the name of an agent program.
     fn agent(&self, name: &str, program: &str) -> PathBuf {
         let path = self.temp.path().canonicalize().unwrap().join(name);
         if !path.exists() {
-            fs::copy(program, &path).unwrap();
+            copy_program(Path::new(program), &path);
         }
         path
     }
@@ -122,7 +120,7 @@ impl Place {
 }
 
 /// The command without `--yes`.
-fn asked<'w>(words: &[&'w str]) -> Vec<&'w str> {
+fn without_yes<'w>(words: &[&'w str]) -> Vec<&'w str> {
     words.iter().copied().filter(|word| *word != "--yes").collect()
 }
 
@@ -133,16 +131,16 @@ fn a_person_at_a_terminal_can_give_each_and_it_is_entered() {
         // In order: what is revoked was approved before, what is undone was set up.
         for (words, name) in place.commands() {
             // With `--yes`, nobody is asked.
-            let words = if typed == "y\n" { asked(&words) } else { words };
-            assert_given(&place, &place.given(&words).typed(typed), name);
+            let words = if typed == "y\n" { without_yes(&words) } else { words };
+            assert_recorded(&place, &place.command(&words).with_input(typed), name);
         }
-        let (code, out, _) = place.given(&["trace", "list"]).without_terminal();
+        let (code, out, _) = place.command(&["trace", "list"]).without_terminal();
         assert!(code == 0 && out.contains(": init") && out.contains("by "), "{out}");
     }
 }
 
 /// Runs a command, and asserts that it changed something and is in the ledger.
-fn assert_given(place: &Place, given: &Given, name: &str) {
+fn assert_recorded(place: &Place, given: &PersonCommand, name: &str) {
     let words = &given.words;
     let before = place.files();
     let (code, out, err) = given.at_terminal();
@@ -155,7 +153,7 @@ fn assert_given(place: &Place, given: &Given, name: &str) {
     assert!(!person["user"].as_str().unwrap().is_empty(), "{entry}");
     let given: Vec<&str> = person["command"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(given.join(" ").starts_with(name) && !person["changed"].as_array().unwrap().is_empty(), "{entry}");
-    let (code, out, _) = place.given(&["trace", "verify"]).without_terminal();
+    let (code, out, _) = place.command(&["trace", "verify"]).without_terminal();
     assert_eq!(code, 0, "{words:?}: {out}");
 }
 
@@ -169,7 +167,7 @@ fn who_says_no_changes_nothing() {
         }
         let before = place.files();
         for typed in ["n\n", "\n", "yesterday\n"] {
-            let (code, out, err) = place.given(&asked(&words)).typed(typed).at_terminal();
+            let (code, out, err) = place.command(&without_yes(&words)).with_input(typed).at_terminal();
             assert_eq!(code, 1, "{words:?} {typed:?}: {out}{err}");
             assert_eq!(place.files(), before, "{words:?} {typed:?}");
         }
@@ -181,7 +179,7 @@ fn yes_is_not_a_person() {
     let place = Place::new();
     for (words, name) in place.commands() {
         let before = place.files();
-        let (code, out, err) = place.given(&words).without_terminal();
+        let (code, out, err) = place.command(&words).without_terminal();
         assert_eq!((code, out.as_str()), (2, ""), "{words:?}: {err}");
         assert!(err.contains(&format!("`tollgate {name}")) && err.contains("there is no terminal"), "{words:?}: {err}");
         assert_eq!(place.files(), before, "{words:?}");
@@ -191,7 +189,7 @@ fn yes_is_not_a_person() {
     fs::write(place.home().join(".tollgate/config.json"), r#"{"unattended": true}"#).unwrap();
     fs::write(place.root().join(".tollgate/config.json"), r#"{"unattended": true}"#).unwrap();
     let before = place.files();
-    let (code, _, err) = place.given(&["trace", "archive", "--yes"]).without_terminal();
+    let (code, _, err) = place.command(&["trace", "archive", "--yes"]).without_terminal();
     assert!(code == 2 && err.contains("there is no terminal"), "{err}");
     assert_eq!(place.files(), before);
 }
@@ -199,7 +197,7 @@ fn yes_is_not_a_person() {
 #[test]
 fn below_an_agent_program_nobody_is_a_person() {
     let place = Place::new();
-    let approved = place.given(&["hooks", "approve", "lint"]).at_terminal();
+    let approved = place.command(&["hooks", "approve", "lint"]).at_terminal();
     assert_eq!(approved.0, 0, "{approved:?}");
     let shell = place.agent("claude", "/bin/sh");
     let shell = shell.to_str().unwrap();
@@ -207,12 +205,12 @@ fn below_an_agent_program_nobody_is_a_person() {
     let through = [shell, "-c", "\"$@\"; exit $?", "sh"];
     for (words, name) in place.commands() {
         let before = place.files();
-        let mut ways = vec![place.given(&words).through(&through), place.given(&words).variable("CLAUDECODE", "1")];
+        let mut ways = vec![place.command(&words).with_wrapper(&through), place.command(&words).with_variable("CLAUDECODE", "1")];
         // Who counts as an agent program does not depend on the command.
         if name == "trace archive" {
-            ways.push(place.given(&words).through(&[&through[..], &["env", "-i", "timeout", "60"]].concat()));
+            ways.push(place.command(&words).with_wrapper(&[&through[..], &["env", "-i", "timeout", "60"]].concat()));
             ways.extend(
-                ["GEMINI_CLI", "OPENCODE", "CODEX_THREAD_ID"].map(|variable| place.given(&words).variable(variable, "x")),
+                ["GEMINI_CLI", "OPENCODE", "CODEX_THREAD_ID"].map(|variable| place.command(&words).with_variable(variable, "x")),
             );
         }
         for given in ways {
@@ -223,7 +221,7 @@ fn below_an_agent_program_nobody_is_a_person() {
         }
         assert_eq!(place.files(), before, "{words:?}");
     }
-    let (code, out, _) = place.given(&["trace", "archive", "--yes", "--json"]).through(&through).at_terminal();
+    let (code, out, _) = place.command(&["trace", "archive", "--yes", "--json"]).with_wrapper(&through).at_terminal();
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &answer["error"]["code"]), (2, &json!("needs_person")));
 }
@@ -247,7 +245,8 @@ fn an_agent_may_look() {
         vec!["hooks", "history"],
         vec!["concepts"],
     ] {
-        let (code, out, err) = place.given(&words).through(&through).variable("CODEX_THREAD_ID", "x").without_terminal();
+        let (code, out, err) =
+            place.command(&words).with_wrapper(&through).with_variable("CODEX_THREAD_ID", "x").without_terminal();
         assert_eq!(code, 0, "{words:?}: {out}{err}");
     }
 }
@@ -261,7 +260,7 @@ fn a_terminal_that_an_agent_program_plays_is_not_a_persons() {
     let orphaned = "mkfifo \"$DONE\"; ( (\"$@\"; echo $? >\"$DONE\") & ); exit $(cat \"$DONE\")";
     let words = ["trace", "archive"];
     let before = place.files();
-    let mut given = place.given(&words).through(&["/bin/sh", "-c", orphaned, "sh"]).variable("DONE", &done);
+    let mut given = place.command(&words).with_wrapper(&["/bin/sh", "-c", orphaned, "sh"]).with_variable("DONE", &done);
     given.terminal = place.agent("gemini", "/usr/bin/script");
     let (code, _, err) = given.at_terminal();
     assert!(code == 2 && err.contains("started by Gemini CLI"), "{err}");
@@ -314,8 +313,8 @@ fn eval_refuses_what_only_a_person_may_send_below_an_agent_program() {
 fn a_change_that_the_gate_does_not_take_back_needs_a_person() {
     let place = Place::new();
     let before = place.files();
-    let given = || place.given(&["trace", "revert", &place.entry, "--restoring"]);
-    for (code, out, err) in [given().without_terminal(), given().typed("y\n").at_terminal()] {
+    let given = || place.command(&["trace", "revert", &place.entry, "--restoring"]);
+    for (code, out, err) in [given().without_terminal(), given().with_input("y\n").at_terminal()] {
         assert_eq!(code, 2, "{out}{err}");
         assert!(format!("{out}{err}").contains("the gate has not decided to revert entry"), "{out}{err}");
     }

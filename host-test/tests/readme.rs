@@ -1,7 +1,5 @@
 //! The example in the README is accurate.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use std::fs;
 
 use tollgate::Tollgate;

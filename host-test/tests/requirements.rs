@@ -1,7 +1,5 @@
 //! `docs/requirements.md` lists tests for every requirement, and every listed test exists and can fail.
 
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
-
 use std::fs;
 use std::path::Path;
 
@@ -9,7 +7,7 @@ fn repository() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A name in backticks is one of:
+/// Checks that what a name in backticks refers to exists. The name is one of:
 ///
 /// | name | what |
 /// | --- | --- |

@@ -1,9 +1,8 @@
 //! `tollgate trace` in a real workspace with git: what a program changed is listed, verified, reverted, archived.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![cfg(unix)]
 
-mod terminal;
-
+use crate::terminal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -61,10 +60,10 @@ impl TestWorkspace {
 
     /// The output of `tollgate trace`; with `--yes`, run by a person at a terminal.
     fn trace(&self, words: &[&str]) -> (i32, String, String) {
-        if terminal::says_yes(words) {
+        if terminal::has_yes_flag(words) {
             let home = self.root().join("home");
             let words = [&["trace"], words, &["--home", home.to_str().unwrap()]].concat();
-            return terminal::Given::new(&self.root().join("src"), &words).at_terminal();
+            return terminal::PersonCommand::new(&self.root().join("src"), &words).at_terminal();
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.arg("trace").args(words).current_dir(self.root().join("src")).stdin(Stdio::null());

@@ -1,9 +1,6 @@
 //! `tollgate watch`: hooks on changes to files and in a repository.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-
-mod place;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,7 +10,7 @@ use std::sync::mpsc;
 
 use serde_json::{Value, json};
 
-use place::{LONG, Place, gone, sh, with};
+use crate::place::{LONG, Place, sh, wait_for_exit, with_fields};
 
 struct Watch {
     child: Child,
@@ -34,16 +31,16 @@ impl Watch {
             }
         });
         let watch = Self { child, notes, records };
-        watch.notes_with(listens_to);
+        watch.wait_for_note(listens_to);
         watch
     }
 
-    fn notes_with(&self, said: &str) {
+    fn wait_for_note(&self, said: &str) {
         while !self.notes.recv_timeout(LONG).unwrap_or_else(|_| panic!("nobody said {said}")).contains(said) {}
     }
 
     /// The next finished run: hook, status and file.
-    fn ended(&self) -> (String, String, String) {
+    fn next_run(&self) -> (String, String, String) {
         loop {
             let said = self.records.recv_timeout(LONG).unwrap();
             let record = &said["record"];
@@ -75,7 +72,7 @@ fn lines(from: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> {
     receiver
 }
 
-fn ended(hook: &str, status: &str, file: &str) -> (String, String, String) {
+fn finished_run(hook: &str, status: &str, file: &str) -> (String, String, String) {
     (hook.to_owned(), status.to_owned(), file.to_owned())
 }
 
@@ -95,10 +92,10 @@ fn git(root: &Path, arguments: &[&str]) {
 #[test]
 fn files_that_are_saved_created_renamed_and_deleted() {
     let place = Place::new(&[
-        with(sh("save", "onDidSaveTextDocument", "true"), &json!({"pattern": "src/**"})),
-        with(sh("create", "onDidCreateFiles", "true"), &json!({"pattern": "src/**"})),
-        with(sh("rename", "onDidRenameFiles", "cat >renamed"), &json!({"pattern": "src/**"})),
-        with(sh("delete", "onDidDeleteFiles", "true"), &json!({"pattern": "src/**"})),
+        with_fields(sh("save", "onDidSaveTextDocument", "true"), &json!({"pattern": "src/**"})),
+        with_fields(sh("create", "onDidCreateFiles", "true"), &json!({"pattern": "src/**"})),
+        with_fields(sh("rename", "onDidRenameFiles", "cat >renamed"), &json!({"pattern": "src/**"})),
+        with_fields(sh("delete", "onDidDeleteFiles", "true"), &json!({"pattern": "src/**"})),
     ]);
     approve(&place, &["save", "create", "rename", "delete"]);
     place.write("src/a.ts", "1");
@@ -109,30 +106,33 @@ fn files_that_are_saved_created_renamed_and_deleted() {
     place.write("node_modules/x.ts", "no");
     place.write("src/x.tmp", "no");
     place.write("src/a.ts", "2");
-    assert_eq!(watch.ended(), ended("save", "success", "src/a.ts"));
+    assert_eq!(watch.next_run(), finished_run("save", "success", "src/a.ts"));
     // As editors do it: a new file that is renamed.
     place.write("src/.a.ts.swp", "3");
     fs::rename(place.root().join("src/.a.ts.swp"), place.root().join("src/a.ts")).unwrap();
-    assert_eq!(watch.ended(), ended("save", "success", "src/a.ts"));
+    assert_eq!(watch.next_run(), finished_run("save", "success", "src/a.ts"));
     fs::create_dir_all(place.root().join("src/new/deep")).unwrap();
     place.write("src/new/deep/b.ts", "1");
-    let mut both = [watch.ended(), watch.ended()];
+    let mut both = [watch.next_run(), watch.next_run()];
     both.sort();
-    assert_eq!(both, [ended("create", "success", "src/new/deep/b.ts"), ended("save", "success", "src/new/deep/b.ts")]);
+    assert_eq!(
+        both,
+        [finished_run("create", "success", "src/new/deep/b.ts"), finished_run("save", "success", "src/new/deep/b.ts")]
+    );
     place.write("src/new/deep/b.ts", "2");
-    assert_eq!(watch.ended(), ended("save", "success", "src/new/deep/b.ts"));
+    assert_eq!(watch.next_run(), finished_run("save", "success", "src/new/deep/b.ts"));
     fs::rename(place.root().join("src/a.ts"), place.root().join("src/c.ts")).unwrap();
-    assert_eq!(watch.ended(), ended("rename", "success", "src/c.ts"));
+    assert_eq!(watch.next_run(), finished_run("rename", "success", "src/c.ts"));
     let told: Value = serde_json::from_str(&place.read("renamed").unwrap()).unwrap();
     assert_eq!(told["data"], json!({"file": "src/c.ts", "old_file": "src/a.ts"}));
     fs::remove_file(place.root().join("src/c.ts")).unwrap();
-    assert_eq!(watch.ended(), ended("delete", "success", "src/c.ts"));
+    assert_eq!(watch.next_run(), finished_run("delete", "success", "src/c.ts"));
     assert_eq!(watch.end(), Vec::<Value>::new());
 }
 
 #[test]
 fn commits() {
-    let hook = with(sh("commit", "gitCommit", "cat >told"), &json!({"allowGit": true, "repoRoot": "."}));
+    let hook = with_fields(sh("commit", "gitCommit", "cat >told"), &json!({"allowGit": true, "repoRoot": "."}));
     let place = Place::new(&[hook]);
     approve(&place, &["commit"]);
     git(&place.root(), &["init", "-q"]);
@@ -140,13 +140,13 @@ fn commits() {
     place.write("src/a", "1");
     git(&place.root(), &["add", "src/a"]);
     git(&place.root(), &["commit", "-qm", "The first"]);
-    assert_eq!(watch.ended(), ended("commit", "success", ""));
+    assert_eq!(watch.next_run(), finished_run("commit", "success", ""));
     let told: Value = serde_json::from_str(&place.read("told").unwrap()).unwrap();
     assert_eq!(told["data"]["message"], "The first");
     assert_eq!(told["data"]["commit"].as_str().unwrap().len(), 40);
     git(&place.root(), &["checkout", "-qb", "side"]);
     git(&place.root(), &["commit", "-qm", "The second", "--allow-empty"]);
-    assert_eq!(watch.ended(), ended("commit", "success", ""));
+    assert_eq!(watch.next_run(), finished_run("commit", "success", ""));
     let told: Value = serde_json::from_str(&place.read("told").unwrap()).unwrap();
     assert_eq!((&told["data"]["branch"], &told["data"]["repo_root"]), (&json!("side"), &json!(".")));
     assert_eq!(watch.end(), Vec::<Value>::new());
@@ -154,17 +154,17 @@ fn commits() {
 
 #[test]
 fn a_hook_that_changes_the_file_it_is_about_comes_to_an_end() {
-    let hook = with(sh("format", "onDidSaveTextDocument", "echo formatted >src/a"), &json!({"pattern": "src/**"}));
+    let hook = with_fields(sh("format", "onDidSaveTextDocument", "echo formatted >src/a"), &json!({"pattern": "src/**"}));
     let place = Place::new(&[hook]);
     approve(&place, &["format"]);
     place.write("src/a", "1");
     let watch = Watch::start(&place, "onDidSaveTextDocument");
     place.write("src/a", "2");
-    assert_eq!(watch.ended(), ended("format", "success", "src/a"));
-    assert_eq!(watch.ended(), ended("format", "success", "src/a"));
+    assert_eq!(watch.next_run(), finished_run("format", "success", "src/a"));
+    assert_eq!(watch.next_run(), finished_run("format", "success", "src/a"));
     // The second time it wrote the same content, which is not a save. A different file comes next.
     place.write("src/b", "x");
-    assert_eq!(watch.ended(), ended("format", "success", "src/b"));
+    assert_eq!(watch.next_run(), finished_run("format", "success", "src/b"));
     watch.end();
 }
 
@@ -173,7 +173,7 @@ fn declarations_that_change_count_at_once() {
     let place = Place::new(&[]);
     let watch = Watch::start(&place, "no hook has a trigger");
     place.declare(&[sh("late", "onDidSaveTextDocument", "true")]);
-    watch.notes_with("for onDidSaveTextDocument");
+    watch.wait_for_note("for onDidSaveTextDocument");
     place.write("src/a", "1");
     loop {
         let said = watch.records.recv_timeout(LONG).unwrap();
@@ -182,15 +182,15 @@ fn declarations_that_change_count_at_once() {
             break;
         }
     }
-    assert_eq!(watch.ended(), ended("late", "skipped", "src/a"));
+    assert_eq!(watch.next_run(), finished_run("late", "skipped", "src/a"));
     place.declare(&[]);
-    watch.notes_with("no hook has a trigger");
+    watch.wait_for_note("no hook has a trigger");
     watch.end();
 }
 
 #[test]
 fn what_cannot_be_watched_is_said() {
-    let place = Place::new(&[with(sh("commit", "gitCommit", "true"), &json!({"allowGit": true, "repoRoot": "."}))]);
+    let place = Place::new(&[with_fields(sh("commit", "gitCommit", "true"), &json!({"allowGit": true, "repoRoot": "."}))]);
     let watch = Watch::start(&place, "is not a Git repository");
     watch.end();
 }
@@ -198,13 +198,13 @@ fn what_cannot_be_watched_is_said() {
 #[test]
 fn ctrl_c_waits_and_a_second_one_does_not() {
     let script = "cat >/dev/null; echo $$ >started; while ! test -e go; do sleep 0.05; done; echo done >finished";
-    let place = Place::new(&[with(sh("slow", "onDidSaveTextDocument", script), &json!({"pattern": "src/**"}))]);
+    let place = Place::new(&[with_fields(sh("slow", "onDidSaveTextDocument", script), &json!({"pattern": "src/**"}))]);
     approve(&place, &["slow"]);
     let mut watch = Watch::start(&place, "onDidSaveTextDocument");
     place.write("src/a", "1");
     place.wait_for("started");
     watch.interrupt();
-    watch.notes_with("waiting for running hooks");
+    watch.wait_for_note("waiting for running hooks");
     place.write("go", "");
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
     assert_eq!(place.read("finished").as_deref(), Some("done\n"));
@@ -215,10 +215,10 @@ fn ctrl_c_waits_and_a_second_one_does_not() {
     place.write("src/a", "2");
     let pid = place.wait_for("started");
     watch.interrupt();
-    watch.notes_with("waiting for running hooks");
+    watch.wait_for_note("waiting for running hooks");
     watch.interrupt();
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
-    gone(&pid);
+    wait_for_exit(&pid);
 }
 
 #[test]

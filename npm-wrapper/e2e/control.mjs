@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { assertTold, spoken } from './turns.mjs';
-import { entriesOf, FILES, ledger } from './workspace.mjs';
+import { assertResults, modelTurns } from './turns.mjs';
+import { entriesOf, FILES, readVerifiedLedger } from './workspace.mjs';
 
 /** A second intent that the agent wants to work under, a hook that waits for approval, and scripts that call the command. */
 const PREPARED = {
@@ -105,13 +105,13 @@ export async function assertControlIsHeld(t, { play, resultsIn, select, change, 
     });
     return [[select], [change(root)], ...tried, [stray(root)], 'All done.'];
   };
-  const played = await play({ files: PREPARED, turns: (root) => spoken(turns(root)) });
+  const played = await play({ files: PREPARED, turns: (root) => modelTurns(turns(root)) });
   t.after(played.discard);
   const { workspace, home, requests } = played;
-  assertTold(resultsIn(requests.at(-1)), turns(workspace), ['select', 'change', ...attempts('ENTRY'), 'stray']);
+  assertResults(resultsIn(requests.at(-1)), turns(workspace), ['select', 'change', ...attempts('ENTRY'), 'stray']);
   assert.deepEqual(governance(workspace, home), before);
   assert.deepEqual(trustOf(played), 'new');
-  const entries = ledger(played).filter(({ file }) => file.relative_path !== COPY);
+  const entries = readVerifiedLedger(played).filter(({ file }) => file.relative_path !== COPY);
   assert.deepEqual(
     entries.map(({ file }) => file.relative_path),
     ['src/auth/new.ts'],

@@ -9,14 +9,14 @@ export const packages = path.join(process.env.TOLLGATE_E2E, 'node_modules');
 const MAX_RUN_MS = 240_000;
 
 /** Runs a program to its end and returns its output. An exit code other than 0 is an error. */
-export async function finished(program, words, options) {
-  const { code, output, log } = await ended(program, words, options);
+export async function runSuccessfully(program, words, options) {
+  const { code, output, log } = await runToEnd(program, words, options);
   if (code === 0) return { output, log };
   throw new Error(`${path.basename(program)} ended with ${code}:\n${output.slice(-4000)}\n${log.slice(-8000)}`);
 }
 
 /** Runs a program to its end, whatever its exit code. */
-export function ended(program, words, options) {
+export function runToEnd(program, words, options) {
   return new Promise((resolve, reject) => {
     const child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const texts = { stdout: '', stderr: '' };

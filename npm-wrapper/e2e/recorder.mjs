@@ -28,7 +28,7 @@ export const RECORDER = {
 };
 
 /** Declares the script in a workspace's home folder. */
-export function record({ home }) {
+export function installRecorder({ home }) {
   for (const [name, text] of Object.entries(RECORDER)) {
     fs.mkdirSync(path.dirname(path.join(home, name)), { recursive: true });
     fs.writeFileSync(path.join(home, name), text);
@@ -36,7 +36,7 @@ export function record({ home }) {
 }
 
 /** The events that the script received, in order. */
-export function recorded({ home }) {
+export function readRecords({ home }) {
   const file = path.join(home, 'recorded.jsonl');
   const lines = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n') : [];
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line));
@@ -48,7 +48,7 @@ export function recorded({ home }) {
  * `without` those that it sends only when wired to; `only` names the session to examine when there are others.
  */
 export function assertRecorded(played, { program, prompt, tool, argument, file, also = [], without = [], only }) {
-  const records = recorded(played).filter(({ session_id }) => only === undefined || session_id === only);
+  const records = readRecords(played).filter(({ session_id }) => only === undefined || session_id === only);
   const of = (event) => records.filter((record) => record.event === event);
   const told = EVENTS.filter((event) => of(event).length > 0);
   assert.deepEqual(

@@ -1,8 +1,8 @@
 // The work that the scripted model does in every program, as far as it is the same, and what it must leave behind.
 import assert from 'node:assert/strict';
 import { assertRecorded } from './recorder.mjs';
-import { spoken } from './turns.mjs';
-import { assertFiles, assertLive, brief, ledger } from './workspace.mjs';
+import { modelTurns } from './turns.mjs';
+import { assertFiles, assertLive, summarizeEntry, readVerifiedLedger } from './workspace.mjs';
 
 /** The answer to a write outside the intent's scope. */
 export const OUT_OF_SCOPE =
@@ -29,8 +29,8 @@ export function workWithHelp(work, help) {
   return {
     prompts: ['Please do the work', 'Please go on'],
     scripts: (root) => [
-      { when: 'SUBTASK', turns: spoken(help(root)) },
-      { when: 'Please do the work', turns: spoken(work(root)) },
+      { when: 'SUBTASK', turns: modelTurns(help(root)) },
+      { when: 'Please do the work', turns: modelTurns(work(root)) },
     ],
   };
 }
@@ -45,8 +45,8 @@ export function assertWork(played, { program, create, edit, shell, argument, rep
   assertFiles(played.workspace, FILES_AFTER);
   const [prompt, file] = ['Please do the work', 'src/auth/new.ts'];
   assertRecorded(played, { program, prompt, tool: create, argument, file, also: ['session_end'] });
-  const entries = ledger(played);
-  assert.deepEqual(entries.map(brief), [
+  const entries = readVerifiedLedger(played);
+  assert.deepEqual(entries.map(summarizeEntry), [
     `${create} ${file} true PASS`,
     `${edit} src/auth/login.ts true PASS`,
     `${shell} src/auth/half.txt ${!reportsFailure} PASS`,

@@ -35,8 +35,8 @@ export const ESCAPING = `eval "$(printf 'echo x > src/b\\151lling/hidden.ts')"`;
 export const STOPPED = /Permission denied/;
 
 /** Turns confinement off: the person is then asked about unclear commands, and changes are found afterwards. */
-export function unconfined({ home }) {
-  write(home, { '.tollgate/config.json': '{ "confine": "off" }\n' });
+export function disableConfinement({ home }) {
+  writeFiles(home, { '.tollgate/config.json': '{ "confine": "off" }\n' });
 }
 
 /**
@@ -47,7 +47,7 @@ export function makeWorkspace(name, files) {
   const top = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), `tollgate-${name}-`));
   const [workspace, home, tmp] = ['workspace', 'home', 'tmp'].map((folder) => path.join(top, folder));
   for (const folder of [workspace, home, tmp]) fs.mkdirSync(folder);
-  write(workspace, files);
+  writeFiles(workspace, files);
   const search = [path.dirname(process.env.TOLLGATE), process.env.PATH].join(path.delimiter);
   const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
   const tollgate = (...words) => execFileSync(process.env.TOLLGATE, words, { cwd: workspace, env, encoding: 'utf8' });
@@ -61,13 +61,13 @@ export function makeWorkspace(name, files) {
 }
 
 /** Removes the command from the search path of the programs that run in a workspace, as if it were not installed. */
-export function withoutCommand({ env }) {
+export function removeCommandFromPath({ env }) {
   const folders = env.PATH.split(path.delimiter).filter((folder) => !fs.existsSync(path.join(folder, 'tollgate')));
   env.PATH = folders.join(path.delimiter);
 }
 
 /** Writes files, by name, below a folder. */
-export function write(folder, files) {
+export function writeFiles(folder, files) {
   for (const [name, content] of Object.entries(files)) {
     const file = path.join(folder, name);
     fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -76,7 +76,7 @@ export function write(folder, files) {
 }
 
 /** The changes that agents made: entries of the ledger, after the command has verified it. */
-export function ledger({ workspace, tollgate }) {
+export function readVerifiedLedger({ workspace, tollgate }) {
   assert.match(tollgate('trace', 'verify'), /^ok: /);
   return entriesOf(workspace).filter(({ person }) => person === undefined);
 }
@@ -88,7 +88,7 @@ export function entriesOf(workspace) {
 }
 
 /** An entry in one line: `tool path success scope`. */
-export function brief({ tool_name, file, success, scope_validation }) {
+export function summarizeEntry({ tool_name, file, success, scope_validation }) {
   return `${tool_name} ${file.relative_path} ${success} ${scope_validation}`;
 }
 
@@ -120,7 +120,7 @@ export function assertOneSession(entries, session) {
 }
 
 /** The JSON objects among the lines of a program's output. */
-export function objectsIn(output) {
+export function parseLines(output) {
   const lines = output.split('\n').filter((line) => line.startsWith('{'));
   return lines.map((line) => JSON.parse(line));
 }

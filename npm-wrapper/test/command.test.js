@@ -6,10 +6,10 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createTollgate, digest, version } from 'tollgate';
-import { governed, writeFiles } from './workspace_folder.js';
+import { createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
-const { workspace, home, discard } = governed();
+const { workspace, home, discard } = createGovernedWorkspace();
 after(discard);
 
 function run(args, { input = '', cwd = workspace, env = { HOME: home, PATH: process.env.PATH }, stdio } = {}) {
@@ -39,7 +39,7 @@ for (const [what, args, status, stdout, stderr] of [
   ['--version', ['--version'], 0, `tollgate ${version} (component ${digest})\n`, /^$/],
   ['--help', ['--help'], 0, undefined, /^$/],
   ['no command', [], 2, '', /^Usage: tollgate COMMAND/],
-  ['an unknown command', ['fly'], 2, '', /^tollgate: there is no command `fly`\n/],
+  ['an unknown command', ['fly'], 2, '', /^tollgate: the npm package has no command `fly`; the native `tollgate` /],
   ['a hook of nobody', ['hook'], 2, '', /^tollgate: usage: tollgate hook PROGRAM/],
   [
     'a hook of an unknown program',
@@ -107,7 +107,7 @@ test('intents are listed and checked', () => {
 });
 
 test('sessions are listed with what they did last', () => {
-  const place = governed();
+  const place = createGovernedWorkspace();
   after(place.discard);
   const at = { cwd: place.workspace, env: { HOME: place.home, PATH: process.env.PATH } };
   assert.match(run(['intents', 'sessions'], at).stderr, /^tollgate: no session has selected an intent or changed anything yet/);
@@ -125,7 +125,7 @@ test('sessions are listed with what they did last', () => {
 });
 
 test('what was changed is listed, verified, exported and mapped', () => {
-  const place = governed();
+  const place = createGovernedWorkspace();
   after(place.discard);
   const at = { cwd: place.workspace, env: { HOME: place.home, PATH: process.env.PATH } };
   assert.match(run(['trace'], at).stderr, /the ledger is empty/);

@@ -6,10 +6,10 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { digest, version } from 'tollgate';
-import { governed } from './workspace_folder.js';
+import { createGovernedWorkspace } from './workspace_folder.js';
 
 const command = fileURLToPath(new URL('../dist/eval.js', import.meta.url));
-const { workspace, home, discard } = governed();
+const { workspace, home, discard } = createGovernedWorkspace();
 after(discard);
 
 function run(args, input = '') {

@@ -7,14 +7,14 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { createTollgate } from 'tollgate';
-import { freshFolder } from './workspace_folder.js';
+import { createTemporaryFolder } from './workspace_folder.js';
 
 const sample = fileURLToPath(new URL('../../examples/house-rules', import.meta.url));
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 
 /** A workspace and a home folder; the sample extension is in either. */
-function place(inWorkspace) {
-  const { folder, discard } = freshFolder();
+function createWorkspace(inWorkspace) {
+  const { folder, discard } = createTemporaryFolder();
   after(discard);
   const [workspace, home] = [path.join(folder, 'workspace'), path.join(folder, 'home')];
   for (const made of [workspace, home]) fs.mkdirSync(path.join(made, '.tollgate'), { recursive: true });
@@ -25,7 +25,7 @@ function place(inWorkspace) {
 const license = { tool_name: 'write', args: { filePath: 'LICENSE' } };
 
 test('an extension of the user comes and goes, in a gate that is running', async () => {
-  const at = place(false);
+  const at = createWorkspace(false);
   const gate = createTollgate({ ...at, variables: { HOUSE_RULES_TOKEN: 'a secret of mine', OTHER: 'not asked for' } });
   const proceeds = async () => (await gate.hooks.event('before_tool', 's', license)).proceed;
   assert.equal(await proceeds(), true);
@@ -46,7 +46,7 @@ test('an extension of the user comes and goes, in a gate that is running', async
 });
 
 test('an extension of the workspace runs as it was approved, and no longer when a file changed', async () => {
-  const at = place(true);
+  const at = createWorkspace(true);
   const gate = createTollgate(at);
   const { hooks } = gate;
   assert.equal((await hooks.event('before_tool', 's', license)).proceed, true);
@@ -62,7 +62,7 @@ test('an extension of the workspace runs as it was approved, and no longer when 
 });
 
 test('a secret stands in a file that only the user can read', () => {
-  const at = place(false);
+  const at = createWorkspace(false);
   const gate = createTollgate(at);
   gate.perform({ op: 'extensions', do: 'set', id: 'house-rules', key: 'token', value: 'correct horse' });
   const file = path.join(at.home, '.tollgate/secrets.json');
@@ -71,7 +71,7 @@ test('a secret stands in a file that only the user can read', () => {
 });
 
 test('a hook written for Claude Code stops a call of another program', async () => {
-  const at = place(false);
+  const at = createWorkspace(false);
   fs.mkdirSync(path.join(at.workspace, '.claude/hooks'), { recursive: true });
   const script = '#!/bin/sh\ncase "$(cat)" in *\'"tool_name":"Bash"\'*rm*) echo no rm >&2; exit 2;; esac\n';
   fs.writeFileSync(path.join(at.workspace, '.claude/hooks/check.sh'), script);
@@ -80,7 +80,7 @@ test('a hook written for Claude Code stops a call of another program', async () 
   fs.writeFileSync(path.join(at.workspace, '.claude/settings.json'), JSON.stringify(settings));
   const gate = createTollgate(at);
   const { hooks } = gate;
-  hooks.greet();
+  hooks.describeHost();
   const { taken } = gate.perform({ op: 'hooks', do: 'import', take: true });
   assert.equal(taken.length, 1);
   gate.perform({ op: 'hooks', do: 'approve', id: taken[0].hook.id });
@@ -93,9 +93,9 @@ test('a hook written for Claude Code stops a call of another program', async () 
 });
 
 test('skills are prompts of the MCP server', async () => {
-  const at = place(true);
+  const at = createWorkspace(true);
   const gate = createTollgate(at);
-  gate.hooks.greet();
+  gate.hooks.describeHost();
   gate.perform({ op: 'extensions', do: 'approve', id: 'house-rules' });
   await gate.close();
   const client = new Client({ name: 'test', version: '0' });

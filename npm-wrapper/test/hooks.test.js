@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createTollgate } from '../dist/index.js';
 import { isAlive } from './processes.js';
-import { governed, writeFiles } from './workspace_folder.js';
+import { createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const discards = [];
 const unhandled = [];
@@ -25,7 +25,7 @@ const LIMIT = { timeout: 60_000 };
 
 /** A gate on a fresh workspace, with hooks of the user and of the workspace. */
 function gateWith({ user = [], own = [], files = {}, options = {}, ...hooked } = {}) {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
   writeFiles(workspace, { ...files, '.tollgate/hooks.json': JSON.stringify({ hooks: own }) });
@@ -40,12 +40,12 @@ function gateWith({ user = [], own = [], files = {}, options = {}, ...hooked } =
   return { gate, hooks: gate.hooks, workspace, home, records, approvals };
 }
 
-const sh = (id, script, more = {}) => ({ id, trigger: 'before_tool', command: ['sh', '-c', script], ...more });
-const saying = (id, answer, more = {}) => sh(id, `echo '${JSON.stringify(answer)}'`, more);
-const prompting = (id, more = {}) => ({ id, trigger: 'before_tool', prompt: 'Is this right?', ...more });
-const ended = (records) => records.filter(({ ended }) => ended !== null && ended !== undefined);
+const shellHook = (id, script, more = {}) => ({ id, trigger: 'before_tool', command: ['sh', '-c', script], ...more });
+const answeringHook = (id, answer, more = {}) => shellHook(id, `echo '${JSON.stringify(answer)}'`, more);
+const promptHook = (id, more = {}) => ({ id, trigger: 'before_tool', prompt: 'Is this right?', ...more });
+const endedRuns = (records) => records.filter(({ ended }) => ended !== null && ended !== undefined);
 
-async function until(holds, what = 'what is waited for') {
+async function waitUntil(holds, what = 'what is waited for') {
   for (let tries = 0; tries < 500; tries += 1) {
     if (holds()) return;
     await sleep(10);
@@ -54,7 +54,7 @@ async function until(holds, what = 'what is waited for') {
 }
 
 test('a hook that succeeds', LIMIT, async () => {
-  const { hooks, records } = gateWith({ user: [sh('good', 'cat > input.json; echo well')] });
+  const { hooks, records } = gateWith({ user: [shellHook('good', 'cat > input.json; echo well')] });
   const record = await hooks.run('good', { a: 1 });
   assert.deepEqual([record.hook, record.status, record.exitCode, record.attempts], ['good', 'success', 0, 1]);
   assert.match(record.output, /well/);
@@ -64,31 +64,31 @@ test('a hook that succeeds', LIMIT, async () => {
 
 test('a hook that fails twice and then succeeds', LIMIT, async () => {
   const script = 'echo x >> tries; test $(wc -l < tries) -ge 3';
-  const { hooks } = gateWith({ user: [sh('late', script, { retry: { count: 3, backoffMs: 20 } })] });
+  const { hooks } = gateWith({ user: [shellHook('late', script, { retry: { count: 3, backoffMs: 20 } })] });
   const record = await hooks.run('late');
   assert.deepEqual([record.status, record.attempts], ['success', 3]);
 });
 
 test('a hook that fails', LIMIT, async () => {
-  const { hooks } = gateWith({ user: [sh('bad', 'echo why >&2; exit 3')] });
+  const { hooks } = gateWith({ user: [shellHook('bad', 'echo why >&2; exit 3')] });
   const record = await hooks.run('bad');
   assert.deepEqual([record.status, record.exitCode, record.attempts], ['failed', 3, 1]);
 });
 
 test('a hook that hangs ends with all that it started', LIMIT, async () => {
   const script = 'echo $$ > pids; sh -c "echo \\$\\$ >> pids; sleep 60; true" & sleep 60; true';
-  const { hooks, workspace } = gateWith({ user: [sh('hang', script, { timeoutMs: 1000 })] });
+  const { hooks, workspace } = gateWith({ user: [shellHook('hang', script, { timeoutMs: 1000 })] });
   const start = performance.now();
   const record = await hooks.run('hang');
   assert.equal(record.status, 'timeout');
   assert.ok(performance.now() - start < 10_000);
   const pids = fs.readFileSync(path.join(workspace, 'pids'), 'utf8').trim().split('\n').map(Number);
   assert.equal(pids.length, 2);
-  await until(() => !pids.some(isAlive), 'the end of both');
+  await waitUntil(() => !pids.some(isAlive), 'the end of both');
 });
 
 test('a hook that prints a hundred megabytes', LIMIT, async () => {
-  const { hooks } = gateWith({ user: [sh('flood', 'head -c 104857600 /dev/zero | tr "\\0" x')] });
+  const { hooks } = gateWith({ user: [shellHook('flood', 'head -c 104857600 /dev/zero | tr "\\0" x')] });
   const before = process.memoryUsage().rss;
   const record = await hooks.run('flood');
   assert.equal(record.status, 'success');
@@ -97,19 +97,19 @@ test('a hook that prints a hundred megabytes', LIMIT, async () => {
 });
 
 test('a hook that prints garbage', LIMIT, async () => {
-  const { hooks } = gateWith({ user: [sh('odd', "printf '\\377\\376{\\000'")] });
+  const { hooks } = gateWith({ user: [shellHook('odd', "printf '\\377\\376{\\000'")] });
   assert.equal((await hooks.run('odd')).status, 'success');
   assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).proceed, true);
 });
 
 test('a hook that leaves a child behind', LIMIT, async () => {
-  const { hooks, workspace } = gateWith({ user: [sh('leave', 'sleep 60 & echo $! > pid; echo gone')] });
+  const { hooks, workspace } = gateWith({ user: [shellHook('leave', 'sleep 60 & echo $! > pid; echo gone')] });
   const start = performance.now();
   const record = await hooks.run('leave');
   assert.equal(record.status, 'success');
   assert.ok(performance.now() - start < 10_000);
   const pid = Number(fs.readFileSync(path.join(workspace, 'pid'), 'utf8'));
-  await until(() => !isAlive(pid), 'the end of the child');
+  await waitUntil(() => !isAlive(pid), 'the end of the child');
 });
 
 test('a hook of the workspace runs once it is approved, and no more once it is edited', LIMIT, async () => {
@@ -263,7 +263,7 @@ for (const [what, prepare] of [
 }
 
 test('a home folder that is a workspace is a workspace', LIMIT, async () => {
-  const { workspace, discard } = governed();
+  const { workspace, discard } = createGovernedWorkspace();
   discards.push(discard);
   const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
   writeFiles(workspace, { 'hooks/own.sh': 'echo "$0"\n', '.tollgate/hooks.json': JSON.stringify({ hooks: own }) });
@@ -326,7 +326,9 @@ test('a script that only a shell would run is no program', LIMIT, async () => {
 
 test("a user's hook runs unasked, with the event on its input and in a small environment", LIMIT, async () => {
   process.env.TOLLGATE_TEST_SECRET = 'x';
-  const { hooks, workspace, approvals } = gateWith({ user: [sh('user', 'cat > input.json; env > environment; pwd > folder')] });
+  const { hooks, workspace, approvals } = gateWith({
+    user: [shellHook('user', 'cat > input.json; env > environment; pwd > folder')],
+  });
   await hooks.event('before_tool', 's1', { tool_name: 'write', args: { path: 'a' } });
   const read = (name) => fs.readFileSync(path.join(workspace, name), 'utf8');
   const input = JSON.parse(read('input.json'));
@@ -340,9 +342,9 @@ test("a user's hook runs unasked, with the event on its input and in a small env
 test('hooks of an event run one after the other, each with what the one before left, until one stops', LIMIT, async () => {
   const { hooks, workspace, records } = gateWith({
     user: [
-      saying('first', { args: { path: 'b' }, systemMessage: 'first of all' }),
-      sh('second', `cat > second.json; echo '{"continue":false,"systemMessage":"no more"}'`),
-      sh('third', 'echo > third'),
+      answeringHook('first', { args: { path: 'b' }, systemMessage: 'first of all' }),
+      shellHook('second', `cat > second.json; echo '{"continue":false,"systemMessage":"no more"}'`),
+      shellHook('third', 'echo > third'),
     ],
   });
   const answer = await hooks.event('before_tool', 's1', { tool_name: 'write', args: { path: 'a' } });
@@ -352,7 +354,7 @@ test('hooks of an event run one after the other, each with what the one before l
   assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, 'second.json'), 'utf8')).data.args.path, 'b');
   assert.equal(fs.existsSync(path.join(workspace, 'third')), false);
   assert.deepEqual(
-    ended(records).map(({ hook, status }) => [hook, status]),
+    endedRuns(records).map(({ hook, status }) => [hook, status]),
     [
       ['first', 'success'],
       ['second', 'success'],
@@ -367,7 +369,7 @@ test('an event that no hook waits for is answered at once', async () => {
 });
 
 test('many events at a time', LIMIT, async () => {
-  const { hooks } = gateWith({ user: [sh('echo', `sed 's/.*"n":\\([0-9]*\\).*/{"seen":\\1}/'`, { concurrency: 4 })] });
+  const { hooks } = gateWith({ user: [shellHook('echo', `sed 's/.*"n":\\([0-9]*\\).*/{"seen":\\1}/'`, { concurrency: 4 })] });
   const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => hooks.event('before_tool', `s${n}`, { n })));
   assert.deepEqual(
     answers.map(({ data }) => data),
@@ -386,7 +388,7 @@ test('a prompt is answered by the function of the embedder', LIMIT, async () => 
     asked.push([hook, prompt]);
     return { stdout: '{"systemMessage":"think again \ud800"}' };
   };
-  const { hooks } = gateWith({ user: [prompting('judge')], runPrompt });
+  const { hooks } = gateWith({ user: [promptHook('judge')], runPrompt });
   const answer = await hooks.event('before_tool', 's1', { tool_name: 'x' });
   assert.equal(answer.proceed, true);
   assert.equal(answer.systemMessage, 'think again \ufffd');
@@ -400,7 +402,7 @@ test('a prompt that takes too long is aborted, and what it says then counts no m
     signal = options.signal;
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
   };
-  const { hooks } = gateWith({ user: [prompting('slow', { timeoutMs: 1000 })], runPrompt });
+  const { hooks } = gateWith({ user: [promptHook('slow', { timeoutMs: 1000 })], runPrompt });
   const record = await hooks.run('slow');
   assert.deepEqual([record.status, signal.aborted], ['timeout', true]);
 });
@@ -415,7 +417,7 @@ test('a prompt whose function does not hear, fails or says nothing useful', LIMI
     odd: async () => undefined,
     refused: async () => ({ exitCode: 2, stdout: '', stderr: 'no' }),
   };
-  const user = Object.keys(answers).map((id) => prompting(id, { timeoutMs: 1000 }));
+  const user = Object.keys(answers).map((id) => promptHook(id, { timeoutMs: 1000 }));
   const { hooks } = gateWith({ user, runPrompt: (_, { hook }) => answers[hook]() });
   const records = await Promise.all(Object.keys(answers).map((id) => hooks.run(id)));
   assert.deepEqual(
@@ -428,7 +430,7 @@ test('a prompt whose function does not hear, fails or says nothing useful', LIMI
 });
 
 test("without a function, the user's own command answers prompts, or nobody does", LIMIT, async () => {
-  const { hooks, home } = gateWith({ user: [prompting('judge')] });
+  const { hooks, home } = gateWith({ user: [promptHook('judge')] });
   assert.equal((await hooks.run('judge')).status, 'failed');
   const runner = ['sh', '-c', 'cat > /dev/null; echo "{\\"systemMessage\\":\\"from the runner\\"}"'];
   writeFiles(home, { '.tollgate/config.json': JSON.stringify({ hooks: { prompt_runner: runner } }) });
@@ -436,9 +438,9 @@ test("without a function, the user's own command answers prompts, or nobody does
 });
 
 test('what is under way can be called off', LIMIT, async () => {
-  const { hooks, records } = gateWith({ user: [sh('long', 'sleep 60')] });
+  const { hooks, records } = gateWith({ user: [shellHook('long', 'sleep 60')] });
   const running = hooks.run('long');
-  await until(() => records.some(({ status }) => status === 'running'));
+  await waitUntil(() => records.some(({ status }) => status === 'running'));
   hooks.cancel(records.at(-1).id);
   hooks.cancel('no such run');
   assert.equal((await running).status, 'canceled');
@@ -446,15 +448,15 @@ test('what is under way can be called off', LIMIT, async () => {
 
 test('editors tell, nobody waits, and a burst becomes one run', LIMIT, async () => {
   const user = [
-    sh('save', 'cat >> saves; echo >> saves', { trigger: 'onDidSaveTextDocument', pattern: 'src/**', debounceMs: 50 }),
+    shellHook('save', 'cat >> saves; echo >> saves', { trigger: 'onDidSaveTextDocument', pattern: 'src/**', debounceMs: 50 }),
   ];
   const heard = [];
   const { hooks, workspace, records } = gateWith({ user, onListen: (trigger, on) => void heard.push([trigger, on]) });
   for (let n = 0; n < 20; n += 1) hooks.notify('onDidSaveTextDocument', { file: 'src/a.ts' }, 's1');
   hooks.notify('onDidSaveTextDocument', { file: 'docs/a.md' });
-  await until(() => ended(records).length > 0, 'the run');
+  await waitUntil(() => endedRuns(records).length > 0, 'the run');
   assert.deepEqual(
-    ended(records).map(({ hook, status, file, session }) => [hook, status, file, session]),
+    endedRuns(records).map(({ hook, status, file, session }) => [hook, status, file, session]),
     [['save', 'success', 'src/a.ts', 's1']],
   );
   assert.equal(fs.readFileSync(path.join(workspace, 'saves'), 'utf8').trim().split('\n').length, 1);
@@ -491,23 +493,23 @@ test('hosts are told what to listen to when declarations change', LIMIT, async (
 
 for (const drain of [true, false]) {
   test(`a shutdown ${drain ? 'waits for' : 'ends'} what is under way`, LIMIT, async () => {
-    const saves = (id, script) => sh(id, script, { trigger: 'onDidSaveTextDocument' });
+    const saves = (id, script) => shellHook(id, script, { trigger: 'onDidSaveTextDocument' });
     const { hooks, records } = gateWith({ user: [saves('short', 'sleep 0.3'), saves('long', drain ? 'sleep 0.4' : 'sleep 60')] });
     hooks.notify('onDidSaveTextDocument', { file: 'a' });
-    await until(() => records.filter(({ status }) => status === 'running').length === 2);
+    await waitUntil(() => records.filter(({ status }) => status === 'running').length === 2);
     await hooks.shutdown({ drain });
     const status = drain ? 'success' : 'canceled';
     assert.deepEqual(
-      ended(records).map((record) => record.status),
+      endedRuns(records).map((record) => record.status),
       [status, status],
     );
   });
 }
 
 test('a shutdown that ends everything does not go on with the next hook of an event', LIMIT, async () => {
-  const { hooks, records, workspace } = gateWith({ user: [sh('one', 'sleep 60'), sh('two', 'echo > two')] });
+  const { hooks, records, workspace } = gateWith({ user: [shellHook('one', 'sleep 60'), shellHook('two', 'echo > two')] });
   const answer = hooks.event('before_tool', 's1', { tool_name: 'x' });
-  await until(() => records.some(({ status }) => status === 'running'));
+  await waitUntil(() => records.some(({ status }) => status === 'running'));
   await hooks.shutdown({ drain: false });
   assert.equal((await answer).proceed, true);
   assert.equal(fs.existsSync(path.join(workspace, 'two')), false);
@@ -515,12 +517,12 @@ test('a shutdown that ends everything does not go on with the next hook of an ev
 
 test('a shutdown waits for what was told just before', LIMIT, async () => {
   const { hooks, records } = gateWith({
-    user: [sh('save', 'sleep 0.1', { trigger: 'onDidSaveTextDocument', debounceMs: 5000 })],
+    user: [shellHook('save', 'sleep 0.1', { trigger: 'onDidSaveTextDocument', debounceMs: 5000 })],
   });
   hooks.notify('onDidSaveTextDocument', { file: 'a' });
   await hooks.shutdown();
   assert.deepEqual(
-    ended(records).map(({ status }) => status),
+    endedRuns(records).map(({ status }) => status),
     ['success'],
   );
 });
@@ -536,17 +538,17 @@ test('an instance that fails takes its runs along, and the next one works', LIMI
     return Date.now();
   };
   const { gate, hooks, workspace, records } = gateWith({
-    user: [sh('long', 'echo $$ > pid; sleep 60; true')],
+    user: [shellHook('long', 'echo $$ > pid; sleep 60; true')],
     options: { clock },
   });
   const answer = hooks.run('long');
   const pid = path.join(workspace, 'pid');
-  await until(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'));
+  await waitUntil(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'));
   broken = true;
   hooks.cancel(records.at(-1).id);
   await assert.rejects(answer, { name: 'TollgateError', code: 'guest_trap' });
   broken = false;
-  await until(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end of the run');
+  await waitUntil(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end of the run');
   assert.equal((await hooks.event('before_model', 's1', {})).proceed, true);
   assert.equal(gate.perform({ op: 'hooks', do: 'list' }).hooks.length, 1);
 });
@@ -556,8 +558,8 @@ test('functions of the embedder that throw harm nobody', LIMIT, async () => {
   const thrower = () => {
     throw new Error('mine');
   };
-  const user = [sh('good', 'true'), sh('save', 'true', { trigger: 'onDidSaveTextDocument' })];
-  const own = [sh('own', 'true')];
+  const user = [shellHook('good', 'true'), shellHook('save', 'true', { trigger: 'onDidSaveTextDocument' })];
+  const own = [shellHook('own', 'true')];
   const given = { user, own, onRecord: thrower, onApproval: thrower, onListen: thrower };
   const { hooks } = gateWith({ ...given, options: { log: (_, message) => heard.push(message) } });
   assert.equal((await hooks.run('good')).status, 'success');
@@ -571,7 +573,7 @@ test('functions of the embedder that throw harm nobody', LIMIT, async () => {
 });
 
 test('callbacks may call the gate and its hooks', LIMIT, async () => {
-  const own = [sh('own', 'true')];
+  const own = [shellHook('own', 'true')];
   let given;
   const seen = [];
   const onApproval = ({ hook, digest }) => {
@@ -580,7 +582,7 @@ test('callbacks may call the gate and its hooks', LIMIT, async () => {
   };
   given = gateWith({ own, onApproval });
   assert.equal((await given.hooks.run('own')).status, 'skipped');
-  await until(() => seen.length > 0);
+  await waitUntil(() => seen.length > 0);
   assert.deepEqual(seen, ['success']);
 });
 
@@ -604,8 +606,8 @@ test('a gate has its hooks once', () => {
 });
 
 /** Runs a script that opens a gate, in its own process. */
-function apart(script, { user = [] } = {}) {
-  const { workspace, home, discard } = governed();
+function runInOwnProcess(script, { user = [] } = {}) {
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
   const index = new URL('../dist/index.js', import.meta.url).href;
@@ -621,26 +623,28 @@ function apart(script, { user = [] } = {}) {
 }
 
 test('what waits for its time holds no process open', LIMIT, () => {
-  const user = [sh('save', 'echo > ran', { trigger: 'onDidSaveTextDocument', debounceMs: 20_000 })];
-  const { status, stderr, took, workspace } = apart(`hooks.notify('onDidSaveTextDocument', { file: 'a' });`, { user });
+  const user = [shellHook('save', 'echo > ran', { trigger: 'onDidSaveTextDocument', debounceMs: 20_000 })];
+  const { status, stderr, took, workspace } = runInOwnProcess(`hooks.notify('onDidSaveTextDocument', { file: 'a' });`, { user });
   assert.deepEqual([status, stderr], [0, '']);
   assert.ok(took < 15_000, `${took} ms`);
   assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
 });
 
 test('an answer that is awaited does', LIMIT, () => {
-  const user = [sh('retry', 'echo x >> tries; test $(wc -l < tries) -ge 2', { retry: { count: 1, backoffMs: 300 } })];
-  const { status, stdout, stderr } = apart(`console.log((await hooks.event('before_tool', 's1', {})).proceed);`, { user });
+  const user = [shellHook('retry', 'echo x >> tries; test $(wc -l < tries) -ge 2', { retry: { count: 1, backoffMs: 300 } })];
+  const { status, stdout, stderr } = runInOwnProcess(`console.log((await hooks.event('before_tool', 's1', {})).proceed);`, {
+    user,
+  });
   assert.deepEqual([status, stdout, stderr.replace(/.*failed.*\n/g, '')], [0, 'true\n', '']);
 });
 
 test('eval prints the answer in place of the wait, as it was written, and drains at the end', LIMIT, () => {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   const user = [
-    saying('first', { n: 1 }),
-    sh('second', 'printf \'{"big":12345678901234567890,"real":1.0,"2":1,"1":2}\''),
-    sh('save', 'sleep 0.3; echo > saved', { trigger: 'onDidSaveTextDocument' }),
+    answeringHook('first', { n: 1 }),
+    shellHook('second', 'printf \'{"big":12345678901234567890,"real":1.0,"2":1,"1":2}\''),
+    shellHook('save', 'sleep 0.3; echo > saved', { trigger: 'onDidSaveTextDocument' }),
   ];
   writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
   const lines = [
@@ -662,16 +666,16 @@ test('eval prints the answer in place of the wait, as it was written, and drains
 });
 
 test('eval that is interrupted takes its hooks along', LIMIT, async () => {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
-  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [sh('long', 'echo $$ > pid; exec sleep 60')] }) });
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [shellHook('long', 'echo $$ > pid; exec sleep 60')] }) });
   const command = fileURLToPath(new URL('../dist/eval.js', import.meta.url));
   const child = spawn(process.execPath, [command, '--workspace', workspace, '--home', home]);
   const over = new Promise((resolve) => child.on('exit', resolve));
   child.stdin.write('{"op":"event","event":"before_tool","session":"s1","data":{}}\n');
   const pid = path.join(workspace, 'pid');
-  await until(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'), 'the start');
+  await waitUntil(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'), 'the start');
   child.kill('SIGINT');
   assert.equal(await over, 130);
-  await until(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end');
+  await waitUntil(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end');
 });

@@ -24,16 +24,16 @@ const cases = fs
 const faults = [];
 const left = [...cases];
 // Each case starts one process per line, one after the other.
-await Promise.all(Array.from({ length: os.availableParallelism() }, work));
+await Promise.all(Array.from({ length: os.availableParallelism() }, runCases));
 for (const fault of faults) console.error(fault);
 console.log(`${cases.length} cases, ${faults.length} faults`);
 process.exitCode = faults.length > 0 || (only === '' && cases.length < 70) ? 1 : 0;
 
-async function work() {
-  for (let next = left.shift(); next !== undefined; next = left.shift()) await carryOutCase(...next);
+async function runCases() {
+  for (let next = left.shift(); next !== undefined; next = left.shift()) await runCase(...next);
 }
 
-async function carryOutCase(program, file) {
+async function runCase(program, file) {
   const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-hosts-')));
   try {
     const root = path.join(folder, 'repo');
@@ -54,7 +54,7 @@ async function carryOutCase(program, file) {
     for (const [at, line] of lines.entries()) {
       const expected = JSON.parse(line);
       if (expected.do !== undefined) expected.do = JSON.parse(JSON.stringify(expected.do).replaceAll('{bin}', bin));
-      const found = await carryOutLine(program, expected, folder, root, answers);
+      const found = await runLine(program, expected, folder, root, answers);
       for (const name of Object.keys(found)) {
         if (JSON.stringify(found[name]) === JSON.stringify(expected[name])) continue;
         faults.push(
@@ -68,7 +68,7 @@ async function carryOutCase(program, file) {
 }
 
 /** Executes a line and returns its result. */
-async function carryOutLine(program, line, folder, root, answers) {
+async function runLine(program, line, folder, root, answers) {
   const home = path.join(folder, 'home');
   if (line.do !== undefined) executeStep(root, line.do);
   else if (line.select !== undefined) createTollgate({ workspace: root, home }).selectIntent(line.session, line.select);
@@ -88,7 +88,9 @@ async function carryOutLine(program, line, folder, root, answers) {
       line.confines === undefined ? {} : { PATH: path.join(folder, 'bin') },
     );
     answers.push(stdout);
-    return code === 0 ? { answer: kept(stdout, root, path.join(folder, 'bin')) } : { answer: `exit code ${code}: ${stderr}` };
+    return code === 0
+      ? { answer: comparableAnswer(stdout, root, path.join(folder, 'bin')) }
+      : { answer: `exit code ${code}: ${stderr}` };
   }
   return {};
 }
@@ -107,7 +109,7 @@ function run(words, input, cwd, home, more) {
 }
 
 /** An answer in the form in which it is compared: without the workspace's path, times and entry ids. */
-function kept(answer, root, bin) {
+function comparableAnswer(answer, root, bin) {
   const time = /^20.{21}Z$/;
   return answer
     .replaceAll(root, '{root}')

@@ -2,9 +2,9 @@
 import * as path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
-import { freshFolder } from './workspace_folder.js';
+import { createTemporaryFolder } from './workspace_folder.js';
 
-const { folder, discard } = freshFolder();
+const { folder, discard } = createTemporaryFolder();
 process.on('exit', discard);
 
 export const bundle = path.join(folder, 'imports.mjs');
@@ -28,5 +28,16 @@ esbuild.buildSync({
 });
 
 const sources = await import(pathToFileURL(bundle));
-export const { Roots, stateFolder, stateOf, workspaceImport, recordsImport, Lines, isBlank, wellFormed, run, exitCode, copyOf } =
-  sources;
+export const {
+  Roots,
+  stateFolder,
+  stateOf,
+  workspaceImport,
+  recordsImport,
+  LineSplitter,
+  isBlank,
+  toWellFormedBytes,
+  run,
+  exitCode,
+  copyScript,
+} = sources;

@@ -6,9 +6,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { Roots, workspaceImport } from './imports.js';
-import { freshFolder, writeFiles } from './workspace_folder.js';
+import { createTemporaryFolder, writeFiles } from './workspace_folder.js';
 
-const { folder, discard } = freshFolder();
+const { folder, discard } = createTemporaryFolder();
 after(discard);
 const project = path.join(folder, 'project');
 const home = path.join(folder, 'home');
@@ -38,7 +38,7 @@ writeFiles(project, { ['\u{feff}marked']: 'm' });
 fs.symlinkSync(project, path.join(folder, 'alias'));
 
 const { inspect } = workspaceImport(new Roots(path.join(folder, 'alias'), home), () => {});
-const look = (asked, digest = false, root = 'project') => inspect([{ root, path: asked, digest }])[0];
+const inspectPath = (asked, digest = false, root = 'project') => inspect([{ root, path: asked, digest }])[0];
 
 for (const [asked, kind, real, entry = real] of [
   ['.', 'directory', '.'],
@@ -84,25 +84,27 @@ for (const [asked, kind, real, entry = real] of [
   ['/no/such/file', 'missing', '/no/such/file'],
 ]) {
   test(`inspect ${JSON.stringify(asked).replace(folder, '').slice(0, 60)}`, () => {
-    const facts = look(asked);
+    const facts = inspectPath(asked);
     assert.deepEqual([facts.kind, facts.realPath, facts.entryPath], [kind, real, entry]);
   });
 }
 
 test('a path of the home folder begins there', () => {
-  assert.equal(look('.tollgate/config.json', true, 'home').realPath, path.join(home, '.tollgate/config.json'));
+  assert.equal(inspectPath('.tollgate/config.json', true, 'home').realPath, path.join(home, '.tollgate/config.json'));
 });
 
 test('the names of one file share its marks, and where nothing stands they are 0', () => {
-  const [one, other, different, nothing] = ['src/auth/a.ts', 'second', 'src/billing/sub/x', 'no'].map((asked) => look(asked));
+  const [one, other, different, nothing] = ['src/auth/a.ts', 'second', 'src/billing/sub/x', 'no'].map((asked) =>
+    inspectPath(asked),
+  );
   assert.deepEqual(one.marks, other.marks);
   assert.notEqual(one.marks.inode, different.marks.inode);
   const stat = fs.statSync(path.join(project, 'second'), { bigint: true });
   assert.deepEqual(one.marks, { device: stat.dev, inode: stat.ino, changedNs: stat.ctimeNs, modifiedNs: stat.mtimeNs });
-  assert.deepEqual([one.hardLinks, different.hardLinks, nothing.hardLinks, look('src').hardLinks], [2, 1, 0, 1]);
+  assert.deepEqual([one.hardLinks, different.hardLinks, nothing.hardLinks, inspectPath('src').hardLinks], [2, 1, 0, 1]);
   assert.deepEqual([nothing.marks, nothing.size], [{ device: 0n, inode: 0n, changedNs: 0n, modifiedNs: 0n }, 0n]);
-  assert.deepEqual([one.size, look('src').size, look('pipe').size], [1n, 0n, 0n]);
-  assert.ok(look('src').marks.changedNs !== 0n && look('src').marks.inode !== 0n);
+  assert.deepEqual([one.size, inspectPath('src').size, inspectPath('pipe').size], [1n, 0n, 0n]);
+  assert.ok(inspectPath('src').marks.changedNs !== 0n && inspectPath('src').marks.inode !== 0n);
 });
 
 test('a link says what is written in it, and only where it is the last name', () => {
@@ -131,7 +133,7 @@ test('a link says what is written in it, and only where it is the last name', ()
     undefined,
   ];
   assert.deepEqual(
-    asked.map((name) => look(name).link),
+    asked.map((name) => inspectPath(name).link),
     said,
   );
 });
@@ -139,32 +141,32 @@ test('a link says what is written in it, and only where it is the last name', ()
 test('marks change with the content, also within the same size and after a touch back in time', () => {
   writeFiles(project, { changing: '1' });
   const file = path.join(project, 'changing');
-  const before = look('changing').marks;
-  assert.deepEqual(look('changing').marks, before);
+  const before = inspectPath('changing').marks;
+  assert.deepEqual(inspectPath('changing').marks, before);
   const { atime, mtime } = fs.statSync(file);
   fs.writeFileSync(file, '2');
   fs.utimesSync(file, atime, mtime);
-  assert.notDeepEqual(look('changing').marks, before);
+  assert.notDeepEqual(inspectPath('changing').marks, before);
 });
 
 test('a digest is given for files of the workspace that are asked for, and for nothing else', () => {
   const digest = (content) => `sha256:${createHash('sha256').update(content).digest('hex')}`;
   const big = Buffer.alloc(200_000, 'tollgate');
   writeFiles(project, { big });
-  assert.equal(look('second').digest, undefined);
-  assert.equal(look('second', true).digest, digest('a'));
-  assert.equal(look('big', true).digest, digest(big));
-  assert.equal(look('src/auth/lnk/x', true).digest, digest('x'));
+  assert.equal(inspectPath('second').digest, undefined);
+  assert.equal(inspectPath('second', true).digest, digest('a'));
+  assert.equal(inspectPath('big', true).digest, digest(big));
+  assert.equal(inspectPath('src/auth/lnk/x', true).digest, digest('x'));
   for (const asked of ['out/secret', 'pipe', 'to-pipe', 'src', 'no', path.join(folder, 'outside/secret')]) {
-    assert.equal(look(asked, true).digest, undefined, asked);
+    assert.equal(inspectPath(asked, true).digest, undefined, asked);
   }
-  assert.equal(look('.tollgate/config.json', true, 'home').digest, undefined);
+  assert.equal(inspectPath('.tollgate/config.json', true, 'home').digest, undefined);
 });
 
 test('what the host may not look at is unreadable', { skip: process.getuid?.() === 0 && 'root may look everywhere' }, () => {
   writeFiles(project, { 'closed/file': '' });
   fs.chmodSync(path.join(project, 'closed'), 0);
-  const facts = look('closed/file');
+  const facts = inspectPath('closed/file');
   fs.chmodSync(path.join(project, 'closed'), 0o755);
   assert.deepEqual([facts.kind, facts.realPath], ['unreadable', 'closed/file']);
 });

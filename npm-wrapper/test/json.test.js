@@ -1,7 +1,7 @@
 // Objects passed to the gate.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { wellFormed } from './imports.js';
+import { toWellFormedBytes } from './imports.js';
 
 for (const [value, expected] of [
   ['\ud800', '\ufffd'],
@@ -10,6 +10,6 @@ for (const [value, expected] of [
   ['\\ud800', '\\ud800'],
 ]) {
   test(`${JSON.stringify(value)} is sent as ${JSON.stringify(expected)}`, () => {
-    assert.equal(JSON.parse(new TextDecoder().decode(wellFormed({ value }, 'x'))).value, expected);
+    assert.equal(JSON.parse(new TextDecoder().decode(toWellFormedBytes({ value }, 'x'))).value, expected);
   });
 }

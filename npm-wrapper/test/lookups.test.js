@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { createTollgate } from '../dist/index.js';
-import { governed, writeFiles } from './workspace_folder.js';
+import { createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
-const { workspace, home, discard } = governed();
+const { workspace, home, discard } = createGovernedWorkspace();
 test.after(discard);
 const carryOut = (plan, lookups) => createTollgate({ workspace, home, lookups }).lookUp(plan);
 
@@ -72,7 +72,7 @@ test('the environment is small, and the folder is the workspace', async () => {
 
 test('what a call names is looked up on the way to its answer', async () => {
   const settings = { augment: { sources: [{ name: 'wiki', function: true }] } };
-  const place = governed();
+  const place = createGovernedWorkspace();
   test.after(place.discard);
   writeFiles(place.workspace, { '.tollgate/config.json': JSON.stringify(settings) });
   const lookups = { functions: { wiki: async (concept) => `about ${concept}` } };

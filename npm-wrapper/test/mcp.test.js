@@ -37,13 +37,13 @@ const gateOf = (folder, { server }, lookups) => {
 const closeServers = () => Promise.all([...gates.values()].map((gate) => gate.close()));
 after(closeServers);
 
-function freshFolder() {
+function newServerFolder() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-mcp-'));
   after(() => fs.rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-async function asked(row, folder, lookups) {
+async function askServer(row, folder, lookups) {
   const { name, tool, arguments: given } = row;
   const request = { kind: 'mcp', server: 'graph', tool, arguments: given };
   const asks = [{ concept: 'auth', source: 'graph', request, timeoutMs: 500 }];
@@ -54,10 +54,10 @@ async function asked(row, folder, lookups) {
 }
 
 /** The connection attempt continues in the background, so a later lookup gets an answer. */
-async function answered(row, folder, expected, there = () => true) {
+async function waitForAnswer(row, folder, expected, there = () => true) {
   const begin = Date.now();
   for (;;) {
-    const answer = await asked(row, folder);
+    const answer = await askServer(row, folder);
     if (((answer !== 'late' || expected === 'late') && there()) || Date.now() - begin > PATIENCE_MS) return answer;
   }
 }
@@ -76,9 +76,9 @@ for (const row of rows) {
   const real = JSON.stringify(row).includes('{everything}');
   const skip = real && !fs.existsSync(everything) ? '`cargo xtask test` has not installed the server' : false;
   test(row.name, { skip }, async () => {
-    const folder = freshFolder();
+    const folder = newServerFolder();
     if (real) row.server.args = row.server.args.map((word) => word.replace('{everything}', everything));
-    const answer = await answered(
+    const answer = await waitForAnswer(
       row,
       folder,
       row.expect,
@@ -100,8 +100,8 @@ test('one connection serves many lookups, and a server that ended is started ane
   const row = structuredClone(rows.find(({ name }) => name === 'it dies in the call'));
   const answer = "params.name==='end'?process.exit(0):say(id,{content:[{type:'text',text:String(process.pid)}]})";
   row.server.args[1] = row.server.args[1].replace('process.exit(1)', answer);
-  const folder = freshFolder();
-  const ask = (tool) => answered({ ...row, tool }, folder);
+  const folder = newServerFolder();
+  const ask = (tool) => waitForAnswer({ ...row, tool }, folder);
   const first = await ask('pid');
   const again = await Promise.all(Array.from({ length: 8 }, () => ask('pid')));
   assert.match(first.text, /^\d+$/);
@@ -122,7 +122,7 @@ test('what a trusted server says of its tools counts, and only what it says', as
     { name: 't', inputSchema, outputSchema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } },
   ];
   row.server.args[1] = row.server.args[1].replace('tools:[]', `tools:${JSON.stringify(tools)}`);
-  const folder = freshFolder();
+  const folder = newServerFolder();
   const settings = path.join(folder, 'home/.tollgate/config.json');
   for (const [file, text] of [
     [
@@ -138,7 +138,7 @@ test('what a trusted server says of its tools counts, and only what it says', as
   gates.set(folder, gate);
   const codeOf = (tool) => gate.preTool({ session: 's', call: 'c', tool: `mcp__graph__${tool}`, args: {} }).code;
   assert.equal(codeOf('frobnicate'), 'no_active_intent');
-  assert.equal(await answered(row, folder, 'unknown'), 'unknown');
+  assert.equal(await waitForAnswer(row, folder, 'unknown'), 'unknown');
   assert.deepEqual(['frobnicate', 'wipe', 't'].map(codeOf), ['read_only', 'no_active_intent', 'no_active_intent']);
   fs.writeFileSync(settings, '{}');
   assert.equal(codeOf('frobnicate'), 'no_active_intent');
@@ -147,7 +147,7 @@ test('what a trusted server says of its tools counts, and only what it says', as
 test('a caller of your own is asked instead', async () => {
   const row = rows.find(({ name }) => name === 'the program is missing');
   const mcpTool = (server, tool, given) => `${server} ${tool} ${JSON.stringify(given)}`;
-  assert.deepEqual(await asked(row, freshFolder(), { mcpTool }), { text: 'graph t {}' });
+  assert.deepEqual(await askServer(row, newServerFolder(), { mcpTool }), { text: 'graph t {}' });
 });
 
 /** From both module systems, and with a server that hangs. */
@@ -156,7 +156,7 @@ for (const [name, load] of [
   ['require', "require('tollgate')"],
 ]) {
   test(`${name}: a process ends in spite of its servers, and they with it`, async () => {
-    const folder = freshFolder();
+    const folder = newServerFolder();
     const server = { command: 'sh', args: ['-c', 'echo $$ > pid; sleep 60'] };
     const [workspace, home] = ['repo', 'home'].map((name) => path.join(folder, name));
     fs.mkdirSync(workspace);

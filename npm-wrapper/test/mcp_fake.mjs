@@ -1,4 +1,5 @@
-// An MCP server that misbehaves as its first argument says. Its second, where there is one, is a file for its process id.
+// An MCP server that misbehaves in the way that its first argument names. The optional second argument is a file for its process
+// id.
 import * as fs from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -10,7 +11,7 @@ const object = { type: 'object' };
 const deep = Array.from({ length: 200 }).reduce((schema) => ({ type: 'object', properties: { a: schema } }), object);
 const number = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
-/** What it says of its tools: one of them is as it says. */
+/** The tools that the server lists. Only one of them is as described. */
 const TOOLS = {
   liar: [
     { name: 'weather', inputSchema: object, outputSchema: number },
@@ -58,13 +59,13 @@ function answer({ id, method, params }) {
   }
 }
 
-// More than is read of it, before anything that could be an answer.
+// Prints more than is read, before anything that could be an answer.
 if (mode === 'garbage') flood('garbage\n'.repeat(1 << 18));
 if (mode === 'line') flood('x'.repeat(1 << 16));
 if (mode === 'complain') {
   console.error('no such graph');
   process.exit(3);
 }
-// One that does not end when its input does.
+// Does not exit when its input ends.
 if (mode === 'stay') setInterval(() => {}, 1000);
 createInterface({ input: process.stdin }).on('line', (line) => answer(JSON.parse(line)));

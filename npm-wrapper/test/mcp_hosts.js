@@ -14,38 +14,38 @@ const packages = path.join(target, 'mcp-servers/node_modules/@modelcontextprotoc
 const wasmtime = process.env.TOLLGATE ?? path.join(target, 'release/tollgate');
 const node = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 
-/** A busy machine takes its time. */
+/** A generous time limit, for busy machines. */
 export const PATIENCE_MS = 60_000;
 
 export const everything = path.join(packages, 'server-everything/dist/index.js');
 export const filesystem = path.join(packages, 'server-filesystem/dist/index.js');
 const fakeServer = fileURLToPath(new URL('mcp_fake.mjs', import.meta.url));
 
-/** Why the tests with real servers cannot run, where they cannot. */
+/** Why the tests with real servers cannot run; `false` if they can. */
 export const skip = fs.existsSync(everything) ? false : '`cargo xtask test` has not installed the servers';
 
-/** The commands that there are. */
+/** The commands that are tested. */
 export const hosts = [
   { name: 'node', words: [process.execPath, node] },
   ...(fs.existsSync(wasmtime) ? [{ name: 'wasmtime', words: [wasmtime] }] : []),
 ];
 
-/** A declaration of a server that misbehaves. A busy machine takes its time to start Node. */
-export function fake(mode, more = {}, pid = undefined) {
+/** A declaration of a server that misbehaves. On a busy machine, Node takes long to start. */
+export function declareFakeServer(mode, more = {}, pid = undefined) {
   const args = [fakeServer, mode, ...(pid === undefined ? [] : [pid])];
   return { command: process.execPath, args, connectTimeoutMs: PATIENCE_MS, ...more };
 }
 
 /** A declaration of a real server. */
-export function real(file, ...args) {
+export function declareServer(file, ...args) {
   return { command: process.execPath, args: [file, ...args], connectTimeoutMs: PATIENCE_MS };
 }
 
-/** What a workspace says that tools do whose names do not tell. */
+/** The workspace's declarations of what tools do if their names do not tell. */
 const TOOLS = { 'mcp__*__echo': 'read', 'mcp__liar__*': 'read', 'mcp__hang__*': 'read' };
 
 /** A governed workspace with these servers in the user's settings. `t` removes it. */
-export function place(t, servers, settings = {}) {
+export function createMcpWorkspace(t, servers, settings = {}) {
   const top = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'tollgate-mcp-'));
   t.after(() => fs.rmSync(top, { recursive: true, force: true, maxRetries: 5 }));
   const [workspace, home] = ['workspace', 'home'].map((name) => path.join(top, name));
@@ -105,7 +105,7 @@ export function place(t, servers, settings = {}) {
   return { top, workspace, home, declare, ship, run, connect };
 }
 
-/** Whether a process is gone; whoever has ended may still wait to be noticed by its parent. */
+/** Whether a process has ended. Its parent may take a moment to reap it. */
 export async function isGone(pid) {
   for (const begin = Date.now(); Date.now() - begin < 20_000; ) {
     const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid).trim()], { encoding: 'utf8' });
@@ -115,8 +115,8 @@ export async function isGone(pid) {
   return false;
 }
 
-/** Waits until something is so. */
-export async function until(what, holds) {
+/** Waits until a condition holds. */
+export async function waitUntil(what, holds) {
   const begin = Date.now();
   for (;;) {
     const found = await holds();
@@ -127,7 +127,7 @@ export async function until(what, holds) {
 }
 
 /** Runs a test for every command. */
-export async function each(t, test) {
+export async function testEachHost(t, test) {
   assert.ok(hosts.length > 0);
   for (const host of hosts) await t.test(host.name, (inner) => test(inner, host));
 }

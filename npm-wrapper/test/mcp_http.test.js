@@ -1,24 +1,27 @@
-// MCP servers on the network, in both commands. Those of the tests listen on loopback alone; the real one listens everywhere, so it is
-// given a network of its own.
+// MCP servers on the network, in both commands. The test servers listen only on loopback; the real server listens on all
+// interfaces, so it runs in its own network namespace.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import * as http from 'node:http';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { hosts, PATIENCE_MS, place, skip } from './mcp_hosts.js';
+import { hosts, PATIENCE_MS, createMcpWorkspace, skip } from './mcp_hosts.js';
 
-/** Gives the command after it a network with nothing on it but loopback: for root, and for everybody whom the system lets. */
+/**
+ * Arguments for `unshare` that give a command a network with only loopback: for root, and for other users if the system allows
+ * it.
+ */
 const ALONE = [['--net'], ['--user', '--map-root-user', '--net']];
 
-/** Loopback is down in a fresh network. */
+/** Loopback is down in a new network namespace. */
 const LOOPBACK = ['--', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh'];
 
 const alone = ALONE.find((flags) => spawnSync('unshare', [...flags, ...LOOPBACK, 'true']).status === 0);
 
 const skipReal = skip || (alone === undefined ? 'no network of its own can be made' : false);
 
-/** A server on loopback. Every request is noted. */
+/** A server on loopback that records every request. */
 async function listen(t, answer) {
   const asked = [];
   const server = http.createServer((request, response) => {
@@ -34,7 +37,7 @@ async function listen(t, answer) {
   return { port: server.address().port, asked };
 }
 
-/** Runs `tollgate mcp status --json` beside this process, which has to answer meanwhile. */
+/** Runs `tollgate mcp status --json` asynchronously, because this process has to answer its requests meanwhile. */
 async function statusOf({ workspace, home }, host) {
   const [program, ...before] = host.words;
   const words = [...before, 'mcp', 'status', '--json', '--workspace', workspace, '--home', home];
@@ -75,12 +78,12 @@ function speak(request, response) {
   });
 }
 
-/** One server at a URL, in every command. */
-async function each(t, declare, check) {
+/** Tests one server at a URL in every command. */
+async function testEachUrl(t, declare, check) {
   for (const host of hosts) {
     await t.test(host.name, async (inner) => {
       const { servers, settings = {}, others } = await declare(inner);
-      check(await statusOf(place(inner, servers, settings), host), others);
+      check(await statusOf(createMcpWorkspace(inner, servers, settings), host), others);
     });
   }
 }
@@ -96,7 +99,7 @@ test('a server on the network is connected to, and has its headers', async (t) =
     const servers = { web: { url: `http://127.0.0.1:${port}/mcp`, headers } };
     return { servers, settings: { token: 's3cret-value' }, others: tokens };
   };
-  await each(t, declare, ({ state, tools, said }, tokens) => {
+  await testEachUrl(t, declare, ({ state, tools, said }, tokens) => {
     assert.deepEqual([state, tools], ['connected', 1], said);
     assert.deepEqual([...new Set(tokens)], ['Bearer s3cret-value']);
     assert.ok(!said.includes('s3cret'));
@@ -111,7 +114,7 @@ test('a redirection within the host is followed', async (t) => {
     });
     return { servers: { web: { url: `http://127.0.0.1:${port}/mcp` } }, others: asked };
   };
-  await each(t, declare, ({ state, said }, asked) => {
+  await testEachUrl(t, declare, ({ state, said }, asked) => {
     assert.equal(state, 'connected', said);
     assert.ok(asked.includes('POST /mcp/'));
   });
@@ -127,7 +130,7 @@ test('a redirection to another host is refused, and that host is not contacted',
       const headers = { Authorization: 'Bearer secret-of-the-first' };
       return { servers: { web: { url: `http://127.0.0.1:${port}/mcp`, headers } }, others: other.asked };
     };
-    await each(t, declare, ({ state, why }, asked) => {
+    await testEachUrl(t, declare, ({ state, why }, asked) => {
       assert.equal(state, 'unavailable');
       assert.match(why, /^it redirects to another host, which is refused: HTTP 30\d .* to http:\/\/127\.0\.0\.1:\d+\/mcp$/);
       assert.deepEqual(asked, []);
@@ -144,7 +147,7 @@ test('an SSE server cannot have messages sent to another host', async (t) => {
     });
     return { servers: { web: { type: 'sse', url: `http://127.0.0.1:${port}/sse` } }, others: other.asked };
   };
-  await each(t, declare, ({ state, said }, asked) => {
+  await testEachUrl(t, declare, ({ state, said }, asked) => {
     assert.equal(state, 'unavailable', said);
     assert.deepEqual(asked, []);
   });
@@ -158,7 +161,7 @@ test('refused credentials are told without them', async (t) => {
     const headers = { Authorization: 'Bearer ${settings.token}' };
     return { servers: { web: { url: `http://127.0.0.1:${port}/mcp`, headers } }, settings: { token: 's3cret-value' } };
   };
-  await each(t, declare, ({ state, why, said }) => {
+  await testEachUrl(t, declare, ({ state, why, said }) => {
     assert.deepEqual([state, why], ['unavailable', 'it does not accept the credentials: HTTP 401 Unauthorized']);
     assert.ok(!said.includes('s3cret'));
   });
@@ -183,7 +186,7 @@ test('a server on the network that floods is cut off', async (t) => {
       });
       return { servers: { web: { type, url: `http://127.0.0.1:${port}/mcp`, connectTimeoutMs: PATIENCE_MS } } };
     };
-    await each(t, declare, ({ state, why }) => {
+    await testEachUrl(t, declare, ({ state, why }) => {
       assert.equal(state, 'unavailable');
       assert.match(why, /^it sent more than it may and was cut off/, `${type} ${kind}`);
     });
@@ -200,13 +203,13 @@ test('a server that is not there is told in the words of the system', async (t) 
     await once(server, 'close');
     return { servers: { web: { url: `http://127.0.0.1:${port}/mcp` } } };
   };
-  await each(t, declare, ({ why }) => assert.match(why, /^it could not be connected to: .*(ECONNREFUSED|refused)/i));
+  await testEachUrl(t, declare, ({ why }) => assert.match(why, /^it could not be connected to: .*(ECONNREFUSED|refused)/i));
 });
 
 test('the real server over streamable HTTP and SSE', { skip: skipReal }, () => {
   const real = fileURLToPath(new URL('mcp_http_real.mjs', import.meta.url));
   const words = [...alone, ...LOOPBACK, process.execPath, '--test', '--test-concurrency=1', real];
-  // What the runner of this test says of itself is nothing for the one that it starts.
+  // The variable of this test runner must not reach the runner that it starts.
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8', env, timeout: 10 * PATIENCE_MS });
   assert.equal(status, 0, `${stdout}\n${stderr}`);

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { createTollgate, version } from 'tollgate';
-import { governed } from './workspace_folder.js';
+import { createGovernedWorkspace } from './workspace_folder.js';
 
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
-const { workspace, home, discard } = governed();
+const { workspace, home, discard } = createGovernedWorkspace();
 after(discard);
 const args = [command, 'mcp-serve', '--workspace', workspace, '--home', home];
 

@@ -4,15 +4,25 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { each, everything, fake, filesystem, isGone, place, real, skip, until } from './mcp_hosts.js';
+import {
+  testEachHost,
+  everything,
+  declareFakeServer,
+  filesystem,
+  isGone,
+  createMcpWorkspace,
+  declareServer,
+  skip,
+  waitUntil,
+} from './mcp_hosts.js';
 
 const states = ({ servers }) => Object.fromEntries(servers.map(({ name, state }) => [name, state]));
 const whyOf = ({ servers }, wanted) => servers.find(({ name }) => name === wanted).why;
 
 test('real servers are connected to, listed and called', { skip }, async (t) => {
-  await each(t, (t, host) => {
-    const servers = (workspace) => ({ all: real(everything, 'stdio'), files: real(filesystem, workspace) });
-    const { workspace, run } = place(t, servers);
+  await testEachHost(t, (t, host) => {
+    const servers = (workspace) => ({ all: declareServer(everything, 'stdio'), files: declareServer(filesystem, workspace) });
+    const { workspace, run } = createMcpWorkspace(t, servers);
     const status = run(host, 'mcp', 'status', '--json');
     assert.equal(status.status, 0, status.stderr);
     assert.deepEqual(states(status.read()), { all: 'connected', files: 'connected' });
@@ -41,10 +51,10 @@ test('real servers are connected to, listed and called', { skip }, async (t) => 
 });
 
 test('a failing call says why, and the exit code with it', { skip }, async (t) => {
-  await each(t, (t, host) => {
-    const { run } = place(t, (workspace) => ({
-      files: real(filesystem, path.join(workspace, 'src')),
-      all: real(everything, 'stdio'),
+  await testEachHost(t, (t, host) => {
+    const { run } = createMcpWorkspace(t, (workspace) => ({
+      files: declareServer(filesystem, path.join(workspace, 'src')),
+      all: declareServer(everything, 'stdio'),
     }));
     for (const [words, status, said] of [
       [['files', 'read_text_file', '{"path":"/etc/hostname"}'], 1, /Access denied/],
@@ -68,8 +78,11 @@ test('a failing call says why, and the exit code with it', { skip }, async (t) =
 });
 
 test('two servers may have the same tools', { skip }, async (t) => {
-  await each(t, async (t, host) => {
-    const { connect } = place(t, { one: real(everything, 'stdio'), two: real(everything, 'stdio') });
+  await testEachHost(t, async (t, host) => {
+    const { connect } = createMcpWorkspace(t, {
+      one: declareServer(everything, 'stdio'),
+      two: declareServer(everything, 'stdio'),
+    });
     const { client, call, names } = await connect(host);
     const listed = await names();
     assert.ok(listed.includes('one__echo') && listed.includes('two__echo') && !listed.includes('echo'), listed.join(' '));
@@ -85,11 +98,11 @@ test('two servers may have the same tools', { skip }, async (t) => {
 });
 
 test('a killed server loses its tools, comes back, and the others go on', async (t) => {
-  await each(t, async (t, host) => {
+  await testEachHost(t, async (t, host) => {
     let pid = '';
-    const { connect } = place(t, (_, top) => {
+    const { connect } = createMcpWorkspace(t, (_, top) => {
       pid = path.join(top, 'pid');
-      return { first: fake('plain', {}, pid), liar: fake('liar') };
+      return { first: declareFakeServer('plain', {}, pid), liar: declareFakeServer('liar') };
     });
     const { client, call, names, said } = await connect(host);
     let changes = 0;
@@ -99,24 +112,24 @@ test('a killed server loses its tools, comes back, and the others go on', async 
     assert.ok((await names()).includes('tool'));
     const before = fs.readFileSync(pid, 'utf8');
     process.kill(Number(before), 'SIGKILL');
-    await until('its tools go', async () => changes >= 1);
-    await until('it is noticed', async () => /the MCP server `first` is not available: it ended/.test(said()));
+    await waitUntil('its tools go', async () => changes >= 1);
+    await waitUntil('it is noticed', async () => /the MCP server `first` is not available: it ended/.test(said()));
     assert.match((await call('honest', { n: 1 })).text, /^honest \d+/);
-    // Whoever asks is told the names, so nobody asks until the client is told that they have changed.
-    await until('it comes back', async () => changes >= 2);
+    // A client that has listed the tools is not notified of the change, so nothing is listed until the notification arrives.
+    await waitUntil('it comes back', async () => changes >= 2);
     assert.notEqual(fs.readFileSync(pid, 'utf8'), before);
     assert.ok((await names()).includes('tool'));
   });
 });
 
 test('a server that never answers holds nobody up', async (t) => {
-  await each(t, (t, host) => {
+  await testEachHost(t, (t, host) => {
     const servers = {
-      mute: fake('mute', { connectTimeoutMs: 500 }),
-      hang: fake('hang', { callTimeoutMs: 500 }),
-      fine: fake('plain'),
+      mute: declareFakeServer('mute', { connectTimeoutMs: 500 }),
+      hang: declareFakeServer('hang', { callTimeoutMs: 500 }),
+      fine: declareFakeServer('plain'),
     };
-    const { run } = place(t, servers);
+    const { run } = createMcpWorkspace(t, servers);
     const status = run(host, 'mcp', 'status', '--json');
     assert.equal(status.status, 1, 'one is not available');
     assert.deepEqual(states(status.read()), { mute: 'unavailable', hang: 'connected', fine: 'connected' });
@@ -128,8 +141,13 @@ test('a server that never answers holds nobody up', async (t) => {
 });
 
 test('a server that floods is cut off, and the others go on', async (t) => {
-  await each(t, (t, host) => {
-    const { run } = place(t, { garbage: fake('garbage'), line: fake('line'), messages: fake('messages'), fine: fake('plain') });
+  await testEachHost(t, (t, host) => {
+    const { run } = createMcpWorkspace(t, {
+      garbage: declareFakeServer('garbage'),
+      line: declareFakeServer('line'),
+      messages: declareFakeServer('messages'),
+      fine: declareFakeServer('plain'),
+    });
     const answer = run(host, 'mcp', 'status', '--json').read();
     const { fine, garbage, line } = states(answer);
     assert.deepEqual([fine, garbage, line], ['connected', 'unavailable', 'unavailable']);
@@ -138,8 +156,8 @@ test('a server that floods is cut off, and the others go on', async (t) => {
 });
 
 test('a server that lies about its schema is found out', async (t) => {
-  await each(t, async (t, host) => {
-    const { run } = place(t, { liar: fake('liar'), deep: fake('deep') });
+  await testEachHost(t, async (t, host) => {
+    const { run } = createMcpWorkspace(t, { liar: declareFakeServer('liar'), deep: declareFakeServer('deep') });
     const { tools, servers } = run(host, 'mcp', 'tools', '--json').read();
     const deep = servers.find(({ name }) => name === 'deep');
     assert.equal(deep.state, 'connected', deep.why);
@@ -168,8 +186,11 @@ test('a server that lies about its schema is found out', async (t) => {
 });
 
 test('what a server complains about is told', async (t) => {
-  await each(t, (t, host) => {
-    const { run } = place(t, { broken: fake('complain'), missing: { command: 'no-such-program-here' } });
+  await testEachHost(t, (t, host) => {
+    const { run } = createMcpWorkspace(t, {
+      broken: declareFakeServer('complain'),
+      missing: { command: 'no-such-program-here' },
+    });
     const answer = run(host, 'mcp', 'status', '--json').read();
     assert.match(whyOf(answer, 'broken'), /^it could not be connected to: no such graph$/);
     assert.equal(
@@ -180,8 +201,8 @@ test('what a server complains about is told', async (t) => {
 });
 
 test('a write out of scope does not reach the server, and one in scope is in the ledger', { skip }, async (t) => {
-  await each(t, async (t, host) => {
-    const { workspace, connect } = place(t, (workspace) => ({ files: real(filesystem, workspace) }));
+  await testEachHost(t, async (t, host) => {
+    const { workspace, connect } = createMcpWorkspace(t, (workspace) => ({ files: declareServer(filesystem, workspace) }));
     const { call } = await connect(host);
     const write = (name) => call('write_file', { path: path.join(workspace, name), content: 'new\n' });
     assert.match((await write('src/a.txt')).text, /select_active_intent|no intent is active/i);
@@ -204,8 +225,8 @@ test('a write out of scope does not reach the server, and one in scope is in the
 });
 
 test('a person decides by elicitation, where the client can ask', async (t) => {
-  await each(t, async (t, host) => {
-    const { connect } = place(t, { odd: fake('plain') });
+  await testEachHost(t, async (t, host) => {
+    const { connect } = createMcpWorkspace(t, { odd: declareFakeServer('plain') });
     for (const [capabilities, action, expected] of [
       [{ elicitation: {} }, 'accept', /^tool \d+/],
       [{ elicitation: {} }, 'decline', /a person did not allow it to run/],
@@ -229,9 +250,9 @@ test('a person decides by elicitation, where the client can ask', async (t) => {
 });
 
 test('settings reach the server and nobody else', { skip }, async (t) => {
-  await each(t, (t, host) => {
-    const declared = { ...real(everything, 'stdio'), env: { TOKEN: '${settings.token}', PLAIN: 'shown' }, trust: true };
-    const { run } = place(
+  await testEachHost(t, (t, host) => {
+    const declared = { ...declareServer(everything, 'stdio'), env: { TOKEN: '${settings.token}', PLAIN: 'shown' }, trust: true };
+    const { run } = createMcpWorkspace(
       t,
       { all: declared, unset: { ...declared, env: { A: '${settings.none}' } } },
       { token: 's3cret-value' },
@@ -246,10 +267,10 @@ test('settings reach the server and nobody else', { skip }, async (t) => {
 });
 
 test('what only the workspace declares is not started', async (t) => {
-  await each(t, (t, host) => {
-    const { run, ship, top } = place(t, {});
+  await testEachHost(t, (t, host) => {
+    const { run, ship, top } = createMcpWorkspace(t, {});
     const pid = path.join(top, 'pid');
-    ship({ shipped: fake('plain', {}, pid) });
+    ship({ shipped: declareFakeServer('plain', {}, pid) });
     const status = run(host, 'mcp', 'status', '--json');
     assert.equal(status.status, 1);
     assert.match(whyOf(status.read(), 'shipped'), /only the workspace declares it.*`tollgate mcp add shipped`/);
@@ -258,12 +279,12 @@ test('what only the workspace declares is not started', async (t) => {
 });
 
 test('no server outlives whoever started it', async (t) => {
-  await each(t, async (t, host) => {
+  await testEachHost(t, async (t, host) => {
     for (const end of ['close', 'SIGTERM', 'SIGINT']) {
       const pids = [];
-      const { connect } = place(t, (_, top) => {
+      const { connect } = createMcpWorkspace(t, (_, top) => {
         pids.push(...['polite', 'rude'].map((name) => path.join(top, name)));
-        return { polite: fake('plain', {}, pids[0]), rude: fake('stay', {}, pids[1]) };
+        return { polite: declareFakeServer('plain', {}, pids[0]), rude: declareFakeServer('stay', {}, pids[1]) };
       });
       const { client, transport, names } = await connect(host);
       await names();

@@ -7,8 +7,8 @@ import { after, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createTollgate, digest, listOwnTools, version } from 'tollgate';
 import * as entry from 'tollgate/opencode';
-import { started } from './opencode_host.js';
-import { freshFolder, governed, stateOf, writeFiles } from './workspace_folder.js';
+import { startPlugin } from './opencode_host.js';
+import { createTemporaryFolder, createGovernedWorkspace, stateOf, writeFiles } from './workspace_folder.js';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 const discards = [];
@@ -21,7 +21,7 @@ const make = { command: 'false > src/auth/login.ts' };
 const mcp = { path: 'src/auth/login.ts', content: '' };
 const login = { filePath: 'src/auth/login.ts', content: 'new' };
 /** The number of calls the gate remembers because they have not been settled. */
-function underWay(home) {
+function countOpenCalls(home) {
   const folder = path.join(stateOf(home), 'calls');
   return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0;
 }
@@ -40,12 +40,12 @@ test('every file of the plugin exports nothing but a plugin', async () => {
 });
 
 test('a bundle works alone in a folder, and says once that it is live', async () => {
-  const { folder, discard } = freshFolder();
+  const { folder, discard } = createTemporaryFolder();
   discards.push(discard);
   const file = path.join(folder, 'tollgate.mjs');
   fs.copyFileSync(path.join(dist, 'opencode.bundle.js'), file);
   const { default: plugin } = await import(pathToFileURL(file).href);
-  const { log, before, workspace } = await started({ plugin });
+  const { log, before, workspace } = await startPlugin({ plugin });
   await assert.rejects(before('write', login), { message: /^Tollgate: no intent is active/ });
   assert.deepEqual(log, [
     { service: 'tollgate', level: 'info', message: `Tollgate ${version} (${digest}) is live; \`${workspace}\` is governed` },
@@ -61,7 +61,7 @@ for (const [what, selected, tool, args] of [
   ['what a person would be asked about', true, 'bash', { command: 'eval "$X" > src/auth/login.ts' }],
 ]) {
   test(`blocked for ${what}, in exactly the gate's words`, async () => {
-    const other = governed();
+    const other = createGovernedWorkspace();
     discards.push(other.discard);
     const gate = createTollgate(other);
     if (selected) gate.selectIntent('s1', 'INT-001');
@@ -69,20 +69,20 @@ for (const [what, selected, tool, args] of [
     assert.notEqual(verdict, 'allow');
     const unasked = verdict === 'ask' ? '; no one can be asked here, so it does not run; let a person run it' : '';
     const reason = `Tollgate: ${why}${unasked} (${code})`;
-    const { home, before, select, ledger, failed } = await started();
+    const { home, before, select, ledger, failed } = await startPlugin();
     if (selected) await select();
     await assert.rejects(before(tool, args), { message: reason });
     // OpenCode reports this as a failure, but it is not one.
     await failed({ tool, sessionID: 's1', callID: 'c1' }, reason);
-    assert.deepEqual([ledger(), underWay(home)], [[], 0]);
+    assert.deepEqual([ledger(), countOpenCalls(home)], [[], 0]);
     await select();
     await before('write', login);
-    assert.equal(underWay(home), 1);
+    assert.equal(countOpenCalls(home), 1);
   });
 }
 
 test('a call that ran is entered once, with its result left as it is', async () => {
-  const { workspace, hooks, before, select, ledger, failed } = await started();
+  const { workspace, hooks, before, select, ledger, failed } = await startPlugin();
   await select();
   const call = await before('write', login);
   writeFiles(workspace, { 'src/auth/login.ts': 'new' });
@@ -111,7 +111,7 @@ for (const [what, tool, args, output, entered] of [
   ['no result at all is a failure', 'write', login, undefined, [false, 'the tool did not say']],
 ]) {
   test(what, async () => {
-    const { workspace, hooks, before, select, ledger } = await started();
+    const { workspace, hooks, before, select, ledger } = await startPlugin();
     await select();
     const call = await before(tool, args);
     writeFiles(workspace, { 'src/auth/login.ts': 'changed' });
@@ -136,7 +136,7 @@ for (const [what, error, rejected, entered] of [
 ]) {
   test(`a call that ${what} is told by an event only, and settled once`, async () => {
     const files = { '.tollgate/config.json': JSON.stringify({ record: { rejected } }) };
-    const { before, select, failed, ledger } = await started({ files });
+    const { before, select, failed, ledger } = await startPlugin({ files });
     await select();
     const call = await before('write', login);
     await failed(call, error);
@@ -154,7 +154,7 @@ for (const [what, gone] of [
   ['ends with OpenCode', ({ hooks }) => hooks.dispose()],
 ]) {
   test(`a call of whose end nobody told is settled when its session ${what}`, async () => {
-    const { hooks, before, event, select, ledger } = await started();
+    const { hooks, before, event, select, ledger } = await startPlugin();
     for (const session of ['s1', 's2']) await event('session.created', { sessionID: session, info: { id: session } });
     await select();
     const call = await before('write', login);
@@ -171,7 +171,7 @@ for (const [what, gone] of [
 }
 
 test('a sub-agent that was announced by the id of its part is settled too', async () => {
-  const { hooks, event, select, ledger } = await started();
+  const { hooks, event, select, ledger } = await startPlugin();
   await select();
   await hooks['tool.execute.before']({ tool: 'write', sessionID: 's1', callID: 'part-1' }, { args: login });
   const part = {
@@ -194,7 +194,7 @@ for (const [what, tool, output, shown] of [
   ['the content', 'files_run_command', content('built'), ({ content }) => content.map(({ text }) => text).join('\n\n')],
 ]) {
   test(`what the gate noticed stands behind ${what}`, async () => {
-    const { workspace, hooks, before, select, system } = await started();
+    const { workspace, hooks, before, select, system } = await startPlugin();
     await select();
     const call = await before(tool, { command: 'sh build.sh' });
     writeFiles(workspace, { 'src/billing/made.ts': 'made' });
@@ -205,7 +205,7 @@ for (const [what, tool, output, shown] of [
 }
 
 test('what is known goes into the arguments in place, and nothing else is touched', async () => {
-  const { before, select } = await started({ files: NOTE });
+  const { before, select } = await startPlugin({ files: NOTE });
   await select();
   const args = { command: "echo '[[rate-limits]]'", description: 'Says it', timeout: 5_000 };
   const { args: same } = await before('bash', args);
@@ -216,7 +216,7 @@ test('what is known goes into the arguments in place, and nothing else is touche
 });
 
 test('what cannot go into the arguments is told behind the result', async () => {
-  const { workspace, hooks, before, select, system } = await started({ files: NOTE });
+  const { workspace, hooks, before, select, system } = await startPlugin({ files: NOTE });
   await select();
   const args = { filePath: 'src/auth/login.ts', content: '// [[rate-limits]]' };
   const call = await before('write', args);
@@ -229,7 +229,7 @@ test('what cannot go into the arguments is told behind the result', async () => 
 });
 
 test('a notice that no result can carry is told to the agent once, whatever else OpenCode asks a model', async () => {
-  const { workspace, hooks, before, failed, select, system } = await started();
+  const { workspace, hooks, before, failed, select, system } = await startPlugin();
   await select();
   const call = await before('bash', { command: 'sh build.sh' });
   writeFiles(workspace, { 'src/billing/made.ts': 'made' });
@@ -246,7 +246,7 @@ test('a notice that no result can carry is told to the agent once, whatever else
 });
 
 test('the prompt has the intent, and only where there is one', async () => {
-  const { system, select } = await started();
+  const { system, select } = await startPlugin();
   assert.deepEqual(await system('s1'), []);
   await select();
   const [context, ...more] = await system('s1');
@@ -257,7 +257,7 @@ test('the prompt has the intent, and only where there is one', async () => {
 });
 
 test("a sub-agent's session works for its parent's intent", async () => {
-  const { before, event, select } = await started();
+  const { before, event, select } = await startPlugin();
   await select('parent');
   const created = (id, parentID) => event('session.created', { sessionID: id, info: { id, parentID, directory: '/' } });
   // OpenCode does not await this.
@@ -268,7 +268,7 @@ test("a sub-agent's session works for its parent's intent", async () => {
 });
 
 test('an agent finds, takes up and lays down an intent, in the words of every other program', async () => {
-  const { workspace, home, hooks, before } = await started();
+  const { workspace, home, hooks, before } = await startPlugin();
   const use = (name, args = {}) => hooks.tool[name].execute(args, { sessionID: 's1' });
   assert.deepEqual(JSON.parse(await use('list_intents')).active, null);
   await assert.rejects(use('select_active_intent', { intent_id: 'INT-9' }), {
@@ -292,7 +292,7 @@ test('an agent finds, takes up and lays down an intent, in the words of every ot
 });
 
 test('paths are meant from the folder that OpenCode works in', async () => {
-  const { before, select } = await started({ folder: 'src/auth' });
+  const { before, select } = await startPlugin({ folder: 'src/auth' });
   await select();
   await before('write', { filePath: 'login.ts', content: '' });
   await assert.rejects(before('write', { filePath: 'src/auth/login.ts', content: '' }, 's2'), {
@@ -304,10 +304,10 @@ test('paths are meant from the folder that OpenCode works in', async () => {
 });
 
 test('a workspace without governance is left alone', async () => {
-  const { folder, discard } = freshFolder();
+  const { folder, discard } = createTemporaryFolder();
   writeFiles(folder, { 'home/.keep': '', 'work/.tollgate/concepts/rate-limits.md': 'Five attempts a minute.\n' });
   const place = { workspace: path.join(folder, 'work'), home: path.join(folder, 'home'), discard };
-  const { hooks, log, before, event, system, workspace } = await started({ place });
+  const { hooks, log, before, event, system, workspace } = await startPlugin({ place });
   const args = { command: "echo '[[rate-limits]]' > x" };
   await event('session.created', { sessionID: 's1', info: { id: 's1', parentID: 's0' } });
   await hooks['chat.message']({ sessionID: 's1' }, { parts: [{ type: 'text', text: 'Do it' }] });
@@ -353,35 +353,35 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
   };
 
   test(`a gate that cannot answer: ${setting}`, async () => {
-    const { before, log, workspace, home } = await started({ files });
+    const { before, log, workspace, home } = await startPlugin({ files });
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
     const said =
-      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; no one can be asked here/;
+      /^Tollgate: the arguments are not JSON \(invalid_input\), so the call could not be checked; no one can be asked here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 
   test(`a gate that cannot start: ${setting}`, async () => {
-    const { folder, discard } = freshFolder();
+    const { folder, discard } = createTemporaryFolder();
     discards.push(discard);
     for (const name of ['opencode.js', 'index.js']) fs.copyFileSync(path.join(dist, name), path.join(folder, name));
     fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
     const { default: plugin } = await import(pathToFileURL(path.join(folder, 'opencode.js')).href);
-    const place = governed();
+    const place = createGovernedWorkspace();
     choose(place);
     if (!governance) fs.rmSync(path.join(place.workspace, '.orchestration'), { recursive: true });
-    const { before, log } = await started({ files, plugin, place });
+    const { before, log } = await startPlugin({ files, plugin, place });
     await judge(
       before('write', { ...login, content: 's3cret' }),
       log,
-      /^Tollgate: cannot read .* \(component_missing\); so nothing is known/,
+      /^Tollgate: cannot read .* \(component_missing\), so the call could not be checked/,
     );
   });
 }
 
 for (const debug of [false, true]) {
   test(`lines for debugging are logged where they are wanted: ${debug}`, async () => {
-    const { before, log, select } = await started({ debug });
+    const { before, log, select } = await startPlugin({ debug });
     await select();
     await before('write', login);
     await settle();
@@ -393,7 +393,7 @@ for (const debug of [false, true]) {
 }
 
 test('a log that fails fails nobody else', async () => {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   for (const log of [() => assert.fail('no log'), async () => assert.fail('no log')]) {
     const hooks = await entry.default.server({ client: { app: { log } }, directory: workspace }, { home });

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { started } from './opencode_host.js';
-import { governed, stateOf, writeFiles } from './workspace_folder.js';
+import { startPlugin } from './opencode_host.js';
+import { createGovernedWorkspace, stateOf, writeFiles } from './workspace_folder.js';
 
 /** The plugin with a user hook for each trigger. The hook records its input and answers with the entry in `answers`. */
-async function hooked(answers) {
-  const place = governed();
+async function startWithHooks(answers) {
+  const place = createGovernedWorkspace();
   const heard = path.join(place.home, 'heard');
   const script = 'cat >> "$1"; echo >> "$1"; echo "$2"';
   const hook = ([trigger, answer]) => ({
@@ -23,7 +23,7 @@ async function hooked(answers) {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line));
-  return { ...(await started({ place })), lines };
+  return { ...(await startPlugin({ place })), lines };
 }
 
 const login = { filePath: 'src/auth/login.ts', content: 'new' };
@@ -34,7 +34,7 @@ const parts = [
 
 test('a whole session is told, in order', async () => {
   const triggers = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_model', 'after_agent', 'session_end'];
-  const { workspace, hooks, event, select, before, failed, lines } = await hooked(
+  const { workspace, hooks, event, select, before, failed, lines } = await startWithHooks(
     Object.fromEntries(triggers.map((name) => [name, {}])),
   );
   const session = { sessionID: 's1' };
@@ -67,7 +67,7 @@ test('a whole session is told, in order', async () => {
 });
 
 test('a session that OpenCode goes on with begins anew for hooks', async () => {
-  const { hooks, lines } = await hooked({ session_start: {}, before_agent: {} });
+  const { hooks, lines } = await startWithHooks({ session_start: {}, before_agent: {} });
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   await hooks.dispose();
@@ -82,7 +82,7 @@ test('a session that OpenCode goes on with begins anew for hooks', async () => {
 });
 
 test("a model that is about to be asked is told of, OpenCode's own errands are not", async () => {
-  const { hooks, lines } = await hooked({ before_model: {} });
+  const { hooks, lines } = await startWithHooks({ before_model: {} });
   const model = { id: 'm', providerID: 'p' };
   await hooks['chat.params']({ sessionID: 's1', agent: 'title', model, provider: { options: { apiKey: 's3cret' } } }, {});
   await hooks['chat.params'](
@@ -98,7 +98,9 @@ test("a model that is about to be asked is told of, OpenCode's own errands are n
 });
 
 test('a hook stops a call, which is then not under way any more', async () => {
-  const { hooks, select, before, home, ledger } = await hooked({ before_tool: { continue: false, systemMessage: 'Not today.' } });
+  const { hooks, select, before, home, ledger } = await startWithHooks({
+    before_tool: { continue: false, systemMessage: 'Not today.' },
+  });
   await select();
   await assert.rejects(before('write', login), { message: 'Tollgate: Not today. (hook)' });
   await hooks.dispose();
@@ -106,14 +108,14 @@ test('a hook stops a call, which is then not under way any more', async () => {
 });
 
 test('a hook stops the agent', async () => {
-  const { hooks } = await hooked({ before_agent: { continue: false, systemMessage: 'Not today.' } });
+  const { hooks } = await startWithHooks({ before_agent: { continue: false, systemMessage: 'Not today.' } });
   await assert.rejects(hooks['chat.message']({ sessionID: 's1' }, { parts }), { message: 'Tollgate: Not today. (hook)' });
   await hooks.dispose();
 });
 
 test('what hooks say is told to the model once', async () => {
   const say = (systemMessage) => ({ continue: true, systemMessage });
-  const { hooks, event, system, before } = await hooked({
+  const { hooks, event, system, before } = await startWithHooks({
     session_start: say('start'),
     before_agent: say('agent'),
     before_tool: say('tool'),
@@ -135,7 +137,7 @@ test('what hooks say is told to the model once', async () => {
 const waiting = { '.tollgate/hooks.json': JSON.stringify({ hooks: [{ id: 'lint', trigger: 'on_never', command: ['true'] }] }) };
 
 test('what a person must know is shown to them, once a session and not for sub-agents', async () => {
-  const { event, hooks, toasts, log } = await started({ files: waiting });
+  const { event, hooks, toasts, log } = await startPlugin({ files: waiting });
   await event('session.created', { sessionID: 's1', info: { id: 's1' } });
   await event('session.created', { sessionID: 's2', info: { id: 's2', parentID: 's1' } });
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
@@ -147,7 +149,7 @@ test('what a person must know is shown to them, once a session and not for sub-a
 });
 
 test('the same where OpenCode goes on with a session and does not tell so', async () => {
-  const { hooks, toasts } = await started({ files: { '.orchestration/active_intents.yaml': '[{id: A' } });
+  const { hooks, toasts } = await startPlugin({ files: { '.orchestration/active_intents.yaml': '[{id: A' } });
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   assert.equal(toasts.length, 1);
@@ -156,7 +158,7 @@ test('the same where OpenCode goes on with a session and does not tell so', asyn
 });
 
 test('nothing is shown where all is well', async () => {
-  const { event, hooks, toasts } = await started();
+  const { event, hooks, toasts } = await startPlugin();
   await event('session.created', { sessionID: 's1', info: { id: 's1' } });
   await hooks['chat.message']({ sessionID: 's2' }, { parts });
   assert.deepEqual(toasts, []);
@@ -175,7 +177,7 @@ const windows = [
 ];
 for (const [name, showToast] of windows) {
   test(`${name} keeps nobody from working`, async () => {
-    const { event, before, select, log, hooks } = await started({ files: waiting, showToast });
+    const { event, before, select, log, hooks } = await startPlugin({ files: waiting, showToast });
     await event('session.created', { sessionID: 's1', info: { id: 's1' } });
     await select();
     await before('write', login);

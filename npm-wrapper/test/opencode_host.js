@@ -3,13 +3,20 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after } from 'node:test';
 import ours from 'tollgate/opencode';
-import { governed, writeFiles } from './workspace_folder.js';
+import { createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const discards = [];
 after(() => discards.forEach((discard) => discard()));
 
 /** The plugin in a workspace, what it writes to OpenCode's log, and what it shows to the person. */
-export async function started({ files = {}, plugin = ours, folder = '', place = governed(), debug, showToast } = {}) {
+export async function startPlugin({
+  files = {},
+  plugin = ours,
+  folder = '',
+  place = createGovernedWorkspace(),
+  debug,
+  showToast,
+} = {}) {
   const { workspace, home, discard } = place;
   discards.push(discard);
   writeFiles(workspace, files);

@@ -8,7 +8,7 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import * as esm from 'tollgate';
-import { freshFolder, governed } from './workspace_folder.js';
+import { createTemporaryFolder, createGovernedWorkspace } from './workspace_folder.js';
 
 const cjs = createRequire(import.meta.url)('tollgate');
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
@@ -16,7 +16,7 @@ const discards = [];
 after(() => discards.forEach((discard) => discard()));
 
 function gateOn(module, options = {}) {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   return { workspace, gate: module.createTollgate({ workspace, home, ...options }) };
 }
@@ -45,7 +45,7 @@ for (const [name, module] of [
 }
 
 test('a gate works from a folder with blanks and other marks in its path', () => {
-  const { folder, discard } = freshFolder('tollgate päck #1% ');
+  const { folder, discard } = createTemporaryFolder('tollgate päck #1% ');
   discards.push(discard);
   fs.cpSync(dist, path.join(folder, 'dist'), { recursive: true });
   fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
@@ -152,7 +152,7 @@ for (const [what, use, code] of [
 }
 
 test('a workspace that cannot be opened is named, with the remedy', () => {
-  const { folder, discard } = freshFolder();
+  const { folder, discard } = createTemporaryFolder();
   discards.push(discard);
   const file = path.join(folder, 'file');
   fs.writeFileSync(file, '');

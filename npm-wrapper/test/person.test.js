@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atTerminal, withoutTerminal } from './terminal.js';
-import { governed } from './workspace_folder.js';
+import { createGovernedWorkspace } from './workspace_folder.js';
 
 const command = [process.execPath, fileURLToPath(new URL('../bin/tollgate.js', import.meta.url))];
 
@@ -14,8 +14,8 @@ const SELECT = ['intents', 'select', 'INT-001'];
 const OF_SESSION = [...SELECT, '--session', 's1'];
 
 /** A governed workspace, and functions that run commands in it. */
-function place(t) {
-  const { workspace, home, discard } = governed();
+function createWorkspace(t) {
+  const { workspace, home, discard } = createGovernedWorkspace();
   t.after(discard);
   const given = { cwd: workspace, env: { HOME: home, PATH: '/usr/bin:/bin' } };
   const ledger = path.join(workspace, '.orchestration/agent_trace.jsonl');
@@ -37,7 +37,7 @@ function place(t) {
 }
 
 test('a person at a terminal selects an intent, and it is entered', { skip: process.platform !== 'linux' }, (t) => {
-  const { given, entries } = place(t);
+  const { given, entries } = createWorkspace(t);
   for (const [words, typed, status, said] of [
     [SELECT, 'y\n', 0, 'every new session now works for INT-001 (Login hardening)\n'],
     [OF_SESSION, 'yes\n', 0, 'session s1 now works for INT-001 (Login hardening)\n'],
@@ -66,7 +66,7 @@ test('a person at a terminal selects an intent, and it is entered', { skip: proc
 });
 
 test('nobody else does', { skip: process.platform !== 'linux' }, (t) => {
-  const { workspace, given, entries, agent } = place(t);
+  const { workspace, given, entries, agent } = createWorkspace(t);
   const shell = [agent('claude', '/bin/sh'), '-c', '"$@"; exit $?', 'sh'];
   const set = (name) => ({ ...given, env: { ...given.env, [name]: '1' } });
   for (const words of [SELECT, OF_SESSION]) {
@@ -101,7 +101,7 @@ test('nobody else does', { skip: process.platform !== 'linux' }, (t) => {
 });
 
 test('eval below an agent program refuses what only a person may send', { skip: process.platform !== 'linux' }, (t) => {
-  const { workspace, given, agent } = place(t);
+  const { workspace, given, agent } = createWorkspace(t);
   const lines = [
     { op: 'hooks', do: 'approve', id: 'x' },
     { op: 'archive', step: 'plan' },

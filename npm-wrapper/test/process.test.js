@@ -6,11 +6,11 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bundle, copyOf, exitCode, Roots, run } from './imports.js';
+import { bundle, copyScript, exitCode, Roots, run } from './imports.js';
 import { isAlive } from './processes.js';
-import { freshFolder, writeFiles } from './workspace_folder.js';
+import { createTemporaryFolder, writeFiles } from './workspace_folder.js';
 
-const { folder, discard } = freshFolder();
+const { folder, discard } = createTemporaryFolder();
 after(discard);
 
 writeFiles(folder, { odd: '#!/no/such/program\n', words: 'echo x\n', empty: '' });
@@ -21,7 +21,7 @@ const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH
 const sh = (script, more = {}, signal = never) => run(program(['sh', '-c', script], more), signal);
 
 /** A killed process may take a moment to disappear. */
-async function gone(pids) {
+async function assertAllGone(pids) {
   for (let tries = 0; tries < 500 && pids.some(isAlive); tries += 1) await sleep(10);
   assert.deepEqual(pids.filter(isAlive), []);
 }
@@ -58,6 +58,30 @@ for (const [what, script, more, expected] of [
     for (const [key, value] of Object.entries(expected)) assert.deepEqual(ending[key], value, key);
   });
 }
+
+// Another thread that starts a process passes the open file on, until that process runs its own program.
+test('a file that another process still writes to is started when it is free', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  writeFiles(folder, { busy: '#!/bin/sh\necho free\n' });
+  const file = path.join(folder, 'busy');
+  fs.chmodSync(file, 0o700);
+  const descriptor = fs.openSync(file, 'r+');
+  const ending = run(program([file]), never);
+  setTimeout(() => fs.closeSync(descriptor), 5);
+  assert.equal((await ending).stdout, 'free\n');
+});
+
+test('a file that stays open for writing cannot be run', { skip: process.platform !== 'linux' }, async () => {
+  writeFiles(folder, { written: '#!/bin/sh\n' });
+  const file = path.join(folder, 'written');
+  fs.chmodSync(file, 0o700);
+  const descriptor = fs.openSync(file, 'r+');
+  const ending = await run(program([file]), never);
+  fs.closeSync(descriptor);
+  assert.deepEqual(ending, { how: 'failed', why: 'spawn ETXTBSY' });
+  assert.deepEqual(await run(program([file]), AbortSignal.abort()), { how: 'canceled' });
+});
 
 test('the code of a signal is the one that a shell tells', () => {
   assert.equal(exitCode({ code: 7, signal: null }), 7);
@@ -109,7 +133,7 @@ test('when the program has ended, what it started goes with it and nobody waits'
   const start = performance.now();
   const { stdout } = await sh('sleep 60 & echo $!');
   assert.ok(performance.now() - start < 5000);
-  await gone([Number(stdout)]);
+  await assertAllGone([Number(stdout)]);
 });
 
 test('a child that has left the group and holds the pipes holds nobody up', { timeout: 20_000 }, async () => {
@@ -135,7 +159,7 @@ test('the signal ends the program with all that it started', { timeout: 20_000 }
   assert.deepEqual(started.map(isAlive), [true, true]);
   end.abort();
   assert.deepEqual(await ending, { how: 'canceled' });
-  await gone(started);
+  await assertAllGone(started);
 });
 
 test('a signal that came before starts nothing', async () => {
@@ -147,11 +171,11 @@ test('a process that ends takes its programs and copies along', { timeout: 20_00
   writeFiles(folder, { 'leaving/s.sh': '#!/bin/sh\necho $$ > "$1"\nexec sleep 60\n', 'tmp/x': '' });
   const digest = digestOf(path.join(folder, 'leaving/s.sh'));
   const script = `
-    import { copyOf, Roots, run } from ${JSON.stringify(bundle)};
+    import { copyScript, Roots, run } from ${JSON.stringify(bundle)};
     import * as fs from 'node:fs';
     const [folder, digest] = process.argv.slice(1);
     const order = { files: [{ path: 's.sh', digest }], arguments: [{ index: 0, path: 's.sh' }], folders: [process.env.TMPDIR] };
-    const { argv } = copyOf(new Roots(folder + '/leaving', folder), order, ['s.sh', folder + '/pid']);
+    const { argv } = copyScript(new Roots(folder + '/leaving', folder), order, ['s.sh', folder + '/pid']);
     run({ argv, input: '', folder, inherit: ['PATH'], set: [], outputBytes: 1 }, new AbortController().signal);
     setInterval(() => fs.existsSync(folder + '/pid') && fs.readFileSync(folder + '/pid', 'utf8').endsWith('\\n') && process.exit(0), 5);
   `;
@@ -163,7 +187,7 @@ test('a process that ends takes its programs and copies along', { timeout: 20_00
   });
   assert.deepEqual([status, stderr], [0, '']);
   assert.deepEqual(fs.readdirSync(path.join(folder, 'tmp')), ['x']);
-  await gone([Number(fs.readFileSync(path.join(folder, 'pid'), 'utf8'))]);
+  await assertAllGone([Number(fs.readFileSync(path.join(folder, 'pid'), 'utf8'))]);
 });
 
 function digestOf(file) {
@@ -194,7 +218,7 @@ for (const [file, wanted, isGiven] of [
       arguments: [{ index: 0, path: file }],
       folders: [path.join(folder, 'copies')],
     };
-    const copy = copyOf(roots, order, [file]);
+    const copy = copyScript(roots, order, [file]);
     assert.equal('argv' in copy, isGiven);
     if (!('argv' in copy)) return assert.deepEqual(copy, { changed: file });
     const [script] = copy.argv;

@@ -5,9 +5,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { Roots, workspaceImport } from './imports.js';
-import { freshFolder, writeFiles } from './workspace_folder.js';
+import { createTemporaryFolder, writeFiles } from './workspace_folder.js';
 
-const { folder, discard } = freshFolder();
+const { folder, discard } = createTemporaryFolder();
 after(discard);
 writeFiles(folder, {
   'project/file': '0123456789',

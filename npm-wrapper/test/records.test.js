@@ -6,9 +6,9 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { recordsImport, Roots } from './imports.js';
-import { freshFolder, writeFiles } from './workspace_folder.js';
+import { createTemporaryFolder, writeFiles } from './workspace_folder.js';
 
-const { folder, discard } = freshFolder();
+const { folder, discard } = createTemporaryFolder();
 after(discard);
 const project = path.join(folder, 'project');
 const home = path.join(folder, 'home');

@@ -6,7 +6,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transpile } from '@bytecodealliance/jco';
 import * as esbuild from 'esbuild';
-import { freshFolder, governed, writeFiles } from './workspace_folder.js';
+import { createTemporaryFolder, createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const released = path.join(here, '..', '..', 'wit', 'released');
@@ -15,7 +15,7 @@ after(() => discards.forEach((discard) => discard()));
 
 /** This package's library with a different component. */
 async function libraryWith(component) {
-  const { folder, discard } = freshFolder('released ');
+  const { folder, discard } = createTemporaryFolder('released ');
   discards.push(discard);
   const { files } = await transpile(component, { name: 'tollgate', instantiation: 'sync', wasiShim: false, nodejsCompat: false });
   writeFiles(path.join(folder, 'generated'), files);
@@ -43,7 +43,7 @@ async function libraryWith(component) {
 for (const version of fs.readdirSync(released)) {
   test(`the component of contract ${version} runs`, async () => {
     const { createTollgate } = await libraryWith(fs.readFileSync(path.join(released, version, 'witness.wasm')));
-    const { workspace, home, discard } = governed();
+    const { workspace, home, discard } = createGovernedWorkspace();
     discards.push(discard);
     writeFiles(workspace, { 'notes/a.txt': 'abcdefgh', 'notes/deep/b.txt': 'b' });
     const logged = [];

@@ -4,13 +4,13 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { createTollgate, locate } from 'tollgate';
-import { freshFolder, governed, writeFiles } from './workspace_folder.js';
+import { createTemporaryFolder, createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const discards = [];
 after(() => discards.forEach((discard) => discard()));
 
 function gateWith({ user = [], ...options } = {}) {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
   const gate = createTollgate({ workspace, home, ...options });
@@ -106,7 +106,7 @@ test('a program that is not known is refused', async () => {
 });
 
 test('the nearest governed folder is found, whatever lies between', () => {
-  const { folder, discard } = freshFolder();
+  const { folder, discard } = createTemporaryFolder();
   discards.push(discard);
   writeFiles(folder, { 'w/.orchestration/active_intents.yaml': '', 'w/sub/.git/HEAD': '', 'w/sub/deep/x': '', 'other/x': '' });
   const home = path.join(folder, 'home');

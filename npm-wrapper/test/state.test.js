@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { stateFolder, stateOf } from './imports.js';
-import { freshFolder } from './workspace_folder.js';
+import { createTemporaryFolder } from './workspace_folder.js';
 
-const { folder, discard } = freshFolder();
+const { folder, discard } = createTemporaryFolder();
 after(discard);
 
 test('a workspace has a folder of its own', () => {

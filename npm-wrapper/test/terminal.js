@@ -5,6 +5,9 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 
+/** Ctrl-D at the beginning of a line, several times: each ends the input of one reader. */
+const END_OF_INPUT = '\u0004'.repeat(8);
+
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /**
@@ -15,19 +18,21 @@ export function atTerminal([program, ...words], { cwd, env, typed = 'y\ny\n', te
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-person-'));
   const at = (name) => path.join(folder, name);
   try {
-    fs.writeFileSync(at('typed'), typed);
+    execFileSync('mkfifo', [at('typed')]);
     const set = Object.entries(env).map(([name, value]) => quoted(`${name}=${value}`));
     const command = ['env', '-i', ...set, ...[program, ...words].map(quoted)].join(' ');
     const line = `cd ${quoted(cwd)} && ${command} >${quoted(at('out'))} 2>${quoted(at('err'))}; echo $? >${quoted(at('code'))}`;
-    const stdio = [fs.openSync(at('typed'), 'r'), 'pipe', 'ignore'];
+    // Open for reading and writing, so that it never ends: then `script` would wait two seconds for somebody to read what was typed.
+    const keyboard = fs.openSync(at('typed'), 'r+');
     try {
+      fs.writeSync(keyboard, typed + END_OF_INPUT);
       // Its output ends when the terminal closes.
       execFileSync('setsid', ['-f', terminal, '-qec', line, '/dev/null'], {
         env: { PATH: '/usr/bin:/bin', SHELL: '/bin/sh' },
-        stdio,
+        stdio: [keyboard, 'pipe', 'ignore'],
       });
     } finally {
-      fs.closeSync(stdio[0]);
+      fs.closeSync(keyboard);
     }
     const read = (name) => fs.readFileSync(at(name), 'utf8');
     return { status: Number(read('code')), stdout: read('out'), stderr: read('err') };

@@ -1,5 +1,5 @@
-// Hooks of third parties: in a process of this runtime, and in the native command where it is built. The hostile set is the one that the
-// wasmtime host is tested with.
+// Third-party hooks: in a process of this runtime, and in the native command if it has been built. The hostile hooks are the same
+// as in the tests of the wasmtime host.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -8,7 +8,7 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { componentEmbed, componentNew, parse } from '@bytecodealliance/jco';
 import { createTollgate } from '../dist/index.js';
-import { governed, writeFiles } from './workspace_folder.js';
+import { createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const LIMIT = { timeout: 120_000 };
 const repository = fileURLToPath(new URL('../../', import.meta.url));
@@ -19,7 +19,7 @@ const cases = fs
   .split('\n')
   .map((line) => JSON.parse(line));
 
-/** Longer than any call may take: the wall cap, and room for a machine that does other things too. */
+/** Longer than any call may take: the elapsed-time limit, plus a margin for a busy machine. */
 const MAX_CALL_MS = 1_500;
 
 const PATH = process.env.PATH;
@@ -29,8 +29,8 @@ after(() => {
   discards.forEach((discard) => discard());
 });
 
-/** Whether the native command is in PATH. */
-function inPath(isNative) {
+/** Sets whether the native command is in `PATH`. */
+function setSearchPath(isNative) {
   const folders = PATH.split(path.delimiter).filter((folder) => !fs.existsSync(path.join(folder, 'tollgate')));
   process.env.PATH = (isNative ? [native, ...folders] : folders).join(path.delimiter);
 }
@@ -59,7 +59,7 @@ function section(name, content) {
 
 /** A gate on a fresh workspace with one hook, which is approved. */
 async function gateWith(bytes, more = {}) {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   const hook = { id: 'h', component: 'hooks/h.wasm', ...more };
   writeFiles(workspace, { 'hooks/h.wasm': bytes, '.tollgate/hooks.json': JSON.stringify({ hooks: [hook] }) });
   const records = [];
@@ -78,16 +78,16 @@ async function gateWith(bytes, more = {}) {
   return { gate, workspace, home, ask, write, history };
 }
 
-const good = () => cases.find(({ name }) => name === 'an objection');
+const findGoodCase = () => cases.find(({ name }) => name === 'an objection');
 
 for (const isNative of [false, true]) {
   const where = isNative ? 'the native command' : 'this runtime';
   const skip = isNative && !fs.existsSync(path.join(native, 'tollgate')) ? 'the native command is not built' : false;
 
   test(`a good hook objects, in ${where}`, { ...LIMIT, skip }, async () => {
-    inPath(isNative);
-    const { write, history, ask } = await gateWith(await component(good().wat));
-    // Code is made when it is first needed, which counts as not called.
+    setSearchPath(isNative);
+    const { write, history, ask } = await gateWith(await component(findGoodCase().wat));
+    // Code is generated when it is first needed; until then, the hook counts as not called.
     let answer = await write();
     for (let tries = 0; answer.verdict !== 'deny' && tries < 200; tries += 1) answer = await write();
     assert.deepEqual([answer.verdict, answer.code, answer.reason], ['deny', 'h/no', 'hook h: hello [2J there']);
@@ -100,7 +100,7 @@ for (const isNative of [false, true]) {
   });
 
   test(`faults are survived, in ${where}`, { timeout: 600_000, skip }, async () => {
-    inPath(isNative);
+    setSearchPath(isNative);
     assert.ok(cases.length >= 20);
     for (const { name, wat, status, why, verdict = 'allow' } of cases) {
       const { write, history } = await gateWith(await component(wat));
@@ -114,7 +114,7 @@ for (const isNative of [false, true]) {
       }
       assert.equal(record.status, status, `${name}: ${JSON.stringify(record)}`);
       if (why !== null) assert.ok(record.reason.startsWith(why), `${name}: ${JSON.stringify(record)}`);
-      // The next call is served, in time.
+      // The next call is answered in time.
       const start = performance.now();
       await write();
       const took = performance.now() - start;
@@ -125,9 +125,9 @@ for (const isNative of [false, true]) {
 
 const READ = '(import "tollgate:hook/files@0.2.0" "read" (func $read (param i32 i32 i32 i32)))';
 
-/** Reads a path and answers with a letter for what came: `z` where it was read, `a` for denied, `b` for missing, … */
-function reader(name) {
-  return good()
+/** Reads a path and answers with a letter for the result: `z` if it was read, `a` for denied, `b` for missing, … */
+function readingComponent(name) {
+  return findGoodCase()
     .wat.replace('(module\n  ', `(module\n  ${READ}`)
     .replace(/\(data \(i32.const 200\).*\n/, `(data (i32.const 400) "${name}")\n`)
     .replace(
@@ -144,7 +144,7 @@ function reader(name) {
 }
 
 test('files are read only where granted', { timeout: 300_000 }, async () => {
-  inPath(false);
+  setSearchPath(false);
   for (const [name, code] of [
     ['src/a.txt', 'z'],
     ['src/none.txt', 'b'],
@@ -156,7 +156,7 @@ test('files are read only where granted', { timeout: 300_000 }, async () => {
     ['/etc/passwd', 'a'],
     ['src/link.txt', 'a'],
   ]) {
-    const { write, workspace } = await gateWith(await component(reader(name), { read: ['src/**'] }));
+    const { write, workspace } = await gateWith(await component(readingComponent(name), { read: ['src/**'] }));
     writeFiles(workspace, { 'src/a.txt': 'granted', 'src/long.txt': 'x'.repeat(101), 'secret.txt': 'not granted' });
     fs.symlinkSync('../secret.txt', path.join(workspace, 'src/link.txt'));
     let answer = await write();
@@ -166,7 +166,7 @@ test('files are read only where granted', { timeout: 300_000 }, async () => {
 });
 
 test('a hook rests after three faults, and comes back when it is approved', LIMIT, async () => {
-  inPath(false);
+  setSearchPath(false);
   const { wat } = cases.find(({ name }) => name === 'unreachable');
   const { write, history, ask } = await gateWith(await component(wat));
   const faults = async () => (await history()).filter(({ status }) => status === 'failed').length;
@@ -180,20 +180,20 @@ test('a hook rests after three faults, and comes back when it is approved', LIMI
 });
 
 test('what the kept bytes are not is not run', LIMIT, async () => {
-  inPath(false);
-  const { write, history, home } = await gateWith(await component(good().wat));
+  setSearchPath(false);
+  const { write, history, home } = await gateWith(await component(findGoodCase().wat));
   const folder = path.join(home, '.tollgate/components');
   const [file] = fs.readdirSync(folder);
   fs.appendFileSync(path.join(folder, file), 'x');
   assert.equal((await write()).verdict, 'allow');
   const [record] = await history();
   assert.equal(record.status, 'skipped');
-  assert.match(record.reason, /kept bytes are not the approved ones/);
+  assert.match(record.reason, /stored copy is not what was approved/);
 });
 
 test('a thousand calls leave no process and no memory behind', { timeout: 300_000 }, async () => {
-  inPath(false);
-  const { write, gate } = await gateWith(await component(good().wat));
+  setSearchPath(false);
+  const { write, gate } = await gateWith(await component(findGoodCase().wat));
   for (let calls = 0; calls < 1_000; calls += 1) await write();
   const children = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' }).stdout;
   const sandboxes = children.split('\n').filter((line) => line.includes('hook-sandbox'));

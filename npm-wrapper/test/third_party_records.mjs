@@ -1,11 +1,11 @@
-// The same third-party hooks give the same records in this runtime, in a process of its own, and in the native command. Run by
+// The same third-party hooks give the same records in a process of this runtime and in the native command. Run by
 // `cargo xtask test` in every runtime, after the samples have been built.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTollgate } from '../dist/index.js';
-import { governed, writeFiles } from './workspace_folder.js';
+import { createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const native = path.join(repository, 'target/release');
@@ -17,7 +17,7 @@ const CALLS = {
   'commit-rules': ['git commit -m stuff', 'git push origin HEAD:main', 'git status'],
 };
 
-/** What is the same at every run. */
+/** The parts of a record that are the same in every run. */
 function comparable({ hook, function: name, status, session, call, said, reason, log }) {
   return { hook, name, status, session, call, said, reason, log };
 }
@@ -25,7 +25,7 @@ function comparable({ hook, function: name, status, session, call, said, reason,
 /** The records of a sample's calls, with the native command in the search path or without it. */
 async function records(name, isNative) {
   process.env.PATH = [...(isNative ? [native] : []), ...PATH].join(path.delimiter);
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   const hook = { id: 'h', component: 'hooks/h.wasm' };
   const bytes = fs.readFileSync(path.join(samples, `${name}.wasm`));
   writeFiles(workspace, { 'hooks/h.wasm': bytes, '.tollgate/hooks.json': JSON.stringify({ hooks: [hook] }) });
@@ -37,7 +37,7 @@ async function records(name, isNative) {
     assert.match(approved.component ?? '', /^sha256:/, JSON.stringify(approved));
     const about = { session: 's1', tool: 'bash' };
     const commands = CALLS[name].map((command, index) => ({ ...about, call: `c${index}`, args: { command } }));
-    // The first calls may come while a process of its own compiles the component.
+    // The first calls may be made while a separate process is still compiling the component.
     const warm = { op: 'pre-tool', ...about, call: 'warm', args: { command: 'true' } };
     const isReady = async () => ((await ask(warm)).hooks ?? []).every(({ fault }) => fault === undefined);
     for (const end = Date.now() + 60_000; !(await isReady()) && Date.now() < end; ) {

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { createTollgate } from 'tollgate';
-import { governed } from './workspace_folder.js';
+import { createGovernedWorkspace } from './workspace_folder.js';
 
 const discards = [];
 after(() => discards.forEach((discard) => discard()));
@@ -12,7 +12,7 @@ after(() => discards.forEach((discard) => discard()));
 const write = { session: 's1', call: 'c1', tool: 'write_to_file', args: { path: 'src/auth/login.ts', content: 'x' } };
 
 function gateWith(options) {
-  const { workspace, home, discard } = governed();
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   return { workspace, gate: createTollgate({ workspace, home, ...options }) };
 }

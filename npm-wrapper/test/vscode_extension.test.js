@@ -8,14 +8,14 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inflateRawSync } from 'node:zlib';
 import { createTollgate, listOwnTools } from 'tollgate';
-import { freshFolder } from './workspace_folder.js';
+import { createTemporaryFolder } from './workspace_folder.js';
 
 const wrapper = fileURLToPath(new URL('..', import.meta.url));
 const vsix = fs.readFileSync(path.join(wrapper, 'vscode/dist/tollgate.vsix'));
 const manifest = JSON.parse(fs.readFileSync(path.join(wrapper, 'vscode/package.json'), 'utf8'));
 
 /** The files of an archive, read through its central directory. */
-function unpacked(archive) {
+function unpack(archive) {
   const files = new Map();
   const end = archive.lastIndexOf('PK\x05\x06');
   let at = archive.readUInt32LE(end + 16);
@@ -31,7 +31,7 @@ function unpacked(archive) {
 
 test('the archive holds the extension, its schemas and the component, and nothing else', () => {
   // Parts of bundles have a hash in their names.
-  const names = [...unpacked(vsix).keys()].map((name) => name.replace(/-[0-9A-Z]{8}\.mjs$/, '-HASH.mjs'));
+  const names = [...unpack(vsix).keys()].map((name) => name.replace(/-[0-9A-Z]{8}\.mjs$/, '-HASH.mjs'));
   assert.deepEqual(names.sort(), [
     '[Content_Types].xml',
     'extension.vsixmanifest',
@@ -62,7 +62,7 @@ test('the archive holds the extension, its schemas and the component, and nothin
 });
 
 test('everything that the manifest names is in the archive', () => {
-  const files = unpacked(vsix);
+  const files = unpack(vsix);
   const { contributes } = manifest;
   const named = [
     manifest.main,
@@ -168,7 +168,7 @@ export async function activate(context: ExtensionContext): Promise<string> {
 });
 
 test("the tools that the manifest declares are Tollgate's own, in its own words", () => {
-  const { folder, discard } = freshFolder();
+  const { folder, discard } = createTemporaryFolder();
   try {
     const own = listOwnTools(createTollgate({ workspace: folder, home: folder }));
     const declared = manifest.contributes.languageModelTools.map(({ name, displayName, modelDescription, inputSchema }) => [

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
 import { createTollgate } from 'tollgate';
-import { freshFolder, writeFiles } from './workspace_folder.js';
+import { createTemporaryFolder, writeFiles } from './workspace_folder.js';
 
 function isRegex(text) {
   try {
@@ -209,7 +209,7 @@ const INTENTS = [
 
 /** The problems that the gate itself reports about a file. */
 function faultsOf(name, sample) {
-  const { folder, discard } = freshFolder();
+  const { folder, discard } = createTemporaryFolder();
   try {
     const told = [];
     const log = (level, message) => told.push(message);

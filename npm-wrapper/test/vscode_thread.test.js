@@ -5,11 +5,11 @@ import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
-import { freshFolder, governed } from './workspace_folder.js';
+import { createTemporaryFolder, createGovernedWorkspace } from './workspace_folder.js';
 
 const wrapper = fileURLToPath(new URL('..', import.meta.url));
 const worker = pathToFileURL(path.join(wrapper, 'dist/gate-worker.cjs'));
-const { folder, discard } = freshFolder();
+const { folder, discard } = createTemporaryFolder();
 const discards = [discard];
 let GateThread;
 
@@ -22,8 +22,8 @@ before(async () => {
 after(() => discards.forEach((discard) => discard()));
 
 /** A thread with the gate of a governed workspace open. */
-function opened() {
-  const { workspace, home, discard } = governed();
+function openThread() {
+  const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);
   const news = [];
   const thread = new GateThread(worker, (said) => news.push(said));
@@ -34,7 +34,7 @@ function opened() {
 const write = (file) => ({ session: 's1', call: 'c1', tool: 'write_to_file', args: { path: file, content: 'x' } });
 
 test('calls are answered as the gate answers them', async () => {
-  const { thread } = opened();
+  const { thread } = openThread();
   assert.equal((await thread.call('f', 'selectIntent', 's1', 'INT-001')).id, 'INT-001');
   assert.equal((await thread.call('f', 'preTool', write('src/auth/login.ts'))).code, 'in_scope');
   assert.equal((await thread.call('f', 'preTool', write('src/pay.ts'))).code, 'out_of_scope');
@@ -50,7 +50,7 @@ test('calls are answered as the gate answers them', async () => {
 });
 
 test('what takes several turns is done to its end, also when it is asked for twice at once', async () => {
-  const { thread, workspace } = opened();
+  const { thread, workspace } = openThread();
   const entry = { id: 'x', timestamp: '2026-01-01T00:00:00Z', note: 'y'.repeat(1000) };
   const ledger = path.join(workspace, '.orchestration/agent_trace.jsonl');
   fs.writeFileSync(ledger, `${JSON.stringify(entry)}\n`.repeat(20_000));
@@ -70,14 +70,14 @@ for (const [what, method, args, code] of [
   ['what cannot be copied', 'preTool', [() => {}], 'invalid_input'],
 ]) {
   test(`${what} is refused as ${code}`, async () => {
-    const { thread } = opened();
+    const { thread } = openThread();
     await assert.rejects(thread.call('f', method, ...args), { name: 'TollgateError', code });
     await thread.end();
   });
 }
 
 test('a folder that cannot be opened is said in the log and refused', async () => {
-  const { thread, news } = opened();
+  const { thread, news } = openThread();
   thread.open({ folder: 'gone', workspace: path.join(folder, 'gone'), hooks: true, prompts: false, triggers: [] });
   await assert.rejects(thread.call('gone', 'context', 's1'), { code: 'invalid_input' });
   assert.match(news.find(({ type, folder }) => type === 'log' && folder === 'gone').message, /does not exist/);
@@ -85,7 +85,7 @@ test('a folder that cannot be opened is said in the log and refused', async () =
 });
 
 test('a folder without trust runs no hook and lets every event pass', async () => {
-  const { thread, workspace } = opened();
+  const { thread, workspace } = openThread();
   thread.open({ folder: 'f', workspace, hooks: false, prompts: false, triggers: [] });
   assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), {
     proceed: true,
@@ -127,7 +127,7 @@ for (const [ofUser, ofWorkspace, governance, verdict, code] of [
   [undefined, undefined, false, 'allow', 'ungoverned'],
 ]) {
   test(`a gate that does not answer: user ${ofUser}, workspace ${ofWorkspace}, governed ${governance}`, async () => {
-    const { workspace, home, discard } = governed();
+    const { workspace, home, discard } = createGovernedWorkspace();
     discards.push(discard);
     const settle = (at, text) => {
       fs.mkdirSync(path.join(at, '.tollgate'), { recursive: true });

@@ -8,14 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { atTerminal, withoutTerminal } from './terminal.js';
 
 /** With `--yes`, a person has to run the command. */
-function give(args, options) {
+function runCommand(args, options) {
   return (args.includes('--yes') ? atTerminal : withoutTerminal)([process.execPath, command, ...args], options);
 }
 
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 
 /** A repository and a home folder without any agent program's files, and a search path with only what the trials need. */
-function machine() {
+function createMachine() {
   const top = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-wiring-')));
   after(() => fs.rmSync(top, { recursive: true, force: true }));
   const [root, home, tools, temporary] = ['repo', 'home', 'tools', 'tmp'].map((name) => path.join(top, name));
@@ -24,7 +24,7 @@ function machine() {
   fs.symlinkSync(process.execPath, path.join(tools, 'node'));
   for (const name of ['sh', 'env']) fs.symlinkSync(fs.realpathSync(`/bin/${name}`), path.join(tools, name));
   fs.symlinkSync(command, path.join(tools, 'tollgate'));
-  const run = (args, cwd = root) => give(args, { cwd, env: { HOME: home, PATH: tools, TMPDIR: temporary } });
+  const run = (args, cwd = root) => runCommand(args, { cwd, env: { HOME: home, PATH: tools, TMPDIR: temporary } });
   const write = (file, text) => {
     fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
     fs.writeFileSync(path.join(root, file), text);
@@ -42,13 +42,13 @@ function machine() {
 }
 
 test('init keeps comments, doctor finds it live, undo goes back to the byte', () => {
-  const { root, home, temporary, run, write, read, files } = machine();
+  const { root, home, temporary, run, write, read, files } = createMachine();
   write('.claude/settings.json', '{\n  // mine\n  "model": "opus", // the best\n}\n');
   const before = files();
   const wired = run(['init', '--yes', '--host', 'claude-code', '--host', 'qwen']);
   assert.deepEqual([wired.status, wired.stderr], [0, '']);
   assert.match(wired.stdout, /\.claude\/settings\.json \(change\)\n.*\n.*\n {2}\+ {3}"hooks": \{\n/);
-  assert.match(wired.stdout, /Claude Code: wired in \.claude\/settings\.json, which a team can commit/);
+  assert.match(wired.stdout, /Claude Code: set up in \.claude\/settings\.json, which a team can commit/);
   assert.match(read('.claude/settings.json'), /^\{\n {2}\/\/ mine\n {2}"model": "opus", \/\/ the best\n {2}"hooks": \{\n/);
   assert.match(read('.qwen/settings.json'), /"command": "tollgate hook qwen"/);
   assert.deepEqual(JSON.parse(read('.mcp.json')), { mcpServers: { tollgate: { command: 'tollgate', args: ['mcp-serve'] } } });
@@ -89,7 +89,7 @@ test('one program that cannot be wired does not stop the others', () => {
     ['.gemini', 'not a folder', /ENOTDIR/],
     ['.gemini/settings.json/x', '', /EISDIR/],
   ]) {
-    const { run, write, read } = machine();
+    const { run, write, read } = createMachine();
     write(file, text);
     const { status, stderr } = run(['init', '--yes', '--host', 'gemini', '--host', 'claude-code']);
     assert.equal(status, 2);
@@ -101,11 +101,11 @@ test('one program that cannot be wired does not stop the others', () => {
 });
 
 test('a command line invalid arguments changes nothing', () => {
-  const { run, files } = machine();
+  const { run, files } = createMachine();
   const before = files();
   for (const [args, said] of [
     [['init', '--host', 'claude-code'], /there is no terminal to ask one on/],
-    [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be wired; expected one of: claude-code, codex, gemini/],
+    [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be set up; expected one of: claude-code, codex, gemini/],
     [['init', '--yes', '--scope', 'world'], /must be `workspace` or `user`/],
     [['init', 'claude-code'], /invalid arguments/],
     [['init', '--undo', '--scope', 'user'], /--undo takes neither/],
@@ -119,7 +119,7 @@ test('a command line invalid arguments changes nothing', () => {
 });
 
 test('undo is about one workspace', () => {
-  const { root, home, run } = machine();
+  const { root, home, run } = createMachine();
   const other = path.join(path.dirname(root), 'other');
   fs.mkdirSync(path.join(other, '.git'), { recursive: true });
   for (const folder of [root, other]) assert.equal(run(['init', '--yes', '--host', 'codex'], folder).status, 0);
@@ -132,7 +132,7 @@ test('undo is about one workspace', () => {
 });
 
 test('what npm adds to the search path is not there for agent programs', () => {
-  const { root, home, top } = machine();
+  const { root, home, top } = createMachine();
   const added = path.join(top, 'x/node_modules/.bin');
   fs.mkdirSync(added, { recursive: true });
   fs.renameSync(path.join(top, 'tools/tollgate'), path.join(added, 'tollgate'));
@@ -143,7 +143,7 @@ test('what npm adds to the search path is not there for agent programs', () => {
       TMPDIR: path.join(top, 'tmp'),
       ...more,
     };
-    return give(args, { cwd: root, env });
+    return runCommand(args, { cwd: root, env });
   };
   const underNpm = { npm_execpath: '/usr/lib/npm/bin/npx-cli.js' };
   const { status, stderr } = run(['init', '--yes', '--host', 'claude-code'], underNpm);

@@ -11,7 +11,7 @@ const INTENTS = `active_intents:
 `;
 
 /** A new folder with a resolved path, and a function that removes it. */
-export function freshFolder(prefix = 'tollgate test ') {
+export function createTemporaryFolder(prefix = 'tollgate test ') {
   const folder = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), prefix));
   return { folder, discard: () => fs.rmSync(folder, { recursive: true, force: true }) };
 }
@@ -26,8 +26,8 @@ export function writeFiles(folder, files) {
 }
 
 /** A workspace governed by the intent INT-001, which owns `src/auth/**`, with a home folder beside it. */
-export function governed() {
-  const { folder, discard } = freshFolder();
+export function createGovernedWorkspace() {
+  const { folder, discard } = createTemporaryFolder();
   const workspace = path.join(folder, 'work space');
   const home = path.join(folder, 'home');
   fs.mkdirSync(home);

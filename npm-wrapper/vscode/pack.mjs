@@ -1,8 +1,8 @@
 // Packs the extension: a .vsix is a zip archive with the extension below `extension/` and two manifests.
 //
-// Not `vsce package`: version 3.9.2 brings 285 packages (124 MB, among them clients for Azure and a scanner for secrets), more than all
-// other build dependencies of this package together, for a zip archive that is made here in 150 lines with the same bytes on every
-// build. The manifest has what vsce writes, and vsce packs the same folder without a warning.
+// `vsce package` is not used: version 3.9.2 installs 285 packages (124 MB, among them clients for Azure and a scanner for
+// secrets), more than all other build dependencies of this package together. Here, 150 lines create the zip archive, with the
+// same bytes on every build. The manifest contains what vsce writes, and vsce packs the same folder without a warning.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';

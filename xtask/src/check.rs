@@ -1,15 +1,14 @@
 //! `cargo xtask check`: static checks of the project.
 
-use std::process::Command;
-
 use anyhow::Result;
 
 use crate::build;
 use crate::docs;
 use crate::module_order;
 use crate::repository::{cargo, command, root, run, target};
+use crate::test_files;
 
-/// Format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size.
+/// Format, links, order of modules, files of tests, licences, contract, lints, docs, fuzz targets, types, imports and size.
 pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     // The other shell parser brings fifty crates, so it has a workspace of its own.
@@ -18,19 +17,13 @@ pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check", "--manifest-path", "compose/Cargo.toml"]))?;
     docs::check()?;
     module_order::check()?;
+    test_files::check()?;
     build::build()?;
     let checks = ["run", "--release", "--locked", "--package", "xtask-checks", "--"];
     run(cargo(&checks).arg(target()).args(["licences", "contract", "component"]))?;
-    // Everything is compiled in the release profile, so that every dependency is compiled once. The fuzz targets are checked apart:
-    // what they depend on would have wasmtime compiled with other features.
-    let rest = ["--workspace", "--exclude", "tollgate-fuzz"];
-    let deny = ["--", "--deny", "warnings"];
-    run(clippy().args(rest).args(["--features", "tollgate/native"]).args(deny))?;
-    run(clippy().args(["--package", "tollgate-fuzz", "--features", "compile"]).args(deny))?;
-    run(cargo(&["doc", "--release", "--locked", "--no-deps"]).args(rest).env("RUSTDOCFLAGS", "--deny warnings"))?;
+    // With the same features for lints and docs, so that what they need to know of dependencies is found out once.
+    let all = ["--release", "--locked", "--workspace", "--features", "tollgate/native,tollgate-fuzz/compile"];
+    run(cargo(&["clippy", "--all-targets"]).args(all).args(["--", "--deny", "warnings"]))?;
+    run(cargo(&["doc", "--no-deps"]).args(all).env("RUSTDOCFLAGS", "--deny warnings"))?;
     run(command("npm", &["run", "--silent", "check"]).current_dir(root().join("npm-wrapper")))
-}
-
-fn clippy() -> Command {
-    cargo(&["clippy", "--release", "--locked", "--all-targets"])
 }

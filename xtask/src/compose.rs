@@ -1,9 +1,11 @@
 //! `cargo xtask compose`: `target/tollgate-wasi.wasm`, the whole gate for hosts that offer plain WASI.
 
+use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
 
 use anyhow::Result;
 
+use crate::build;
 use crate::repository::{cargo, run, target};
 
 fn folder() -> PathBuf {
@@ -19,7 +21,7 @@ fn build_helper() -> Result<()> {
     run(cargo(&words).args(["--target", "wasm32-wasip2", "--target-dir"]).arg(folder()))
 }
 
-/// Joins the gate that was built with its helper.
+/// Joins the built gate with its helper.
 pub(crate) fn compose() -> Result<()> {
     build_helper()?;
     let words = ["run", "--locked", "--manifest-path", "compose/Cargo.toml", "--package", "tollgate-compose", "--target-dir"];
@@ -29,9 +31,10 @@ pub(crate) fn compose() -> Result<()> {
     Ok(())
 }
 
-/// Runs the composed gate in plain wasmtime, beside the command.
+/// Tests the composed gate in plain wasmtime, comparing it with the command.
 pub(crate) fn test() -> Result<()> {
     build_helper()?;
     let words = ["test", "--locked", "--manifest-path", "compose/Cargo.toml", "--package", "tollgate-compose", "--target-dir"];
-    run(cargo(&words).arg(folder()))
+    let precompile = build::compiler_target()?.join("release").join(format!("precompile{EXE_SUFFIX}"));
+    run(cargo(&words).arg(folder()).env("TOLLGATE_PRECOMPILE", precompile))
 }

@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: shows the main features in a small workspace.
 //!
-//! It runs the npm package, because that is built in a third of the time: the native command takes wasmtime and its compiler. Both run
-//! the same component and give the same answers.
+//! It runs the npm package, which is built in a third of the time, because the native command needs wasmtime and its compiler.
+//! Both run the same component and give the same answers.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -60,16 +60,16 @@ pub(crate) fn demo() -> Result<()> {
 
     println!("\nThe ledger, and whether it is intact:");
     for words in [["trace", "list"], ["trace", "verify"]] {
-        run(tollgate().args(words).arg("--workspace").arg(workspace).arg("--home").arg(workspace))?;
+        run(tollgate_command().args(words).arg("--workspace").arg(workspace).arg("--home").arg(workspace))?;
     }
     println!("\nThe version of the gate:");
-    run(tollgate().arg("--version"))?;
+    run(tollgate_command().arg("--version"))?;
     println!("\n`cargo xtask build` builds the native command, target/release/tollgate, with the same component in it.");
     Ok(())
 }
 
 /// The command of the npm package.
-fn tollgate() -> Command {
+fn tollgate_command() -> Command {
     let mut tollgate = command("node", &[]);
     tollgate.arg(root().join("npm-wrapper/bin/tollgate.js"));
     tollgate
@@ -104,7 +104,7 @@ struct Session {
 
 impl Session {
     fn start(root: &Path) -> Result<Self> {
-        let mut command = tollgate();
+        let mut command = tollgate_command();
         command.args(["eval", "--workspace"]).arg(root).arg("--home").arg(root);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().context("starting tollgate")?;
         let answers = BufReader::new(child.stdout.take().context("its answers")?).lines();

@@ -3,8 +3,8 @@
 //! Valgrind counts instructions and system calls, `host-test/examples/hot_paths.rs` counts calls of the host. `xtask/guard.json`
 //! contains the accepted counts; `cargo xtask guard --renew` writes it.
 //!
-//! System calls that manage memory and threads are not counted. Their number depends on the allocator, which asks for memory at other
-//! moments when a neighbouring allocation moves.
+//! System calls that manage memory and threads are not counted. Their number depends on the allocator, which requests memory at
+//! different moments when a neighbouring allocation moves.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -62,7 +62,7 @@ const SIZE_TOLERANCE: f64 = 0.05;
 /// The costs of all paths.
 #[derive(Debug)]
 struct Costs {
-    /// The compiler; another one produces other instructions.
+    /// The version of the compiler; other versions produce other instructions.
     rustc: String,
     /// The size of the component.
     component_bytes: usize,
@@ -72,7 +72,7 @@ struct Costs {
 /// The cost of one path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Cost {
-    /// None if valgrind is not installed.
+    /// `None` if Valgrind is not installed.
     instructions: Option<u64>,
     system_calls: Option<u64>,
     crossings: u64,
@@ -194,11 +194,11 @@ fn compare(before: &Costs, now: &Costs) -> Vec<String> {
 /// Counts one path: the difference between the longer and the shorter run.
 fn cost(row: &str, few: usize, many: usize, counts: bool) -> Result<Cost> {
     let each = |few_count: u64, many_count: u64| many_count.saturating_sub(few_count) / (many - few) as u64;
-    let crossings = run_counted(row, many, None)?.crossings / many as u64;
+    let crossings = count_run(row, many, None)?.crossings / many as u64;
     if !counts {
         return Ok(Cost { instructions: None, system_calls: None, crossings });
     }
-    let (less, more) = (run_counted(row, few, Some("callgrind"))?, run_counted(row, many, Some("callgrind"))?);
+    let (less, more) = (count_run(row, few, Some("callgrind"))?, count_run(row, many, Some("callgrind"))?);
     let instructions = Some(each(less.instructions, more.instructions));
     let system_calls = Some(each(less.system_calls, more.system_calls));
     Ok(Cost { instructions, system_calls, crossings })
@@ -206,13 +206,13 @@ fn cost(row: &str, few: usize, many: usize, counts: bool) -> Result<Cost> {
 
 /// The counts of one run.
 #[derive(Default)]
-struct Counted {
+struct RunCounts {
     instructions: u64,
     system_calls: u64,
     crossings: u64,
 }
 
-fn run_counted(row: &str, count: usize, tool: Option<&str>) -> Result<Counted> {
+fn count_run(row: &str, count: usize, tool: Option<&str>) -> Result<RunCounts> {
     // A name of the same length for every run, so that paths in it cost the same.
     let folder = tempfile::Builder::new().prefix("guard-").rand_bytes(6).tempdir()?;
     let program = target().join("release/examples/hot_paths");
@@ -233,10 +233,10 @@ fn run_counted(row: &str, count: usize, tool: Option<&str>) -> Result<Counted> {
     let said: Value = serde_json::from_slice(&output.stdout).context("reading the answer of hot_paths")?;
     let crossings = said.get("crossings").and_then(Value::as_u64).context("hot_paths did not count calls of the host")?;
     if tool.is_none() {
-        return Ok(Counted { crossings, ..Counted::default() });
+        return Ok(RunCounts { crossings, ..RunCounts::default() });
     }
     let log = fs::read(&log).context("Valgrind wrote no log")?;
-    Ok(Counted {
+    Ok(RunCounts {
         instructions: read_instructions(&out)?,
         system_calls: count_system_calls(&String::from_utf8_lossy(&log)),
         crossings,

@@ -9,10 +9,12 @@ mod docs;
 mod e2e;
 mod fuzz;
 mod guard;
+mod jobs;
 mod module_order;
 mod npm;
 mod repository;
 mod test;
+mod test_files;
 
 use std::process::ExitCode;
 

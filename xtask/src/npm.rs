@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::thread;
 
 use anyhow::{Context as _, Result};
 
@@ -19,6 +20,22 @@ pub(crate) fn build() -> Result<()> {
     run(build.arg(component()).current_dir(root().join("npm-wrapper")))
 }
 
+/// Runs the tests of the package on all processors. By default, Node would leave one of two unused.
+pub(crate) fn test() -> Result<()> {
+    let wrapper = root().join("npm-wrapper");
+    let mut files = Vec::new();
+    for entry in fs::read_dir(wrapper.join("test"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".test.js") {
+            files.push(format!("test/{name}"));
+        }
+    }
+    files.sort();
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let mut node = command("node", &["--test"]);
+    run(node.arg(format!("--test-concurrency={processors}")).args(files).current_dir(wrapper))
+}
+
 /// A JavaScript runtime by name.
 pub(crate) struct Runtime {
     pub(crate) name: &'static str,
@@ -32,7 +49,7 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
         println!("skipped: Node 22, Node 24 and Bun come as packages for Linux on x86-64 only");
         return Ok(runtimes);
     }
-    let folder = pinned("runtimes")?;
+    let folder = install_pinned("runtimes")?;
     for (name, program) in [
         ("node22", "node_modules/node22/bin/node"),
         ("node24", "node_modules/node24/bin/node"),
@@ -45,11 +62,11 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
 
 /// Installs the MCP servers for tests below the target folder.
 pub(crate) fn mcp_servers() -> Result<()> {
-    pinned("mcp-servers").map(drop)
+    install_pinned("mcp-servers").map(drop)
 }
 
 /// Installs the packages pinned in a folder of this crate below the target folder, and returns that folder.
-pub(crate) fn pinned(name: &str) -> Result<PathBuf> {
+pub(crate) fn install_pinned(name: &str) -> Result<PathBuf> {
     let folder = target().join(name);
     fs::create_dir_all(&folder)?;
     for file in [".npmrc", "package.json", "package-lock.json"] {

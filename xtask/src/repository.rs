@@ -1,7 +1,10 @@
 //! Paths of the repository, and running commands.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -46,13 +49,48 @@ pub(crate) fn cargo(words: &[&str]) -> Command {
     cargo
 }
 
+/// The commands that were run, with the time that each took.
+static STEPS: Mutex<Vec<(String, Duration)>> = Mutex::new(Vec::new());
+
+/// Commands that took less are not listed one by one.
+const MIN_LISTED: Duration = Duration::from_secs(10);
+
 /// Runs a command and waits for it. The command line is printed first.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let command_line = command_line(command);
-    println!("\n\u{25b8} {command_line}");
-    let status = command.status().with_context(|| format!("cannot run `{command_line}`; is the program installed?"))?;
+    let (command_line, status) = timed(command, Command::status)?;
     ensure!(status.success(), "`{command_line}` failed ({status})");
     Ok(())
+}
+
+/// Like [`run`], for commands that run at the same time as others: the output is printed when the command has ended.
+pub(crate) fn run_beside_others(command: &mut Command) -> Result<()> {
+    let (command_line, Output { status, stdout, stderr }) = timed(command, Command::output)?;
+    let printed = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+    println!("\n\u{25b8} {command_line} ended ({status})\n{printed}");
+    ensure!(status.success(), "`{command_line}` failed ({status})");
+    Ok(())
+}
+
+/// Prints a command line, runs the command, and adds it to the steps.
+fn timed<T>(command: &mut Command, run: impl FnOnce(&mut Command) -> io::Result<T>) -> Result<(String, T)> {
+    let command_line = command_line(command);
+    println!("\n\u{25b8} {command_line}");
+    let begun = Instant::now();
+    let ended = run(command).with_context(|| format!("cannot run `{command_line}`; is the program installed?"))?;
+    STEPS.lock().unwrap_or_else(PoisonError::into_inner).push((command_line.clone(), begun.elapsed()));
+    Ok((command_line, ended))
+}
+
+/// Where the time went: the commands that were run, the slowest first. Those that ran at the same time are each listed with the whole
+/// time that they took.
+pub(crate) fn list_steps() -> String {
+    let mut steps = STEPS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    steps.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
+    let (listed, short): (Vec<_>, Vec<_>) = steps.into_iter().partition(|(_, took)| *took >= MIN_LISTED);
+    let mut lines: Vec<String> = listed.iter().map(|(step, took)| format!("{:>6} s  {step}", took.as_secs())).collect();
+    let rest: Duration = short.iter().map(|(_, took)| *took).sum();
+    lines.push(format!("{:>6} s  {} shorter steps", rest.as_secs(), short.len()));
+    lines.join("\n")
 }
 
 /// A command as a reader would type it.

@@ -4,13 +4,15 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
+use crate::build;
 use crate::check;
 use crate::compose;
 use crate::e2e;
 use crate::fuzz;
 use crate::guard;
+use crate::jobs::{Job, run_jobs};
 use crate::npm;
-use crate::repository::{cargo, root, run, target, tollgate};
+use crate::repository::{cargo, list_steps, root, run, run_beside_others, target, tollgate};
 
 /// Runs the checks, then all tests: native, in wasmtime, in every JavaScript runtime, and in the real agent programs.
 pub(crate) fn test() -> Result<()> {
@@ -21,26 +23,29 @@ pub(crate) fn test() -> Result<()> {
     guard::guard(false)?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-guest", "--package", "tollgate-attack"]))?;
     fuzz::report_skipped()?;
-    run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-compiler"]))?;
+    run(cargo(&["test", "--release", "--locked", "--package", "tollgate-compiler", "--target-dir"])
+        .arg(build::compiler_target()?))?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "xtask-checks"]))?;
     run(&mut cargo(&["test", "--locked", "--package", "xtask"]))?;
     // Compares the shell parser with another one, whose dependencies are not part of the workspace.
-    run(cargo(&["test", "--release", "--locked", "--manifest-path", "guest/oracle/Cargo.toml"])
-        .arg("--target-dir")
-        .arg(target()))?;
+    run(cargo(&["test", "--locked", "--manifest-path", "guest/oracle/Cargo.toml", "--target-dir"]).arg(target()))?;
     compose::test()?;
-    let wrapper = root().join("npm-wrapper");
-    run(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&wrapper))?;
-    for runtime in npm::runtimes()? {
-        println!("\n{}: every fixture", runtime.name);
-        for cases in ["test/fixtures.mjs", "test/hosts.mjs", "test/third_party_records.mjs"] {
-            run(Command::new(&runtime.program).arg(cases).current_dir(&wrapper))?;
-        }
-        same_digest(&runtime)?;
-    }
+    npm::test()?;
+    run_jobs(npm::runtimes()?.into_iter().map(|runtime| Box::new(move || test_runtime(&runtime)) as Job<_>).collect())?
+        .into_iter()
+        .collect::<Result<()>>()?;
     e2e::test(&[])?;
-    println!("\nall tests passed");
+    println!("\nwhere the time went:\n{}\n\nall tests passed", list_steps());
     Ok(())
+}
+
+/// Runs every fixture in a JavaScript runtime.
+fn test_runtime(runtime: &npm::Runtime) -> Result<()> {
+    for cases in ["test/fixtures.mjs", "test/hosts.mjs", "test/third_party_records.mjs"] {
+        run_beside_others(Command::new(&runtime.program).arg(cases).current_dir(root().join("npm-wrapper")))
+            .with_context(|| format!("in {}", runtime.name))?;
+    }
+    same_digest(runtime)
 }
 
 /// Checks that every host runs the same component.

@@ -1,4 +1,4 @@
-//! `workspace`: files, to look at.
+//! Implements `workspace`: reads and lists files.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -8,9 +8,9 @@ use sha2::{Digest as _, Sha256};
 use crate::Helper;
 use crate::exports::tollgate::hooks::workspace::{Entry, Facts, Fault, Guest, Kind, Listing, Question, Reach, Root, Tail};
 use crate::folders::{self, Names};
-use crate::walk::{Look, NO_MARKS, look, walk};
+use crate::walk::{LookupResult, NO_MARKS, look_up, walk};
 
-/// Of the home folder, content is lent only here; other folders of it hold what an agent could want.
+/// The only parts of the home folder whose content may be read. Its other folders contain files that an agent could be after.
 const HOME: &[&[&str]] = &[
     &[".tollgate"],
     &[".ollm"],
@@ -51,7 +51,7 @@ impl Guest for Helper {
     }
 
     fn list(root: Root, directory: String, reach: Reach) -> Result<Listing, Fault> {
-        let folder = readable(root, &directory, true)?;
+        let folder = resolve_readable(root, &directory, true)?;
         let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
         collect(&folder, "", reach.depth, &reach, &mut listing);
         listing.entries.sort_by(|one, other| one.path.cmp(&other.path));
@@ -65,16 +65,16 @@ impl Guest for Helper {
 
 fn facts(Question { root, path, digest }: &Question) -> Facts {
     let walked = walk(*root, path);
-    let told = |names: &Option<Names>| names.as_deref().map(folders::told);
-    let (real_path, entry_path) = (told(&walked.real), told(&walked.entry));
+    let reported = |names: &Option<Names>| names.as_deref().map(folders::reported_path);
+    let (real_path, entry_path) = (reported(&walked.real), reported(&walked.entry));
     let (kind, hard_links, marks, size) = match walked.found {
-        Look::Missing => (Kind::Missing, 0, NO_MARKS, 0),
-        Look::Denied => (Kind::Unreadable, 0, NO_MARKS, 0),
-        Look::Found(stat) => (stat.kind, stat.hard_links, stat.marks, stat.size),
+        LookupResult::Missing => (Kind::Missing, 0, NO_MARKS, 0),
+        LookupResult::Denied => (Kind::Unreadable, 0, NO_MARKS, 0),
+        LookupResult::Found(stat) => (stat.kind, stat.hard_links, stat.marks, stat.size),
     };
-    let in_project = walked.real.zip(folders::of(Root::Project)).filter(|(real, project)| real.starts_with(project));
+    let in_project = walked.real.zip(folders::root_path(Root::Project)).filter(|(real, project)| real.starts_with(project));
     let hashed = in_project.filter(|_| *digest && kind == Kind::File);
-    let digest = hashed.and_then(|(real, _)| sha256(&folders::path(&real)));
+    let digest = hashed.and_then(|(real, _)| sha256(&folders::absolute_path(&real)));
     Facts { kind, real_path, entry_path, link: walked.link, hard_links, marks, size, digest }
 }
 
@@ -90,26 +90,26 @@ fn sha256(path: &str) -> Option<String> {
     }
 }
 
-/// The real place of something that may be read.
-fn readable(root: Root, path: &str, is_folder: bool) -> Result<Names, Fault> {
+/// Resolves the path of a file or folder that may be read.
+fn resolve_readable(root: Root, path: &str, is_folder: bool) -> Result<Names, Fault> {
     let walked = walk(root, path);
     let real = walked.real.ok_or(Fault::Missing)?;
-    let below = folders::of(root).and_then(|folder| real.strip_prefix(folder.as_slice())).ok_or(Fault::Denied)?;
+    let below = folders::root_path(root).and_then(|folder| real.strip_prefix(folder.as_slice())).ok_or(Fault::Denied)?;
     if root == Root::Home
         && !HOME.iter().any(|lent| lent.len() <= below.len() && lent.iter().zip(below).all(|(lent, name)| lent == name))
     {
         return Err(Fault::Denied);
     }
     match walked.found {
-        Look::Missing => Err(Fault::Missing),
-        Look::Found(stat) if (stat.kind == Kind::Directory) == is_folder && stat.kind != Kind::Other => Ok(real),
-        Look::Found(_) => Err(Fault::Other),
-        Look::Denied => Err(Fault::Denied),
+        LookupResult::Missing => Err(Fault::Missing),
+        LookupResult::Found(stat) if (stat.kind == Kind::Directory) == is_folder && stat.kind != Kind::Other => Ok(real),
+        LookupResult::Found(_) => Err(Fault::Other),
+        LookupResult::Denied => Err(Fault::Denied),
     }
 }
 
 fn open(root: Root, path: &str) -> Result<(File, u64), Fault> {
-    let file = File::open(folders::path(&readable(root, path, false)?)).map_err(fault)?;
+    let file = File::open(folders::absolute_path(&resolve_readable(root, path, false)?)).map_err(fault)?;
     let size = file.metadata().map_err(fault)?.len();
     Ok((file, size))
 }
@@ -121,12 +121,12 @@ fn read_up_to(file: &mut File, limit: u64) -> Result<Vec<u8>, Fault> {
 }
 
 fn collect(folder: &Names, before: &str, depth: u32, reach: &Reach, listing: &mut Listing) {
-    let Ok(names) = fs::read_dir(folders::path(folder)) else {
+    let Ok(names) = fs::read_dir(folders::absolute_path(folder)) else {
         listing.unseen.get_or_insert(before.to_owned());
         return;
     };
     for name in names.flatten() {
-        // One more than is wanted says that there are more.
+        // One entry beyond the limit shows that there are more.
         if listing.entries.len() > reach.limit as usize {
             return;
         }
@@ -138,10 +138,10 @@ fn collect(folder: &Names, before: &str, depth: u32, reach: &Reach, listing: &mu
             }
         };
         let at = [folder.as_slice(), &[name.clone()]].concat();
-        let Look::Found(stat) = look(&at) else { continue };
+        let LookupResult::Found(stat) = look_up(&at) else { continue };
         let path = format!("{before}{name}");
         let link = if stat.is_link {
-            fs::read_link(folders::path(&at)).ok().and_then(|link| link.into_os_string().into_string().ok())
+            fs::read_link(folders::absolute_path(&at)).ok().and_then(|link| link.into_os_string().into_string().ok())
         } else {
             None
         };
@@ -160,7 +160,7 @@ fn collect(folder: &Names, before: &str, depth: u32, reach: &Reach, listing: &mu
     }
 }
 
-/// What an error means to the gate.
+/// Maps an error of the operating system to a fault of the contract.
 pub fn fault(error: std::io::Error) -> Fault {
     use std::io::ErrorKind;
     match error.kind() {

@@ -4,16 +4,16 @@ use std::sync::OnceLock;
 
 use crate::exports::tollgate::hooks::workspace::Root;
 
-/// An absolute path, as names.
+/// An absolute path as a list of names.
 pub type Names = Vec<String>;
 
-/// The names of a path.
-pub fn names(path: &str) -> Names {
+/// Splits a path into names.
+pub fn split_path(path: &str) -> Names {
     path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned).collect()
 }
 
-/// The path of names.
-pub fn path(names: &[String]) -> String {
+/// Joins names to an absolute path.
+pub fn absolute_path(names: &[String]) -> String {
     format!("/{}", names.join("/"))
 }
 
@@ -26,13 +26,13 @@ struct Folders {
 fn folders() -> &'static Folders {
     static FOLDERS: OnceLock<Folders> = OnceLock::new();
     FOLDERS.get_or_init(|| {
-        let of = |name: &str| std::env::var(name).ok().filter(|path| path.starts_with('/')).map(|path| names(&path));
-        Folders { project: of("TOLLGATE_WORKSPACE"), home: of("TOLLGATE_HOME"), state: of("TOLLGATE_STATE") }
+        let variable = |name: &str| std::env::var(name).ok().filter(|path| path.starts_with('/')).map(|path| split_path(&path));
+        Folders { project: variable("TOLLGATE_WORKSPACE"), home: variable("TOLLGATE_HOME"), state: variable("TOLLGATE_STATE") }
     })
 }
 
-/// Where a root stands; none where the host has not opened it.
-pub fn of(root: Root) -> Option<&'static Names> {
+/// The path of a root; `None` if the host has not opened it.
+pub fn root_path(root: Root) -> Option<&'static Names> {
     match root {
         Root::Project => folders().project.as_ref(),
         Root::Home => folders().home.as_ref(),
@@ -40,21 +40,21 @@ pub fn of(root: Root) -> Option<&'static Names> {
     }
 }
 
-/// Whether the host has opened a folder that a path lies in.
-pub fn can_look(at: &[String]) -> bool {
-    [Root::Project, Root::Home, Root::State].into_iter().filter_map(of).any(|folder| at.starts_with(folder))
+/// Whether a path is in a folder that the host has opened.
+pub fn is_in_opened_folder(at: &[String]) -> bool {
+    [Root::Project, Root::Home, Root::State].into_iter().filter_map(root_path).any(|folder| at.starts_with(folder))
 }
 
-/// Whether a path leads to a folder that the host has opened, and so is one itself.
-pub fn leads_there(at: &[String]) -> bool {
-    [Root::Project, Root::Home, Root::State].into_iter().filter_map(of).any(|folder| folder.starts_with(at))
+/// Whether a path is on the way to a folder that the host has opened, and therefore is a folder itself.
+pub fn leads_to_opened_folder(at: &[String]) -> bool {
+    [Root::Project, Root::Home, Root::State].into_iter().filter_map(root_path).any(|folder| folder.starts_with(at))
 }
 
-/// A path as the gate knows it: relative in the workspace, else absolute.
-pub fn told(at: &[String]) -> String {
-    match of(Root::Project).and_then(|project| at.strip_prefix(project.as_slice())) {
+/// A path as it is reported to the gate: relative inside the workspace, otherwise absolute.
+pub fn reported_path(at: &[String]) -> String {
+    match root_path(Root::Project).and_then(|project| at.strip_prefix(project.as_slice())) {
         Some([]) => ".".to_owned(),
         Some(below) => below.join("/"),
-        None => path(at),
+        None => absolute_path(at),
     }
 }

@@ -1,10 +1,12 @@
-//! What the gate imports, over `wasi:filesystem`, `wasi:cli` and nothing else.
+//! Implements the gate's imports on `wasi:filesystem` and `wasi:cli`, and nothing else.
 //!
-//! Folders are known by variables: `TOLLGATE_WORKSPACE`, `TOLLGATE_HOME` and `TOLLGATE_STATE`, each an absolute path under which the host
-//! has opened that folder. Mount every folder under its own real name, so that absolute paths mean what they mean outside.
+//! Environment variables name the folders: `TOLLGATE_WORKSPACE`, `TOLLGATE_HOME` and `TOLLGATE_STATE` each contain the absolute
+//! path under which the host has opened that folder. Open every folder under its own real path, so that absolute paths mean the
+//! same as outside.
 //!
-//! What is weaker than in the other hosts: nothing outside these folders can be looked at, so it is *unreadable*, and the gate asks; links
-//! that lead out cannot be followed; files have no modes, so state is as private as the host makes its folder; there is no keyring.
+//! Some things are weaker than in the other hosts: nothing outside these folders can be inspected, so it is *unreadable*, and the
+//! gate asks; links that lead out cannot be followed; files have no modes, so the state is only as private as the host makes its
+//! folder; there is no keyring.
 
 mod files;
 mod folders;

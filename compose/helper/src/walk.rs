@@ -1,4 +1,4 @@
-//! Follows paths name by name, as an operating system does, as far as the host lets anybody look.
+//! Resolves paths name by name, as an operating system does, as far as the host grants access.
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -6,10 +6,10 @@ use std::mem::MaybeUninit;
 use crate::exports::tollgate::hooks::workspace::{Kind, Marks, Root};
 use crate::folders::{self, Names};
 
-/// A path with more links than this runs in a circle.
+/// A path with more links than this is treated as a cycle.
 const MAX_LINKS: u32 = 40;
 
-/// What stands at a path, links not followed.
+/// What exists at a path, without following links.
 pub struct Stat {
     pub kind: Kind,
     pub is_link: bool,
@@ -20,30 +20,31 @@ pub struct Stat {
 
 pub const NO_MARKS: Marks = Marks { device: 0, inode: 0, changed_ns: 0, modified_ns: 0 };
 
-/// What a look brought.
-pub enum Look {
+/// The result of looking up a path.
+pub enum LookupResult {
     Missing,
-    /// Nobody can look there.
+    /// The path cannot be inspected.
     Denied,
     Found(Stat),
 }
 
-/// Looks at a path, links not followed.
-pub fn look(at: &[String]) -> Look {
-    if !folders::can_look(at) {
-        // A folder on the way to one that is open is a folder.
+/// Looks up a path without following links.
+pub fn look_up(at: &[String]) -> LookupResult {
+    if !folders::is_in_opened_folder(at) {
+        // Whatever is on the way to an opened folder must be a folder itself.
         let folder = Stat { kind: Kind::Directory, is_link: false, hard_links: 1, marks: NO_MARKS, size: 0 };
-        return if folders::leads_there(at) { Look::Found(folder) } else { Look::Denied };
+        return if folders::leads_to_opened_folder(at) { LookupResult::Found(folder) } else { LookupResult::Denied };
     }
-    let Ok(path) = CString::new(folders::path(at)) else { return Look::Missing };
+    let Ok(path) = CString::new(folders::absolute_path(at)) else { return LookupResult::Missing };
     let mut found = MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: the path ends with a zero, and `lstat` fills what it is given where it succeeds. Zeros are a valid `stat` in any case.
+    // SAFETY: the path is NUL-terminated, and `lstat` fills the buffer if it succeeds. Otherwise it stays zeroed, which is a
+    // valid `stat`.
     let (status, found) = unsafe { (libc::lstat(path.as_ptr(), found.as_mut_ptr()), found.assume_init()) };
     if status != 0 {
         let error = std::io::Error::last_os_error();
         return match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Look::Missing,
-            _ => Look::Denied,
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => LookupResult::Missing,
+            _ => LookupResult::Denied,
         };
     }
     let mode = found.st_mode & libc::S_IFMT;
@@ -63,25 +64,25 @@ pub fn look(at: &[String]) -> Look {
         modified_ns: nanoseconds(found.st_mtim),
     };
     let size = if is_file { u64::try_from(found.st_size).unwrap_or_default() } else { 0 };
-    Look::Found(Stat { kind, is_link, hard_links: u32::try_from(found.st_nlink).unwrap_or(u32::MAX), marks, size })
+    LookupResult::Found(Stat { kind, is_link, hard_links: u32::try_from(found.st_nlink).unwrap_or(u32::MAX), marks, size })
 }
 
-/// Where a path leads.
-pub struct Walked {
-    /// With every link followed.
+/// The result of resolving a path.
+pub struct ResolvedPath {
+    /// The path with every link followed.
     pub real: Option<Names>,
-    /// With the last name's own link not followed.
+    /// The path without following a link in the last name.
     pub entry: Option<Names>,
     pub link: Option<String>,
-    pub found: Look,
+    pub found: LookupResult,
 }
 
-/// Follows a path from a root on.
-pub fn walk(root: Root, path: &str) -> Walked {
-    let nowhere = || Walked { real: None, entry: None, link: None, found: Look::Missing };
-    let Some(from) = folders::of(root).filter(|_| !path.contains('\0')) else { return nowhere() };
+/// Resolves a path, relative to a root.
+pub fn walk(root: Root, path: &str) -> ResolvedPath {
+    let unresolved = || ResolvedPath { real: None, entry: None, link: None, found: LookupResult::Missing };
+    let Some(from) = folders::root_path(root).filter(|_| !path.contains('\0')) else { return unresolved() };
     let mut at = if path.starts_with('/') { Vec::new() } else { from.clone() };
-    let mut ahead: Names = folders::names(path).into_iter().rev().collect();
+    let mut ahead: Names = folders::split_path(path).into_iter().rev().collect();
     let (mut links, mut entry, mut link, mut found) = (0, None, None, None);
     while let Some(name) = ahead.pop() {
         if name == ".." {
@@ -91,27 +92,28 @@ pub fn walk(root: Root, path: &str) -> Walked {
         }
         at.push(name);
         let is_last = ahead.is_empty();
-        match look(&at) {
-            Look::Found(stat) if stat.is_link => {
+        match look_up(&at) {
+            LookupResult::Found(stat) if stat.is_link => {
                 links += 1;
-                let target =
-                    std::fs::read_link(folders::path(&at)).ok().and_then(|target| target.into_os_string().into_string().ok());
+                let target = std::fs::read_link(folders::absolute_path(&at))
+                    .ok()
+                    .and_then(|target| target.into_os_string().into_string().ok());
                 let target = target.filter(|_| links <= MAX_LINKS);
                 if is_last && entry.is_none() {
                     (entry, link) = (Some(at.clone()), target.clone());
                 }
-                let Some(target) = target else { return Walked { entry, link, ..nowhere() } };
+                let Some(target) = target else { return ResolvedPath { entry, link, ..unresolved() } };
                 at.pop();
                 if target.starts_with('/') {
                     at.clear();
                 }
-                ahead.extend(folders::names(&target).into_iter().rev());
+                ahead.extend(folders::split_path(&target).into_iter().rev());
                 found = None;
             }
-            Look::Found(stat) if !is_last && stat.kind != Kind::Directory => return nowhere(),
+            LookupResult::Found(stat) if !is_last && stat.kind != Kind::Directory => return unresolved(),
             look => found = Some(look),
         }
     }
-    let found = found.unwrap_or_else(|| look(&at));
-    Walked { entry: Some(entry.unwrap_or_else(|| at.clone())), real: Some(at), link, found }
+    let found = found.unwrap_or_else(|| look_up(&at));
+    ResolvedPath { entry: Some(entry.unwrap_or_else(|| at.clone())), real: Some(at), link, found }
 }

@@ -1,7 +1,7 @@
 //! A guard against destructive and exfiltrating commands: a baseline policy for workspaces that have none of their own.
 //!
-//! It judges the programs of a command by their words, as the gate read them, and the paths that the call would change. Every rule has a
-//! name, and settings say how strict it is: `{"rules": {"force_push": "off"}}`.
+//! It checks the words of each program in a command, as parsed by the gate, and the paths that the call would change. Every rule
+//! has a name, and the settings determine how strict it is: `{"rules": {"force_push": "off"}}`.
 
 mod rules;
 
@@ -21,7 +21,7 @@ impl Guest for Guard {
         let facts: Value = serde_json::from_str(&call.facts).unwrap_or_default();
         let mut findings = Vec::new();
         for command in facts["commands"].as_array().into_iter().flatten() {
-            // A word that is only known when the command runs may be anything.
+            // A word that is only known at run time may be anything.
             let words: Vec<&str> = command["words"].as_array().into_iter().flatten().map(|word| word.as_str().unwrap_or("\u{0}")).collect();
             findings.extend(rules::of_command(&words));
         }
@@ -43,7 +43,7 @@ impl Guest for Guard {
     }
 }
 
-/// All texts of the arguments, for what is not a shell command that the gate can read.
+/// All texts of the arguments, for calls that are not shell commands that the gate can parse.
 fn text(args: &str) -> String {
     fn collect(value: &Value, into: &mut String) {
         match value {
@@ -53,7 +53,7 @@ fn text(args: &str) -> String {
             }
             Value::Array(items) => items.iter().for_each(|item| collect(item, into)),
             Value::Object(fields) => {
-                // What is written to a file is no command.
+                // Content that is written to a file is not a command.
                 let is_content = |name: &str| matches!(name, "content" | "new_string" | "newString" | "old_string" | "oldString");
                 fields.iter().filter(|(name, _)| !is_content(name)).for_each(|(_, value)| collect(value, into));
             }

@@ -1,4 +1,4 @@
-//! The rules, by what they look at.
+//! The rules, grouped by what they check: the words of a command, a path, or the text of a call.
 
 use crate::tollgate::hook::types::Operation;
 
@@ -18,26 +18,26 @@ fn ask(rule: &'static str, reason: impl Into<String>) -> Option<Finding> {
     Some(Finding { rule, usual: "ask", reason: reason.into() })
 }
 
-/// Files that hold what opens other doors.
+/// Files that contain keys and credentials.
 const SECRETS: &[&str] =
     &[".ssh/", ".aws/", ".gnupg/", ".kube/config", ".netrc", ".npmrc", ".pypirc", ".docker/config.json", "id_rsa", "id_ed25519", ".env"];
 
-/// Examples of such files, which people share.
+/// Examples of such files, which are meant to be shared.
 const EXAMPLES: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist"];
 
-/// Programs that send what they are given elsewhere.
+/// Programs that send data to other machines.
 const SENDERS: &[&str] = &["curl", "wget", "nc", "ncat", "netcat", "socat", "scp", "rsync", "ftp", "sftp", "telnet"];
 
-/// How tokens begin.
+/// Prefixes of access tokens.
 const TOKENS: &[&str] = &["ghp_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "sk-ant-", "sk-proj-", "akia", "aiza"];
 
-/// Where cloud machines hand out their credentials.
+/// Addresses from which cloud machines get their credentials.
 const METADATA: &[&str] = &["169.254.169.254", "metadata.google.internal", "100.100.100.200"];
 
 /// Branches that others build on.
 const SHARED_BRANCHES: &[&str] = &["main", "master", "trunk", "develop"];
 
-/// What one program's words say.
+/// Checks the words of one program.
 pub fn of_command(words: &[&str]) -> Option<Finding> {
     let (program, args) = words.split_first()?;
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -125,7 +125,7 @@ fn of_git(args: &[&str]) -> Option<Finding> {
     None
 }
 
-/// What one path says.
+/// Checks one path and what would be done to it.
 pub fn of_effect(path: &str, operation: Operation) -> Option<Finding> {
     let changes = matches!(operation, Operation::Create | Operation::Modify | Operation::Delete);
     let is_secret = is_secret(path);
@@ -147,7 +147,7 @@ pub fn of_effect(path: &str, operation: Operation) -> Option<Finding> {
     }
 }
 
-/// What the text of a call says, for what is run without a shell that the gate reads: other languages, other shells, databases.
+/// Checks the text of a call that the gate cannot parse as shell commands: other languages, other shells, databases.
 pub fn of_text(text: &str) -> Option<Finding> {
     let lower = text.to_lowercase();
     let has = |part: &str| lower.contains(part);
@@ -186,12 +186,12 @@ fn names_sender(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).any(|word| SENDERS.contains(&word))
 }
 
-/// Whether a path is that of a file with secrets.
+/// Whether a path names a file with secrets.
 fn is_secret(path: &str) -> bool {
     SECRETS.iter().any(|secret| path.contains(secret)) && !EXAMPLES.iter().any(|example| path.ends_with(example))
 }
 
-/// Whether a text contains a token, or a variable that is named like one.
+/// Whether a text contains an access token, or a variable that is named like one.
 fn carries_token(text: &str) -> bool {
     let variables = text.split('$').skip(1).map(|rest| {
         let rest = rest.trim_start_matches('{');
@@ -201,18 +201,18 @@ fn carries_token(text: &str) -> bool {
     variables.into_iter().any(is_token) || TOKENS.iter().any(|begin| text.match_indices(begin).any(|(at, _)| is_long(&text[at..])))
 }
 
-/// Whether a word is as long as tokens are.
+/// Whether a word is as long as an access token.
 fn is_long(word: &str) -> bool {
     word.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-')).count() >= 20
 }
 
-/// Whether a text names a file with secrets; `process.env` is none.
+/// Whether a text names a file with secrets; `process.env` is not one.
 fn names_secret(text: &str) -> bool {
     let begins = |at: usize| text[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric() && !matches!(before, ')' | ']'));
     SECRETS.iter().any(|secret| text.match_indices(secret).any(|(at, _)| begins(at)))
 }
 
-/// Whether a path is one whose loss no task can want.
+/// Whether a path is so important that no task could require deleting it.
 fn is_vital(path: &str) -> bool {
     let plain = path.trim_end_matches(['/', '*']);
     matches!(path, "/" | "/*" | "~" | "~/" | "~/*" | "." | "./" | "./*" | "*" | ".." | "../")

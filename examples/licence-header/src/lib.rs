@@ -1,4 +1,5 @@
-//! Source files begin with the licence header. Looks at every source file that a call created or changed, and says where it is missing.
+//! Checks that source files begin with the licence header: reads every source file that a call created or changed, and reports
+//! those without the header.
 
 wit_bindgen::generate!({ path: "../../wit/hook", world: "watcher" });
 
@@ -7,8 +8,8 @@ use serde_json::Value;
 use tollgate::hook::types::Operation;
 use tollgate::hook::{files, settings};
 
-/// A header stands at the very beginning, behind a line for the operating system at most.
-const LOOKED_AT: u32 = 256 << 10;
+/// Larger files are not checked: they are hardly written by hand.
+const MAX_BYTES: u32 = 256 << 10;
 
 struct LicenceHeader;
 
@@ -29,8 +30,8 @@ impl Guest for LicenceHeader {
             .iter()
             .filter(|effect| is_changed(effect.operation) && endings.iter().any(|ending| effect.path.ends_with(ending)))
             .map(|effect| effect.path.as_str())
-            // What was not granted, is gone, or is no text cannot be judged.
-            .filter(|path| files::read_text(path, LOOKED_AT).is_ok_and(|text| !has_header(&text, header)))
+            // A file that is not granted, no longer exists, or is not text cannot be checked.
+            .filter(|path| files::read_text(path, MAX_BYTES).is_ok_and(|text| !has_header(&text, header)))
             .collect();
         missing.dedup();
         if missing.is_empty() {

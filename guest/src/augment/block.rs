@@ -1,12 +1,12 @@
 //! Formats what is known as one delimited block within a budget.
 
-/// How the text begins, up to the names of the sources.
+/// Start of the block, up to the names of the sources.
 const OPENS: &str = "<!-- Knowledge Graph Context (auto-injected by ";
-/// And how it ends.
+/// End of the block.
 const CLOSES: &str = "<!-- End Knowledge Graph Context -->";
 const RULE: &str = "\n\n---\n\n";
 
-/// A section with less room would say nothing; the last ones are left out before that.
+/// Minimum number of characters in a section; the last sections are left out before they get less.
 const MIN_SECTION_CHARS: usize = 160;
 
 /// What is known about one concept.
@@ -20,7 +20,7 @@ pub(super) struct Section {
     pub(super) related: String,
 }
 
-/// The text, and how many of the sections found room in it. Later sections get what earlier ones leave.
+/// Formats the block; returns it with the number of sections that fit. Later sections get the room that earlier ones leave.
 pub(super) fn block(sections: &[Section], budget_chars: usize) -> (String, usize) {
     let mut left = budget_chars.saturating_sub(OPENS.len() + CLOSES.len() + 8);
     let (mut told, mut sources): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
@@ -43,8 +43,8 @@ pub(super) fn block(sections: &[Section], budget_chars: usize) -> (String, usize
     (format!("{OPENS}{}) -->\n{}\n{CLOSES}", sources.join(", "), told.join(RULE)), told.len())
 }
 
-/// The text as lines of comments behind a shell command. Every line of it is one of theirs: there is no other line break in
-/// it than `\n`.
+/// Appends the block to a shell command as comment lines. Every line of it becomes a comment, because it has no line breaks other
+/// than `\n`.
 pub(super) fn append_as_comments(command: &str, block: &str) -> String {
     let mut text = command.to_owned();
     for line in block.lines() {
@@ -57,13 +57,13 @@ pub(super) fn append_as_comments(command: &str, block: &str) -> String {
     text
 }
 
-/// Whether a text has been through here before.
+/// Whether a block has already been added to a text.
 pub(super) fn is_augmented(text: &str) -> bool {
     text.starts_with(OPENS) || text.ends_with(CLOSES) && text.contains("# <!-- Knowledge Graph Context (")
 }
 
-/// A source's text with nothing in it that could end the block, look like its ends, hide from a reader or break a line
-/// where none is seen; cut where it is too long.
+/// Cleans a source's text, so that nothing in it can end the block, look like its delimiters, hide from a reader or break a line
+/// unnoticed; truncates it if it is too long.
 fn clean(text: &str, limit_chars: usize) -> String {
     let hidden = |c: char| matches!(c, '\u{200b}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}');
     let plain = |c: char| match c {

@@ -1,36 +1,36 @@
-//! The concepts that a call names as `[[WikiLinks]]`.
+//! Finds the concepts that a call names as `[[WikiLinks]]`.
 
 use serde_json::Value;
 
-/// More concepts than this are not looked at: a page full of links asks for no page full of notes.
+/// Maximum number of concepts looked at: a page full of links does not ask for a page full of notes.
 pub(super) const MAX_CONCEPTS: usize = 32;
 
-/// No name is longer, in bytes.
+/// Maximum length of a name, in bytes.
 pub(super) const MAX_NAME_BYTES: usize = 200;
 
-/// At most this many other links are remembered.
+/// Maximum number of links remembered as already looked at.
 const MAX_SEEN: usize = 128;
 
-/// No name begins with these: they begin a test of Bash's, a class of characters, or code.
+/// Characters that no name begins with: they begin a Bash test, a character class, or code.
 const NO_NAME: [char; 8] = ['-', ':', '!', '(', '$', '"', '\'', '`'];
 
-/// From here on, a number of JSON may not come out as it went in.
+/// From here on, a JSON number may not come out as it went in.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// What a call's arguments hold.
+/// What was found in a call's arguments.
 #[derive(Default)]
 pub(super) struct Mentions {
     /// Whether there is any text at all.
     pub(super) any_text: bool,
     /// Every concept in every string, in order of first appearance, without repeats.
     pub(super) concepts: Vec<String>,
-    /// Whether a number in them would change if they were written again.
+    /// Whether a number in the arguments would change if they were serialized again.
     pub(super) inexact: bool,
-    /// Names that have been looked at, as hashes: those that count, and others.
+    /// Hashes of the links that have been looked at, whether or not they count.
     seen: Vec<u64>,
 }
 
-/// Looks through all arguments. Their depth was limited when they were read.
+/// Searches all arguments for concepts. Their depth was limited when they were parsed.
 pub(super) fn find(args: &Value) -> Mentions {
     let mut found = Mentions::default();
     found.collect(args);
@@ -56,8 +56,8 @@ impl Mentions {
         }
     }
 
-    /// Takes in what a link names, once. A text may hold many tests and may repeat a link many times, so that is looked at
-    /// first.
+    /// Adds the concept that a link names, once. A text may hold many shell tests and may repeat a link many times, so those are
+    /// ruled out first.
     fn add(&mut self, link: &str) {
         if link.trim_ascii_start().starts_with(NO_NAME) {
             return;
@@ -81,8 +81,8 @@ impl Mentions {
     }
 }
 
-/// Calls back with the text between the brackets of each link, as long as more is wanted. In `[[ [[[A]]`, the link opens at
-/// the last two brackets.
+/// Calls `each` with the text between the brackets of each link, until it returns false. In `[[ [[[A]]`, the link opens at the
+/// last two brackets.
 pub(super) fn links<'t>(text: &'t str, each: &mut dyn FnMut(&'t str) -> bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -103,7 +103,7 @@ pub(super) fn links<'t>(text: &'t str, each: &mut dyn FnMut(&'t str) -> bool) {
                     break;
                 }
                 (b']', _) => {}
-                // A single bracket closes nothing, and this may be one that opens.
+                // A single bracket closes nothing, and this byte may open a link.
                 (_, b']') => break,
                 _ => {}
             }
@@ -113,14 +113,14 @@ pub(super) fn links<'t>(text: &'t str, each: &mut dyn FnMut(&'t str) -> bool) {
     }
 }
 
-/// What a link leads to: `[[A]]`, `[[A|shown]]` and `[[A#part]]` all lead to `A`.
+/// The target of a link: `[[A]]`, `[[A|shown]]` and `[[A#part]]` all lead to `A`.
 pub(super) fn target(link: &str) -> Option<&str> {
     let target = link.split(['|', '#']).next().unwrap_or_default().trim_end_matches('\\').trim();
     (!target.is_empty() && !target.contains('[')).then_some(target)
 }
 
-/// Whether someone could have given a note this name. `[[ -f x ]]` is Bash's test, `[[:alpha:]]` a class of characters and
-/// `x[["a"]]` code; they are not even looked up.
+/// Whether a note could have this name. `[[ -f x ]]` is a Bash test, `[[:alpha:]]` a character class and `x[["a"]]` code; they
+/// are not even looked up.
 fn is_name(link: &str, target: &str) -> bool {
     let odd = |byte: u8| byte < b' ' || b"$`\"<>*\x7f".contains(&byte);
     let option = |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
@@ -139,7 +139,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn found() {
+    fn concepts_are_found() {
         for (args, expected) in [
             (json!({"command": "test [[auth]]"}), &["auth"][..]),
             (json!({"prompt": "[[JWT]] and [[OAuth]], [[JWT]] again"}), &["JWT", "OAuth"]),
@@ -198,7 +198,7 @@ mod tests {
         assert!(read(r#"{"a": [123456789012345678901234567890]}"#));
     }
 
-    /// A megabyte of each, which takes minutes where every link is compared with every other.
+    /// A megabyte of each, which would take minutes if every link were compared with every other.
     #[test]
     fn large_texts_take_no_longer_than_their_length() {
         let many: String = (0..100_000).map(|number| format!("[[{number:06}]]")).collect();

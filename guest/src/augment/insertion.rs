@@ -1,4 +1,4 @@
-//! Where the knowledge is added to a call.
+//! Inserts what is known into a call's arguments.
 
 use serde_json::{Map, Value};
 
@@ -8,20 +8,21 @@ use crate::tool_call::{TextReader, ToolCall};
 /// Arguments that hold text, in the order in which they are tried.
 const FIELDS: [&str; 7] = ["command", "content", "prompt", "query", "message", "text", "input"];
 
-/// Those of them that a model reads, where one reads the call. A query is read by a search engine, and a text may be typed
-/// somewhere.
+/// The arguments among them that a model reads, if a model reads the call. A query is read by a search engine, and a text may be
+/// typed somewhere.
 const FOR_MODELS: [&str; 4] = ["content", "prompt", "message", "input"];
 
-/// A longer command could not be passed: the kernel takes 128 KiB in one argument.
+/// Maximum length of a command with the text added: the kernel takes 128 KiB in one argument.
 const MAX_COMMAND: usize = 96 << 10;
 
-/// The arguments with the text in them; `None` if it would change what the tool does.
+/// Adds the text to the arguments; `None` if that would change what the tool does.
 pub(super) fn insert_text(call: &ToolCall, reader: TextReader, text: &str, source: &str, literal: bool) -> Option<Value> {
     let args = call.args.as_object()?;
     let holds = |field: &&str| args.get(*field).is_some_and(Value::is_string);
     let Some(field) = FIELDS.iter().find(|field| holds(field)) else {
         let property = format!("_{source}_context");
-        return (reader.ignores_properties && !args.contains_key(&property)).then(|| with(args, &property, text.to_owned()));
+        return (reader.ignores_properties && !args.contains_key(&property))
+            .then(|| with_field(args, &property, text.to_owned()));
     };
     let held = args.get(*field).and_then(Value::as_str).unwrap_or_default();
     let read = match *field {
@@ -31,10 +32,10 @@ pub(super) fn insert_text(call: &ToolCall, reader: TextReader, text: &str, sourc
         }
         _ => return None,
     };
-    Some(with(args, field, read))
+    Some(with_field(args, field, read))
 }
 
-fn with(args: &Map<String, Value>, field: &str, text: String) -> Value {
+fn with_field(args: &Map<String, Value>, field: &str, text: String) -> Value {
     let mut args = args.clone();
     args.insert(field.to_owned(), text.into());
     Value::Object(args)

@@ -13,51 +13,51 @@ use crate::json::object;
 use crate::ports::{LogLevel, Ports};
 use crate::tool_call::{TextReader, ToolCall};
 
-/// More is not looked up for one call.
+/// Maximum number of lookups for one call.
 const MAX_LOOKUPS: usize = 32;
 
-/// How long a source is not asked again about what it did not know, or after it was unavailable.
+/// How long a source is not asked again about a concept that it did not know, or at all after it was unavailable.
 const FORGET_MS: u64 = 60_000;
 
-/// Absences and calls under way that are remembered.
+/// Maximum number of absences, and of planned calls, that are remembered.
 const MAX_REMEMBERED: usize = 256;
 
-/// How an MCP server is started: `None` if it has no program or is not declared; otherwise an error if it may not be started.
+/// Finds out how an MCP server is started: `None` if it has no program or is not declared, an error if it may not be started.
 pub type ServerStarter<'s> = dyn Fn(&str) -> Result<Option<Program>, String> + 's;
 
-/// What a call names.
+/// The concepts that a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedConcepts {
     /// The concepts, in order of first appearance.
     pub concepts: Vec<String>,
-    /// Whether a number in the arguments would change if they were written again.
+    /// Whether a number in the arguments would change if they were serialized again.
     pub inexact: bool,
 }
 
-/// What is remembered between calls. Losing it costs time and nothing else.
+/// State that is kept between calls. Losing it only costs time.
 #[derive(Default)]
 pub struct Knowledge {
     store: NoteStore,
-    /// Sources that were not there, and concepts that a source did not know, until when that is believed.
+    /// Sources that were unavailable and concepts that a source did not know, with the time until which that is assumed.
     absences: Vec<(String, u64)>,
-    /// When calls that are being looked up were planned.
+    /// Calls whose lookups are under way, with the time at which they were planned.
     planned: Vec<(String, u64)>,
 }
 
-/// How looking for what is known about a call ended.
+/// The result of searching the sources for a call's concepts.
 #[derive(Default)]
 struct LookupOutcome {
     sections: Vec<Section>,
-    /// Whether a source was there and had nothing to say.
+    /// Whether an available source had nothing to say.
     in_vain: bool,
     late: bool,
 }
 
 impl Knowledge {
     /// The concepts that a call names, or why there is nothing to do. Makes no requests, because most calls end here.
-    pub fn named(&self, call: &ToolCall, ports: &Ports) -> Result<NamedConcepts, &'static str> {
+    pub fn named_concepts(&self, call: &ToolCall, ports: &Ports) -> Result<NamedConcepts, &'static str> {
         let found = concept::find(&call.args);
-        // What was added before is nothing that the call asks for.
+        // A call that a block was added to before is not augmented again.
         let again =
             || call.args.as_object().is_some_and(|args| args.values().any(|value| value.as_str().is_some_and(is_augmented)));
         let reason = match (found.any_text, found.concepts.is_empty()) {
@@ -75,7 +75,7 @@ impl Knowledge {
         Err(reason)
     }
 
-    /// What to look up for a call: nothing that a source inside the gate knows first.
+    /// Plans the lookups for a call. Once a source inside the gate knows a concept, later sources are not asked about it.
     pub fn plan(
         &mut self,
         call: &ToolCall,
@@ -87,7 +87,7 @@ impl Knowledge {
         let begun = ports.clock.now().0;
         let NamedConcepts { concepts, .. } = named;
         remember(&mut self.planned, key(&call.session, &call.call), begun);
-        self.open(settings, ports);
+        self.refresh_notes(settings, ports);
         let mut lookups = Vec::new();
         for concept in &concepts {
             for source in &settings.sources {
@@ -95,7 +95,7 @@ impl Knowledge {
                     if self.store.knows(folder, concept) {
                         break;
                     }
-                } else if self.absence(source, concept, begun).is_none()
+                } else if self.remembered_absence(source, concept, begun).is_none()
                     && lookups.len() < MAX_LOOKUPS
                     && self.may_be_asked(source, begun, ports)
                 {
@@ -108,7 +108,8 @@ impl Knowledge {
         Plan { concepts, lookups, skipped: None }
     }
 
-    /// A repository runs nothing without consent: a command that the workspace names is run only if the user's own settings have it.
+    /// Whether a source may be asked. A repository runs nothing without consent: a command that the workspace names is run only
+    /// if the user's own settings list it.
     fn may_be_asked(&mut self, source: &KnowledgeSource, now: u64, ports: &Ports) -> bool {
         let Some(words) = source.command_of_workspace() else { return true };
         let allowed = programs::is_allowed_by_user(words, ports);
@@ -123,12 +124,12 @@ impl Knowledge {
         allowed
     }
 
-    /// How the server of an MCP source is started; `None` if it is not. Then the embedder may still be connected to it, so it
-    /// is asked for all the same.
+    /// How the server of an MCP source is started; `None` if it is not. The embedder may still be connected to it, so the source
+    /// is asked all the same.
     fn start(&mut self, source: &KnowledgeSource, now: u64, start: &ServerStarter<'_>, ports: &Ports) -> Option<Program> {
         let SourceKind::Mcp { server, .. } = &source.kind else { return None };
         start(server).unwrap_or_else(|why| {
-            // No source and no concept is called that.
+            // A key that no source and no concept has.
             let told = key("\0", server);
             if !self.absences.iter().any(|(key, until)| *until > now && *key == told) {
                 ports.warn(&why);
@@ -138,7 +139,7 @@ impl Knowledge {
         })
     }
 
-    /// What is known, from the gate's own sources and from what the host found elsewhere, and where it goes.
+    /// Combines what the gate's own sources know with what the host found elsewhere, and decides where it goes.
     pub fn apply(
         &mut self,
         call: &ToolCall,
@@ -150,7 +151,7 @@ impl Knowledge {
     ) -> Directions {
         let now = ports.clock.now().0;
         let planned = self.planned_index(call).map(|at| self.planned.remove(at).1);
-        let there = self.open(settings, ports);
+        let there = self.refresh_notes(settings, ports);
         let search = self.search(&named.concepts, found, settings, now, ports);
         let skipped = match (search.sections.is_empty(), search.late, search.in_vain || there) {
             (false, ..) => None,
@@ -177,9 +178,9 @@ impl Knowledge {
         Directions { args, added, text, concepts, sources, skipped: None }
     }
 
-    /// The notes that have a name with these words in it.
-    pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> NoteListing {
-        self.open(settings, ports);
+    /// The notes whose names contain these words.
+    pub fn list_notes(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> NoteListing {
+        self.refresh_notes(settings, ports);
         let mut listing = NoteListing { notes: Vec::new(), total: 0, done: self.store.is_read() };
         for source in &settings.sources {
             if let SourceKind::Notes(folder) = &source.kind {
@@ -193,8 +194,8 @@ impl Knowledge {
         listing
     }
 
-    /// Brings the sources inside the gate up to date, and says whether there is any.
-    fn open(&mut self, settings: &Settings, ports: &Ports) -> bool {
+    /// Brings the sources inside the gate up to date; returns whether there are any.
+    fn refresh_notes(&mut self, settings: &Settings, ports: &Ports) -> bool {
         let mut there = false;
         for source in &settings.sources {
             if let SourceKind::Notes(folder) = &source.kind {
@@ -221,7 +222,7 @@ impl Knowledge {
                     SourceKind::Notes(folder) => self.store.find_note(folder, concept, ports).map(|known| {
                         let place = format!("{folder}/{}", known.path);
                         match shown.iter().find(|(path, _)| *path == place) {
-                            // Two names of one note.
+                            // Both concepts name the same note.
                             Some((_, before)) => (format!("The same as [[{before}]]."), String::new()),
                             None => {
                                 shown.push((place, concept.clone()));
@@ -242,7 +243,7 @@ impl Knowledge {
         search
     }
 
-    /// What a source outside the gate said about a concept, or said not long ago.
+    /// What a source outside the gate says about a concept, or said not long ago.
     fn answer_from_source(
         &mut self,
         source: &KnowledgeSource,
@@ -260,7 +261,7 @@ impl Knowledge {
         };
         let mut absent = |concept: &str| remember(&mut self.absences, key(&source.name, concept), now + FORGET_MS);
         match answer {
-            Some(LookupAnswer::Text(text)) => match source.judge(text) {
+            Some(LookupAnswer::Text(text)) => match source.interpret_answer(text) {
                 Ok(Some(text)) => return Some(text.to_owned()),
                 Ok(None) => absent(concept),
                 Err(why) => failed(why),
@@ -278,21 +279,21 @@ impl Knowledge {
                 ports.log.write(LogLevel::Debug, &said, &Value::Null);
                 return None;
             }
-            None if self.absence(source, concept, now) != Some(LookupAnswer::Unknown) => return None,
+            None if self.remembered_absence(source, concept, now) != Some(LookupAnswer::Unknown) => return None,
             None => {}
         }
         search.in_vain = true;
         None
     }
 
-    /// Where a call that was planned is remembered.
+    /// The index of a planned call.
     fn planned_index(&self, call: &ToolCall) -> Option<usize> {
         let key = key(&call.session, &call.call);
         self.planned.iter().position(|(planned, _)| *planned == key)
     }
 
-    /// What a source is still believed not to have.
-    fn absence(&self, source: &KnowledgeSource, concept: &str, now: u64) -> Option<LookupAnswer> {
+    /// Whether a source is still believed to be unavailable, or not to know a concept.
+    fn remembered_absence(&self, source: &KnowledgeSource, concept: &str, now: u64) -> Option<LookupAnswer> {
         let believed = |concept: &str| {
             let key = key(&source.name, concept);
             self.absences.iter().any(|(absent, until)| *until > now && *absent == key)
@@ -301,7 +302,7 @@ impl Knowledge {
     }
 }
 
-/// Two names as one.
+/// Combines two names into one key.
 fn key(one: &str, other: &str) -> String {
     format!("{one}\0{other}")
 }

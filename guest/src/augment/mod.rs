@@ -1,8 +1,8 @@
 //! Augmentation: adds what is known about the concepts that a call names.
 //!
-//! First [`Knowledge::plan`] says what to look up, then the host looks it up in its own time, and [`Knowledge::apply`] puts
-//! what was found where it serves. It goes into the arguments only where the tool does the same with it as without; else
-//! the host tells the model, and the arguments stay as they are, byte for byte.
+//! First [`Knowledge::plan`] says what to look up, then the host looks it up in its own time, and [`Knowledge::apply`] adds what
+//! was found. It goes into the arguments only if that does not change what the tool does; otherwise the host tells the model, and
+//! the arguments stay as they are, byte for byte.
 
 mod block;
 mod concept;
@@ -19,9 +19,9 @@ use serde_json::Value;
 pub use knowledge::{Knowledge, NamedConcepts, ServerStarter};
 pub use request::{LookupRequest, Program};
 
-/// How long one answer is waited for.
+/// Timeout for one answer.
 pub const LOOKUP_MS: u32 = 1_000;
-/// How long all of them are waited for; then what has arrived is used.
+/// Timeout for all answers together; then those that have arrived are used.
 pub const TOTAL_MS: u32 = 5_000;
 
 /// One thing to look up outside the gate.
@@ -31,7 +31,7 @@ pub struct Lookup {
     pub concept: String,
     /// The source that is asked.
     pub source: String,
-    /// Who is asked.
+    /// The request to the source.
     pub request: LookupRequest,
 }
 
@@ -40,13 +40,13 @@ pub struct Lookup {
 pub struct Plan {
     /// The concepts that the call names.
     pub concepts: Vec<String>,
-    /// What the host looks up, all at once.
+    /// The lookups that the host makes, all at once.
     pub lookups: Vec<Lookup>,
     /// Why there is nothing to do.
     pub skipped: Option<&'static str>,
 }
 
-/// What a lookup brought.
+/// The answer to a lookup.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LookupAnswer {
@@ -54,11 +54,11 @@ pub enum LookupAnswer {
     Text(String),
     /// The source does not know the concept.
     Unknown,
-    /// The source is not there.
+    /// The source is not available.
     Unavailable,
-    /// It did not answer in time.
+    /// The source did not answer in time.
     Late,
-    /// It failed; its own words.
+    /// The source failed; its own words.
     Failed(String),
 }
 
@@ -76,15 +76,15 @@ pub struct LookupFinding {
 /// What is known about a call's concepts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Directions {
-    /// The arguments to run the tool with, where they are others than the call's.
+    /// The arguments to run the tool with, if they differ from the call's.
     pub args: Option<Value>,
     /// What was added to the arguments.
     pub added: Option<String>,
-    /// What the model should be told beside the call.
+    /// What the model should be told alongside the call.
     pub text: Option<String>,
     /// The concepts about which something was found.
     pub concepts: Vec<String>,
-    /// Who knew each of them.
+    /// The source that knew each of them.
     pub sources: Vec<String>,
     /// Why nothing was added.
     pub skipped: Option<&'static str>,
@@ -99,19 +99,19 @@ pub struct ListedNote {
     pub path: String,
 }
 
-/// What the built-in source knows.
+/// The notes that the built-in source found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteListing {
     /// As many notes as were asked for.
     pub notes: Vec<ListedNote>,
-    /// How many there are.
+    /// How many notes there are in all.
     pub total: usize,
     /// Whether every note has been read; otherwise asking again may find more.
     pub done: bool,
 }
 
 impl ListedNote {
-    /// What the note is called.
+    /// The name of the note.
     pub fn concept(&self) -> &str {
         notes::stem(&self.path)
     }

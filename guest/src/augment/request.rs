@@ -13,11 +13,11 @@ pub struct Program {
     pub inherit: Vec<String>,
     /// The variables it is given.
     pub set: Vec<(String, String)>,
-    /// Whether it is to run confined. The gate writes that into the words, so hosts do not need to know.
+    /// Whether it is to run confined. The gate writes that into `argv`, so hosts do not need to know.
     pub confine: bool,
 }
 
-/// Who is asked, and what.
+/// A request to a source outside the gate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LookupRequest {
     /// Run a program; what it prints is the answer.
@@ -28,12 +28,12 @@ pub enum LookupRequest {
         server: String,
         /// Its tool.
         tool: String,
-        /// What it is given.
+        /// The tool's arguments.
         arguments: Value,
         /// How the server is started; `None` if only the embedder can know it.
         start: Option<Program>,
     },
-    /// Call the function that the embedder gave under the source's name.
+    /// Call the function that the embedder provided under the source's name.
     Function {
         /// The source.
         name: String,

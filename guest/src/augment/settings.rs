@@ -1,4 +1,4 @@
-//! The workspace's own settings: `augment` in `.tollgate/config.json`.
+//! The workspace's settings for augmentation: `augment` in `.tollgate/config.json`.
 //!
 //! ```json
 //! {
@@ -20,7 +20,7 @@
 
 use serde_json::{Map, Value};
 
-use super::programs::inherited;
+use super::programs::inherited_variables;
 use super::request::{LookupRequest, Program};
 use crate::json::object;
 
@@ -30,20 +30,20 @@ const FOLDER: &str = ".tollgate/concepts";
 /// The command of a knowledge graph.
 const MAENIFOLD: &str = "maenifold";
 
-/// What is added to a call, in characters.
+/// The allowed range of `budget_chars`.
 const BUDGET: std::ops::RangeInclusive<u64> = 500..=100_000;
 
-/// More sources are a mistake.
+/// Maximum number of sources; more are a mistake.
 const MAX_SOURCES: usize = 16;
 
 /// How concepts are looked up, and how what is known is added.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Who is asked, in order; the first that knows a concept wins.
+    /// The sources, in the order in which they are asked; the first that knows a concept wins.
     pub sources: Vec<KnowledgeSource>,
-    /// Whether context is put before `content` too, also where that is written to a file.
+    /// Whether context is also put before `content`, even if the content is written to a file.
     pub literal: bool,
-    /// How much is added to a call at most.
+    /// Maximum number of characters added to a call.
     pub budget_chars: usize,
 }
 
@@ -56,21 +56,21 @@ impl Default for Settings {
     }
 }
 
-/// Someone who may know a concept.
+/// A source that may know a concept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KnowledgeSource {
-    /// As it is told to the model.
+    /// The name that the model is told.
     pub name: String,
-    /// Who that is.
+    /// What kind of source it is.
     pub kind: SourceKind,
 }
 
-/// Who is asked.
+/// The kinds of sources.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SourceKind {
     /// A folder of notes in the workspace.
     Notes(String),
-    /// A command: `{concept}` and `{payload}` in its words stand for what is asked.
+    /// A command; `{concept}` and `{payload}` in its words are replaced by what is asked.
     Command(Vec<String>),
     /// A tool of an MCP server.
     Mcp {
@@ -78,14 +78,14 @@ pub enum SourceKind {
         server: String,
         /// Its tool.
         tool: String,
-        /// What it is given; `{concept}` in a text stands for the concept.
+        /// The tool's arguments; `{concept}` in a text is replaced by the concept.
         arguments: Map<String, Value>,
     },
-    /// A function that the embedder has given under the source's name.
+    /// A function that the embedder provides under the source's name.
     Function,
 }
 
-/// What [`MAENIFOLD`] is asked: the concept, its direct neighbours with their content, and no more than five of them.
+/// The payload for [`MAENIFOLD`]: the concept, its direct neighbours with their content, and no more than five of them.
 fn payload(concept: &str) -> Value {
     object(&mut [
         ("conceptName", concept.into()),
@@ -105,7 +105,8 @@ impl KnowledgeSource {
         Some(Self { name: name.to_owned(), kind })
     }
 
-    /// The words of a command that the workspace's settings name; `None` if the source is another, or the built-in one.
+    /// The words of a command that the workspace's settings name; `None` if the source is of another kind, or is the built-in
+    /// one.
     pub(super) fn command_of_workspace(&self) -> Option<&[String]> {
         match &self.kind {
             SourceKind::Command(words) if Self::built_in(&self.name).as_ref() != Some(self) => Some(words),
@@ -113,14 +114,14 @@ impl KnowledgeSource {
         }
     }
 
-    /// How to ask about a concept; `None` if the source is the gate's own. `start` is how the server of an MCP source is
+    /// The request about a concept; `None` if the source is the gate's own. `start` is how the server of an MCP source is
     /// started.
     pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<LookupRequest> {
         Some(match &self.kind {
             SourceKind::Notes(_) => return None,
             SourceKind::Command(words) => {
-                let argv = filled(words, concept);
-                LookupRequest::Run(Program { argv, inherit: inherited(), set: Vec::new(), confine: false })
+                let argv = fill_command(words, concept);
+                LookupRequest::Run(Program { argv, inherit: inherited_variables(), set: Vec::new(), confine: false })
             }
             SourceKind::Mcp { server, tool, arguments } => {
                 let mut given = arguments.clone();
@@ -136,8 +137,8 @@ impl KnowledgeSource {
         })
     }
 
-    /// What an answer is worth. `maenifold` ends well whatever it has to say.
-    pub(super) fn judge<'t>(&self, text: &'t str) -> Result<Option<&'t str>, &'t str> {
+    /// Interprets an answer: text, nothing known, or an error. `maenifold` exits successfully whatever it has to say.
+    pub(super) fn interpret_answer<'t>(&self, text: &'t str) -> Result<Option<&'t str>, &'t str> {
         let text = text.trim();
         if matches!(&self.kind, SourceKind::Command(words) if is_maenifold(words)) {
             if text.starts_with("Error invoking") || text.starts_with("Unknown tool:") || text.starts_with("maenifold CLI") {
@@ -151,8 +152,8 @@ impl KnowledgeSource {
     }
 }
 
-/// A command's words for a concept. If none of them has a placeholder for it, the concept is the last word.
-fn filled(words: &[String], concept: &str) -> Vec<String> {
+/// A command's words for a concept. If none of them has a placeholder, the concept becomes the last word.
+fn fill_command(words: &[String], concept: &str) -> Vec<String> {
     let payload = payload(concept).to_string();
     let (mut argv, mut placed) = (Vec::new(), false);
     for word in words {
@@ -218,7 +219,7 @@ fn source(written: &Value) -> Result<KnowledgeSource, String> {
         return KnowledgeSource::built_in(name).ok_or_else(wrong);
     }
     let name = written.get("name").and_then(Value::as_str).unwrap_or_default();
-    // It is told to the model and becomes part of an argument's name.
+    // The name is told to the model and becomes part of an argument's name.
     let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     if name.is_empty() || name.len() > 32 || !name.bytes().all(fit) {
         return Err(format!("a source cannot be named `{name}`; use at most 32 letters, digits, `_` and `-`"));
@@ -245,7 +246,7 @@ fn command(written: &Value) -> Option<Vec<String>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// A folder as it is asked for, if it stays in the workspace.
+/// Normalizes the path of a folder, if it stays in the workspace.
 fn in_workspace(folder: &str) -> Option<String> {
     let names: Vec<&str> = folder.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
     let strays = folder.starts_with(['/', '~']) || folder.contains(['\\', ':']) || folder.contains(char::is_control);
@@ -276,7 +277,7 @@ mod tests {
         ]}))
         .unwrap();
         let payload = r#"{"conceptName":"A \"b\"","depth":1,"includeContent":true,"maxEntities":5}"#;
-        let run = |argv: &[&str]| json!({"run": {"argv": argv, "stdin": null, "inherit": inherited()}});
+        let run = |argv: &[&str]| json!({"run": {"argv": argv, "stdin": null, "inherit": inherited_variables()}});
         let mcp = |arguments: Value| json!({"mcp": {"server": "s", "tool": "t", "arguments": arguments, "start": {"argv": ["x"], "env": null, "inherit": []}}});
         for (name, expected) in [
             ("notes", Value::Null),
@@ -324,9 +325,15 @@ mod tests {
     #[test]
     fn maenifold_says_nothing_in_many_words() {
         let maenifold = KnowledgeSource::built_in(MAENIFOLD).unwrap();
-        assert_eq!(maenifold.judge("Context for CONCEPT: x\n\nDirect relations (0 CONCEPTS):\n"), Ok(None));
-        assert_eq!(maenifold.judge("Error invoking buildcontext: no\nmore"), Err("Error invoking buildcontext: no"));
-        assert_eq!(maenifold.judge(" Direct relations (2 CONCEPTS): …\n"), Ok(Some("Direct relations (2 CONCEPTS): …")));
-        assert_eq!(KnowledgeSource { kind: SourceKind::Function, ..maenifold }.judge("(0 CONCEPTS)"), Ok(Some("(0 CONCEPTS)")));
+        assert_eq!(maenifold.interpret_answer("Context for CONCEPT: x\n\nDirect relations (0 CONCEPTS):\n"), Ok(None));
+        assert_eq!(maenifold.interpret_answer("Error invoking buildcontext: no\nmore"), Err("Error invoking buildcontext: no"));
+        assert_eq!(
+            maenifold.interpret_answer(" Direct relations (2 CONCEPTS): …\n"),
+            Ok(Some("Direct relations (2 CONCEPTS): …"))
+        );
+        assert_eq!(
+            KnowledgeSource { kind: SourceKind::Function, ..maenifold }.interpret_answer("(0 CONCEPTS)"),
+            Ok(Some("(0 CONCEPTS)"))
+        );
     }
 }

@@ -1,7 +1,7 @@
-//! Calls of any program in Claude Code's words.
+//! Translates calls of any program into calls of Claude Code's tools.
 //!
-//! What a tool does and what its arguments mean is taken from the program's own record. A patch is one call for each of its
-//! files. A call that has no counterpart stays as it is, under its own name.
+//! What a tool does and what its arguments mean is taken from the program's own record. A patch becomes one call for each of its
+//! files. A call without a counterpart stays as it is, under its own name.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use crate::json;
 use crate::programs::permissions::ServerTool;
 use crate::programs::{self, Act, ArgumentMeaning as Kind, Tool};
 
-/// What Claude Code calls arguments that other programs spell differently.
+/// Claude Code's names for arguments that other programs spell differently.
 const ARGUMENTS: &[(&str, &[&str])] = &[
     ("content", &["content", "contents", "code", "file_text", "code_edit"]),
     ("old_string", &["old_string", "oldString", "old_str", "oldText", "search"]),
@@ -24,7 +24,7 @@ const ARGUMENTS: &[(&str, &[&str])] = &[
     ("run_in_background", &["run_in_background", "is_background", "isBackground"]),
 ];
 
-/// Tools without files, by what other programs call them.
+/// Claude Code's tools that do not work on files, with the names of such tools in other programs.
 const NAMES: &[(&str, &[&str])] = &[
     ("WebFetch", &["webfetch", "web_fetch", "fetch", "fetch_webpage"]),
     ("WebSearch", &["websearch", "web_search", "google_web_search"]),
@@ -33,12 +33,12 @@ const NAMES: &[(&str, &[&str])] = &[
     ("Skill", &["skill", "activate_skill"]),
 ];
 
-/// The calls that an event is about. `base` is the folder that relative paths begin in.
+/// The translated calls of an event. `base` is the folder to which paths are relative.
 pub fn calls(data: &Value, base: &str) -> Vec<ClaudeCall> {
     let (program, tool) = (json::text(data, "program"), json::text(data, "tool_name").unwrap_or_default());
     let args = data.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
     let reader = Translator { program, tool, base, args: &args };
-    reader.calls().unwrap_or_else(|| vec![reader.unchanged(tool.to_owned())])
+    reader.calls().unwrap_or_else(|| vec![reader.with_same_arguments(tool.to_owned())])
 }
 
 struct Translator<'c> {
@@ -50,7 +50,7 @@ struct Translator<'c> {
 
 impl Translator<'_> {
     fn calls(&self) -> Option<Vec<ClaudeCall>> {
-        if self.program.is_some_and(|program| programs::named(program).is_some_and(|known| known.is("claude-code"))) {
+        if self.program.is_some_and(|program| programs::named(program).is_some_and(|known| known.has_name("claude-code"))) {
             return None;
         }
         let records = programs::tools(self.program, self.tool);
@@ -65,7 +65,7 @@ impl Translator<'_> {
                 let name = if self.is_edit(tool) { "Edit" } else { "Write" };
                 let listed = self.listed_paths(tool);
                 if !listed.is_empty() {
-                    return Some(listed.iter().map(|path| self.part(tool, name, path)).collect());
+                    return Some(listed.iter().map(|path| self.call_for_file(tool, name, path)).collect());
                 }
                 self.on_file(tool, name)
             }
@@ -74,29 +74,29 @@ impl Translator<'_> {
             Act::Reads if has(&["list", "directory"]) || folded == "ls" => self.on_folder(tool, "LS"),
             Act::Reads if self.path(tool).is_some() => self.on_file(tool, "Read"),
             Act::Patches => return self.patch(tool),
-            Act::Deletes => self.as_command(tool, "rm -rf --"),
-            Act::MakesFolders => self.as_command(tool, "mkdir -p --"),
+            Act::Deletes => self.to_shell_command(tool, "rm -rf --"),
+            Act::MakesFolders => self.to_shell_command(tool, "mkdir -p --"),
             Act::CallsServer => return self.server_call(Some(tool)),
             _ => {
                 let named = NAMES.iter().find(|(_, others)| others.contains(&folded.as_str()));
-                self.unchanged(named.map_or(self.tool, |(name, _)| name).to_owned())
+                self.with_same_arguments(named.map_or(self.tool, |(name, _)| name).to_owned())
             }
         };
         Some(vec![call])
     }
 
-    /// The same arguments under a name.
-    fn unchanged(&self, name: String) -> ClaudeCall {
+    /// A call with the same arguments, under the given name.
+    fn with_same_arguments(&self, name: String) -> ClaudeCall {
         let keys = self.args.keys().map(|key| (key.clone(), key.clone())).collect();
         ClaudeCall { name, input: self.args.clone(), keys: Some(keys) }
     }
 
-    /// A tool of an MCP server, by the name that Claude Code gives it.
+    /// A call of an MCP tool, under the name that Claude Code gives it.
     fn server_call(&self, tool: Option<&Tool>) -> Option<Vec<ClaudeCall>> {
         let text = |kind: Kind| tool?.arguments(kind).find_map(|name| self.args.get(name)?.as_str());
         let Some(found) = text(Kind::Server).zip(text(Kind::ServerTool)).and_then(|(server, tool)| ServerTool::new(server, tool))
         else {
-            // Claude Code's own form, or that of a program that is not told apart.
+            // This is Claude Code's own form, or that of an unknown program.
             return None;
         };
         let given = tool.into_iter().flat_map(|tool| tool.arguments(Kind::ServerArguments)).find_map(|name| self.args.get(name));
@@ -118,10 +118,10 @@ impl Translator<'_> {
         };
         let (key, command) = match text {
             Some(found) => {
-                call.put("command", found.0, found.1.clone().into());
+                call.add_argument("command", found.0, found.1.clone().into());
                 found
             }
-            // A list of words cannot be made from a text again.
+            // A list of words cannot be reconstructed from a single string.
             None => {
                 let found = words()?;
                 call.keys = None;
@@ -137,7 +137,7 @@ impl Translator<'_> {
         let mut call = self.translate_arguments(tool, name);
         if let Some((key, path)) = self.path(tool) {
             call.input.shift_remove(key);
-            call.put("file_path", key, self.absolute(path).into());
+            call.add_argument("file_path", key, self.absolute(path).into());
         }
         call
     }
@@ -146,20 +146,20 @@ impl Translator<'_> {
         let mut call = self.translate_arguments(tool, name);
         if let Some((key, path)) = self.path(tool) {
             call.input.shift_remove(key);
-            call.put("path", key, self.absolute(path).into());
+            call.add_argument("path", key, self.absolute(path).into());
         }
         call
     }
 
-    /// One of the files of a call that writes several.
-    fn part(&self, tool: &Tool, name: &str, path: &str) -> ClaudeCall {
+    /// The call for one file of a call that writes several.
+    fn call_for_file(&self, tool: &Tool, name: &str, path: &str) -> ClaudeCall {
         let mut call = self.translate_arguments(tool, name);
         call.keys = None;
         call.input.insert("file_path".to_owned(), self.absolute(path).into());
         call
     }
 
-    /// The paths in a list of paths, or of objects that hold them.
+    /// The paths in a list of paths, or of objects that contain paths.
     fn listed_paths(&self, tool: &Tool) -> Vec<String> {
         let path = |item: &Value| {
             let held = || ["filePath", "file_path", "path"].iter().find_map(|key| json::text(item, key));
@@ -169,8 +169,8 @@ impl Translator<'_> {
         lists.flatten().filter_map(path).collect()
     }
 
-    /// What no tool of Claude Code's does but a command.
-    fn as_command(&self, tool: &Tool, command: &str) -> ClaudeCall {
+    /// An action that Claude Code has no tool for and that becomes a shell command.
+    fn to_shell_command(&self, tool: &Tool, command: &str) -> ClaudeCall {
         let mut words = vec![command.to_owned()];
         let single = tool.arguments(Kind::Path).filter_map(|key| self.args.get(key)?.as_str().map(str::to_owned));
         words.extend(single.chain(self.listed_paths(tool)).map(|path| quote(&self.absolute(&path))));
@@ -181,7 +181,7 @@ impl Translator<'_> {
     /// One call for each file of a patch.
     fn patch(&self, tool: &Tool) -> Option<Vec<ClaudeCall>> {
         let text = tool.arguments(Kind::Patch).find_map(|key| self.args.get(key)?.as_str())?;
-        // Who guards edits hears of a patch that cannot be read, too.
+        // Hooks that guard edits also get patches that cannot be read.
         let unread = || Some(vec![ClaudeCall { name: "Edit".to_owned(), input: self.args.clone(), keys: None }]);
         let Ok(changes) = patch::changes(text, programs::dialect(self.program)) else { return unread() };
         let call = |change: &patch::PatchedFile| {
@@ -199,18 +199,18 @@ impl Translator<'_> {
         if changes.is_empty() { unread() } else { Some(changes.iter().map(call).collect()) }
     }
 
-    /// All arguments, those that Claude Code knows under its names.
+    /// Translates all arguments, with Claude Code's names for those that it knows.
     fn translate_arguments(&self, tool: &Tool, name: &str) -> ClaudeCall {
         let mut call = ClaudeCall { name: name.to_owned(), input: Map::new(), keys: Some(Vec::new()) };
         for (key, value) in self.args {
-            let is_text = !matches!(tool.kind(key), Some(Kind::Path | Kind::Command | Kind::Words));
+            let is_text = !matches!(tool.meaning_of(key), Some(Kind::Path | Kind::Command | Kind::Words));
             let known = ARGUMENTS.iter().find(|(_, others)| is_text && others.contains(&key.as_str()));
-            call.put(known.map_or(key.as_str(), |(known, _)| known), key, value.clone());
+            call.add_argument(known.map_or(key.as_str(), |(known, _)| known), key, value.clone());
         }
         call
     }
 
-    /// The first path that the tool is given, and its argument.
+    /// The first path among the tool's arguments, and the name of that argument.
     fn path(&self, tool: &Tool) -> Option<(&'static str, &str)> {
         let mut keys = [Kind::Path, Kind::WrittenPath, Kind::ReadPath].into_iter().flat_map(|kind| tool.arguments(kind));
         keys.find_map(|key| Some((key, self.args.get(key)?.as_str()?)))
@@ -220,7 +220,7 @@ impl Translator<'_> {
         tool.arguments(Kind::Function).find_map(|key| self.args.get(key)?.as_str())
     }
 
-    /// Whether a part of a file is replaced, not the whole.
+    /// Whether only a part of a file is replaced.
     fn is_edit(&self, tool: &Tool) -> bool {
         let is_part = |key: &String| {
             let replaces = ["old_string", "new_string"]
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(program: &str, tool: &str, args: Value) -> Vec<String> {
+    fn translated_calls(program: &str, tool: &str, args: Value) -> Vec<String> {
         let data = json!({"program": program, "tool_name": tool, "args": args});
         calls(&data, "/w").iter().map(|call| format!("{} {}", call.name, Value::Object(call.input.clone()))).collect()
     }
@@ -308,9 +308,9 @@ mod tests {
             ),
             ("opencode", "frobnicate", json!({"a": 1}), vec![r#"frobnicate {"a":1}"#]),
         ] {
-            assert_eq!(told(program, tool, args), expected, "{program} {tool}");
+            assert_eq!(translated_calls(program, tool, args), expected, "{program} {tool}");
         }
-        let parts = told("opencode", "apply_patch", json!({"patchText": patch}));
+        let parts = translated_calls("opencode", "apply_patch", json!({"patchText": patch}));
         let starts =
             [r#"Edit {"file_path":"/w/a.txt","#, r#"Edit {"file_path":"/w/b.txt","#, r#"Bash {"command":"rm -rf -- /w/c.txt""#];
         assert_eq!(parts.len(), 3);
@@ -322,13 +322,13 @@ mod tests {
         let args = json!({"filePath": "a.ts", "content": "x", "more": 1});
         let data = json!({"program": "opencode", "tool_name": "write", "args": args});
         let call = calls(&data, "/w").remove(0);
-        let wanted = |wanted: Value| call.updated(&args, wanted.as_object().unwrap());
+        let wanted = |wanted: Value| call.merge_wanted(&args, wanted.as_object().unwrap());
         let same = json!({"file_path": "/w/a.ts", "content": "x", "more": 1});
         assert_eq!(wanted(same), Some(args.clone()));
         let other = json!({"file_path": "/w/b.ts", "content": "y", "more": 1});
         assert_eq!(wanted(other), Some(json!({"filePath": "/w/b.ts", "content": "y", "more": 1})));
         assert_eq!(wanted(json!({"file_path": "/w/a.ts", "content": "x", "more": 1, "new": 1})), None);
         let patch = json!({"program": "codex", "tool_name": "shell", "args": {"command": ["ls"]}});
-        assert_eq!(calls(&patch, "")[0].updated(&json!({}), &Map::new()), None);
+        assert_eq!(calls(&patch, "")[0].merge_wanted(&json!({}), &Map::new()), None);
     }
 }

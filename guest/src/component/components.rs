@@ -1,4 +1,4 @@
-//! Calls of hooks that are components, from and to the contract.
+//! Converts calls of component hooks from and to the WIT types.
 
 use super::bindings::exports::tollgate::hooks::components as contract;
 use super::bindings::exports::tollgate::hooks::components::Guest;

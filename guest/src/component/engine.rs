@@ -21,7 +21,7 @@ fn input(input: Input) -> engine::Input {
         Input::Machine(Machine { workspace, search_path, temporary, runs_prompts, confines }) => {
             engine::Input::Machine(engine::MachineReport { workspace, search_path, temporary, runs_prompts, confines })
         }
-        // What is not JSON becomes null, which carries nothing.
+        // Data that is not JSON becomes null, which carries nothing.
         Input::Event(Event { name, session, data }) => {
             engine::Input::Event { name, session, data: serde_json::from_slice(&data).unwrap_or_default() }
         }

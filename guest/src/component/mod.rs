@@ -1,6 +1,6 @@
 //! The WebAssembly component: the exports over [`Gate`] and [`Exchanges`], the imports as ports.
 //!
-//! The only room that touches generated bindings; everything else is plain Rust and runs natively too.
+//! The only module that touches generated bindings; everything else is plain Rust and runs natively too.
 
 mod components;
 mod engine;
@@ -39,7 +39,7 @@ thread_local! {
     static GATE: RefCell<(Gate, Exchanges)> = RefCell::new((open(), Exchanges::default()));
 }
 
-/// A panic ends the instance. Before it does, the host's log learns where.
+/// Opens the gate. A panic ends the instance; before it does, its location is written to the host's log.
 fn open() -> Gate {
     std::panic::set_hook(Box::new(|panic| log::write(log::Level::Error, &panic.to_string(), &[])));
     Gate::new(imports::ports())
@@ -228,7 +228,7 @@ impl lines::Guest for Component {
     }
 }
 
-/// Arguments that are no JSON become null here, which the gate refuses by name like any other non-object.
+/// Arguments that are not JSON become null, which the gate refuses like any other non-object.
 fn tool_call(call: types::ToolCall) -> ToolCall {
     let types::ToolCall { session, agent, call, host, tool, args, cwd } = call;
     let args = serde_json::from_slice(&args).unwrap_or(Value::Null);

@@ -4,18 +4,18 @@
 //! {"confine": {"mode": "always", "writable": ["generated/**"], "network": true, "caches": true, "restore": true}}
 //! ```
 //!
-//! A plain text is the mode alone: `{"confine": "unread"}`.
+//! The value can also be the mode alone: `{"confine": "unread"}`.
 //!
 //! | setting | what it decides | default |
 //! | --- | --- | --- |
-//! | `mode` | which commands run confined: `always` all of them, `unread` those whose effects are not certain, `off` none | `always` |
-//! | `writable` | what they may change besides the intent's scope | nothing |
-//! | `network` | whether they may open TCP connections and listen | yes |
-//! | `caches` | whether they may change the caches of tools in the home folder | yes |
-//! | `restore` | whether files out of scope that changed beside those in scope are put back | yes |
+//! | `mode` | which commands run confined: `always` (all), `unread` (those whose effects are not certain), `off` (none) | `always` |
+//! | `writable` | what commands may change besides the intent's scope | nothing |
+//! | `network` | whether commands may open TCP connections and listen | yes |
+//! | `caches` | whether commands may change the caches of tools in the home folder | yes |
+//! | `restore` | whether files out of scope that changed along with those in scope are restored | yes |
 //!
-//! A workspace can only tighten what the user has said, because a repository can ship its settings: a stricter mode counts, a laxer
-//! one does not. What it says is `writable` lies in the workspace; other paths are the user's to name.
+//! A workspace can only tighten the user's settings, because a repository can ship its own: a stricter mode counts, a laxer one
+//! does not. Its `writable` paths must lie in the workspace; only the user can name other paths.
 
 use serde_json::{Map, Value};
 
@@ -25,10 +25,10 @@ use crate::ports::{Facts, Ports, Question, Root};
 /// The user's own settings, below the home folder.
 pub const USER_PATH: &str = ".tollgate/config.json";
 
-/// A larger file is a mistake.
+/// Maximum size of the file; a larger one is a mistake.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// More places than these are a mistake.
+/// Maximum number of `writable` paths; more are a mistake.
 const MAX_WRITABLE: usize = 200;
 
 /// Which commands run confined, from the laxest to the strictest.
@@ -36,14 +36,14 @@ const MAX_WRITABLE: usize = 200;
 pub enum ConfineMode {
     /// None.
     Off,
-    /// Those whose effects are not certain.
+    /// Those whose effects cannot be determined.
     Unread,
     /// All.
     Always,
 }
 
 impl ConfineMode {
-    /// The mode of that name.
+    /// The mode with this name.
     pub fn named(name: &str) -> Option<Self> {
         [Self::Off, Self::Unread, Self::Always].into_iter().find(|mode| mode.as_str() == name)
     }
@@ -58,19 +58,19 @@ impl ConfineMode {
     }
 }
 
-/// What a system can hold a command to.
+/// The kind of confinement that a system can enforce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Capability {
-    /// Nothing.
+    /// None.
     #[default]
     None,
     /// Files and whole folders.
     Trees,
-    /// Folders with exceptions too.
+    /// Folders with exceptions, too.
     Exceptions,
 }
 
-/// What one settings file says.
+/// The confinement settings in one file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ConfineSettings {
     mode: Option<ConfineMode>,
@@ -87,7 +87,7 @@ impl ConfineSettings {
             Value::Null => return Ok(Self::default()),
             Value::String(_) => &Map::from_iter([("mode".to_owned(), value.clone())]),
             Value::Object(fields) => fields,
-            _ => return Err("`confine` must be a mode or an object".to_owned()),
+            _ => return Err("`confine` must be `always`, `unread`, `off` or an object".to_owned()),
         };
         let flag = |name: &str| match fields.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -115,7 +115,7 @@ impl ConfineSettings {
     }
 
     /// The paths that lie outside the workspace, which only the user can name.
-    pub fn outside(&self) -> impl Iterator<Item = &str> {
+    pub fn paths_outside(&self) -> impl Iterator<Item = &str> {
         self.writable.iter().map(String::as_str).filter(|path| is_outside(path))
     }
 }
@@ -124,31 +124,31 @@ fn is_outside(path: &str) -> bool {
     path.starts_with(['/', '~']) || path.split('/').any(|name| name == "..")
 }
 
-/// What is in force.
+/// The confinement settings in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confinement {
     /// Which commands run confined.
     pub mode: ConfineMode,
-    /// What of the workspace they may change besides the scope, as patterns like a scope's.
+    /// What commands may change in the workspace besides the scope, as patterns like a scope's.
     pub patterns: Vec<String>,
-    /// What they may change outside it: absolute, or below the home folder as `~/…`.
+    /// What commands may change outside the workspace: absolute, or below the home folder as `~/…`.
     pub places: Vec<String>,
-    /// Whether they may open TCP connections and listen.
+    /// Whether commands may open TCP connections and listen.
     pub network: bool,
-    /// Whether they may change the caches of tools.
+    /// Whether commands may change the caches of tools.
     pub caches: bool,
-    /// Whether files out of scope that changed beside those in scope are put back.
+    /// Whether files out of scope that changed along with those in scope are restored.
     pub restore: bool,
 }
 
 impl Confinement {
-    /// What the user and the workspace say together.
+    /// Combines the settings of the user and of the workspace.
     pub fn new(user: &ConfineSettings, workspace: &ConfineSettings) -> Self {
         let patterns = user.writable.iter().chain(&workspace.writable).filter(|path| !is_outside(path)).cloned().collect();
         Self {
             mode: user.mode.unwrap_or(ConfineMode::Always).max(workspace.mode.unwrap_or(ConfineMode::Off)),
             patterns,
-            places: user.outside().map(str::to_owned).collect(),
+            places: user.paths_outside().map(str::to_owned).collect(),
             network: user.network.unwrap_or(true) && workspace.network.unwrap_or(true),
             caches: user.caches.unwrap_or(true) && workspace.caches.unwrap_or(true),
             restore: user.restore.unwrap_or(true) || workspace.restore.unwrap_or(false),
@@ -161,7 +161,7 @@ pub fn user_question() -> Question {
     Question { root: Root::Home, path: USER_PATH.to_owned(), digest: false }
 }
 
-/// What the user says about confinement, kept until the file changes.
+/// The user's confinement settings, kept until the file changes.
 #[derive(Debug, Default)]
 pub struct UserSettings {
     stamp: Option<u64>,
@@ -169,7 +169,7 @@ pub struct UserSettings {
 }
 
 impl UserSettings {
-    /// What the user says, given what the host saw of [`user_question`]. A file that is in the workspace is not the user's word,
+    /// The user's settings, given what the host saw of [`user_question`]. A file in the workspace does not count as the user's,
     /// because a repository can ship it.
     pub fn refresh(&mut self, facts: &Facts, ports: &Ports) -> &ConfineSettings {
         if self.stamp == Some(facts.stamp) {
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn written(value: Value) -> ConfineSettings {
+    fn parsed_settings(value: Value) -> ConfineSettings {
         ConfineSettings::parse(&value).unwrap()
     }
 
@@ -211,11 +211,12 @@ mod tests {
             (json!("unread"), json!({"mode": "always"}), ConfineMode::Always),
             (json!({"mode": "unread"}), json!("off"), ConfineMode::Unread),
         ] {
-            assert_eq!(Confinement::new(&written(user.clone()), &written(workspace)).mode, expected, "{user}");
+            assert_eq!(Confinement::new(&parsed_settings(user.clone()), &parsed_settings(workspace)).mode, expected, "{user}");
         }
-        let user = written(json!({"network": true, "caches": true, "restore": false, "writable": ["/var/x", "~/y", "z/**"]}));
-        let loose = written(json!({"network": true, "restore": false, "writable": ["/etc", "~/.ssh", "../x", "gen/**"]}));
-        let tight = written(json!({"network": false, "caches": false, "restore": true}));
+        let user =
+            parsed_settings(json!({"network": true, "caches": true, "restore": false, "writable": ["/var/x", "~/y", "z/**"]}));
+        let loose = parsed_settings(json!({"network": true, "restore": false, "writable": ["/etc", "~/.ssh", "../x", "gen/**"]}));
+        let tight = parsed_settings(json!({"network": false, "caches": false, "restore": true}));
         let with = Confinement::new(&user, &loose);
         assert_eq!((with.network, with.caches, with.restore), (true, true, false));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What the settings say about extensions: `extensions` in `config.json`, the user's and the workspace's.
+//! Settings about extensions: `extensions` in the `config.json` of the user and of the workspace.
 //!
 //! ```json
 //! {"extensions": {"autoEnable": false, "enabled": ["house-rules"], "disabled": [], "settings": {"house-rules": {"strict": true}}}}
@@ -6,26 +6,26 @@
 //!
 //! | setting | what it decides |
 //! | --- | --- |
-//! | `enabled`, `disabled` | which extensions count; `disabled` wins over any `enabled` |
-//! | `autoEnable` | whether those count that neither list names |
+//! | `enabled`, `disabled` | which extensions are enabled; `disabled` wins over any `enabled` |
+//! | `autoEnable` | whether extensions that neither list names are enabled |
 //! | `settings` | values for extensions, by extension and setting |
 //!
-//! The user's file decides about every extension. The workspace's decides about the workspace's own extensions: a repository
-//! neither switches a user's extension off nor on.
+//! The user's file decides about every extension. The workspace's file decides only about the workspace's own extensions: a
+//! repository can neither disable nor enable an extension of the user's.
 
 use serde_json::{Map, Value};
 
-/// More names are a mistake.
+/// Maximum number of names in a list; more are a mistake.
 const MAX_NAMES: usize = 1_000;
 
-/// What one file says.
+/// The settings about extensions in one file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Choices {
-    /// Those that count.
+    /// The extensions that are enabled.
     pub enabled: Vec<String>,
-    /// Those that do not.
+    /// The extensions that are disabled.
     pub disabled: Vec<String>,
-    /// Whether those count that are not named; `None` if nothing is said.
+    /// Whether extensions that are not named are enabled; `None` if the file does not say.
     pub auto_enable: Option<bool>,
     /// Values, by extension and setting.
     settings: Map<String, Value>,
@@ -69,7 +69,7 @@ impl Choices {
         &self.settings
     }
 
-    /// Whether an extension counts, by this file alone; `None` if it says nothing.
+    /// Whether an extension is enabled, by this file alone; `None` if the file does not say.
     fn choice_for(&self, extension: &str) -> Option<bool> {
         let is_named = |names: &[String]| names.iter().any(|name| name == extension);
         match (is_named(&self.disabled), is_named(&self.enabled)) {
@@ -80,7 +80,7 @@ impl Choices {
     }
 }
 
-/// Whether an extension counts. `workspace` is what the workspace's file says, where it has a say.
+/// Whether an extension is enabled. `workspace` is the workspace's file, if it decides about the extension.
 pub fn is_enabled(extension: &str, user: &Choices, workspace: Option<&Choices>) -> bool {
     let disabled = |choices: &Choices| choices.disabled.iter().any(|name| name == extension);
     if disabled(user) || workspace.is_some_and(disabled) {
@@ -93,7 +93,7 @@ pub fn is_enabled(extension: &str, user: &Choices, workspace: Option<&Choices>) 
     user.choice_for(extension).or_else(|| workspace?.choice_for(extension)).unwrap_or(false)
 }
 
-/// Longer names are a mistake.
+/// Maximum length of a name; longer names are a mistake.
 const MAX_NAME: usize = 64;
 
 /// Whether a text can be the name of an extension, or of something that it brings.
@@ -125,7 +125,7 @@ mod tests {
             (&none, &none, true, false),
             (&on, &none, true, true),
             (&on, &off, true, false),
-            // A repository does not switch the user's own off, nor on.
+            // A repository can neither disable nor enable the user's own.
             (&on, &off, false, true),
             (&none, &on, false, false),
             (&none, &auto, false, false),

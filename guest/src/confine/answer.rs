@@ -6,19 +6,19 @@ use super::grant::Grants;
 use crate::config::confine::ConfineMode;
 use crate::intents::intent::Intent;
 
-/// How a command is to run.
+/// How a command is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunDecision {
-    /// Held to the grants.
+    /// Confined to the grants.
     Confined,
-    /// As it is.
+    /// Unconfined.
     Plain,
-    /// Not at all.
+    /// Not at all: the command is refused.
     Refused,
 }
 
 impl RunDecision {
-    /// Its name.
+    /// The name of the decision.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Confined => "confined",
@@ -35,18 +35,18 @@ pub struct RunPlan {
     pub run: RunDecision,
     /// Which commands run confined.
     pub mode: ConfineMode,
-    /// Whether it may open TCP connections and listen.
+    /// Whether the command may open TCP connections and listen.
     pub network: bool,
-    /// What it works for.
+    /// The intent that the command works for.
     pub intent: Option<Intent>,
-    /// What it may change.
+    /// What the command may change.
     pub grants: Grants,
     /// What to tell the person.
     pub say: Option<String>,
 }
 
 impl RunPlan {
-    /// The answer as hosts read it.
+    /// The answer as JSON, for hosts.
     pub fn json(&self) -> Value {
         let env: Map<String, Value> =
             self.grants.temporary.iter().map(|folder| ("TMPDIR".to_owned(), Value::from(folder.clone()))).collect();

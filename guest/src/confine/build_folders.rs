@@ -1,9 +1,10 @@
-//! Folders of the workspace that git ignores, which hold build output.
+//! Opens folders of the workspace that git ignores: they hold build output.
 //!
-//! Only folders that `.gitignore` at the root names without a wildcard, and only where they are at the path that it names. A
-//! single file that is ignored, such as `.env`, is not among them, and neither is a folder with files that git tracks: whoever may change
-//! `.gitignore` could otherwise open any folder by naming it there. One that does not exist yet is made for the program that is known
-//! to fill it, and for no other: a folder that is there already means to many scripts that nothing is left to do.
+//! Only folders that the `.gitignore` at the root names without a wildcard are opened, and only at the path that it names.
+//! Ignored single files such as `.env` are not opened, and neither are folders with files that git tracks: otherwise, whoever may
+//! change `.gitignore` could open any folder by naming it there. If git's index cannot be read, only the usual build folders are
+//! opened. `node_modules` and `target` are opened even if git tracks files in them. A folder that does not exist yet is made only for a program that
+//! is known to fill it: many scripts take an existing folder to mean that nothing is left to do.
 
 use std::cell::LazyCell;
 
@@ -15,13 +16,13 @@ use crate::ports::{FileKind, Question};
 
 const WHY: &str = "git ignores it, so it contains build output";
 
-/// More are not looked for.
+/// The most folders that are looked for.
 const MAX_FOLDERS: usize = 200;
 
-/// What is never anybody's work, whatever git says.
+/// Folders that never contain anyone's work, whatever git says.
 const ALWAYS: [&str; 2] = ["node_modules", "target"];
 
-/// Programs, and the folder that they fill.
+/// Folders, each with the programs that fill it.
 const FILLED_BY: &[(&str, &[&str])] = &[
     ("node_modules", &["npm", "pnpm", "yarn", "bun"]),
     ("target", &["cargo", "mvn", "mvnw", "sbt"]),
@@ -43,7 +44,7 @@ const FILLED_BY: &[(&str, &[&str])] = &[
     ("zig-out", &["zig"]),
 ];
 
-/// Opens them.
+/// Opens the folders.
 pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
     let folders = folders(&Ignored::text(context.ports));
     let facts = context.ports.workspace.inspect(&folders.iter().map(Question::project).collect::<Vec<_>>());
@@ -73,7 +74,7 @@ fn is_filled(folder: &str, context: &Context<'_>) -> bool {
     programs.iter().any(|program| context.footprint.programs.contains(*program))
 }
 
-/// The folders that a `.gitignore` names, relative to the root.
+/// The folders that a `.gitignore` names, relative to the root, and [`ALWAYS`].
 fn folders(text: &str) -> Vec<String> {
     let plain = |line: &str| {
         let name = line.trim().trim_end_matches('/');
@@ -89,7 +90,7 @@ fn folders(text: &str) -> Vec<String> {
             found.push(folder);
         }
     }
-    // An exception in a folder means that not all of it is built.
+    // An exception in a folder means that not everything in it is build output.
     let has_exception = |folder: &String| kept.iter().any(|kept| super::grant::is_at_or_below(kept, folder));
     found.retain(|folder| !has_exception(folder));
     found

@@ -1,8 +1,8 @@
-//! Caches of tools in the home folder, without which builds do not run.
+//! Opens caches of tools in the home folder, without which builds fail.
 //!
-//! What is in them is used again by other builds, confined or not: a hostile command can put something there. `"caches": false` in
-//! the settings keeps them closed. Never listed: folders with programs that others run (`~/.cargo/bin`, `~/.rustup`, `~/.local/bin`) and
-//! settings of tools (`~/.npmrc`, `~/.cargo/config.toml`, `~/.gradle/init.d`).
+//! Other builds, confined or not, use what is in a cache, so a hostile command can plant something there. `"caches": false` in
+//! the settings keeps caches closed. Never listed: folders with programs that others run (`~/.cargo/bin`, `~/.rustup`,
+//! `~/.local/bin`) and settings of tools (`~/.npmrc`, `~/.cargo/config.toml`, `~/.gradle/init.d`).
 
 use super::Context;
 use super::opening::Opening;
@@ -10,13 +10,13 @@ use crate::ports::{FileKind, Question, Root};
 
 const CACHE: &str = "it is a cache of tools";
 
-/// A path below the home folder, and the programs for which it is made where it does not exist.
+/// Paths below the home folder, each with the programs for which it is created if it does not exist.
 const CACHES: &[(&str, &[&str])] = &[
-    // Where programs keep caches by agreement: pip, uv, go-build, yarn, deno, pre-commit, ccache, Playwright, …
+    // The conventional folder for caches: pip, uv, go-build, yarn, deno, pre-commit, ccache, Playwright, …
     (".cache", &["go", "pip", "pip3", "uv", "yarn", "deno", "pre-commit", "bazel", "npx", "playwright"]),
     // The same on macOS.
     ("Library/Caches", &[]),
-    // npm: packages, logs, what `npx` fetched.
+    // npm: packages, logs, packages fetched by `npx`.
     (".npm", &["npm", "npx"]),
     // Cargo: crates, sources from git, and the locks on both.
     (".cargo/registry", &["cargo"]),
@@ -44,16 +44,16 @@ const CACHES: &[(&str, &[&str])] = &[
     (".composer/cache", &[]),
     (".pub-cache/hosted", &[]),
     (".hex/packages", &[]),
-    // Headers for native modules of Node.
+    // Headers for native Node modules.
     (".node-gyp", &[]),
-    // Providers of Terraform.
+    // Terraform providers.
     (".terraform.d/plugin-cache", &[]),
 ];
 
-/// What agent programs keep in `.cache` and run.
+/// What agent programs keep in `.cache` and run from there.
 const AGENTS: &[&str] = &[".cache/opencode", ".cache/claude-cli-nodejs", ".cache/claude", ".cache/codex", ".cache/copilot"];
 
-/// Caches in `.cache`, for where something of an agent program lies beside them.
+/// Caches in `.cache` that are opened individually if an agent program keeps something there too.
 const IN_CACHE: &[&str] = &[
     ".cache/bazel",
     ".cache/bazelisk",
@@ -90,7 +90,7 @@ const IN_CACHE: &[&str] = &[
     ".cache/zig",
 ];
 
-/// Opens them.
+/// Opens the caches.
 pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
     let question = |path: &&str| Question { root: Root::Home, path: (*path).to_owned(), digest: false };
     let paths = CACHES.iter().map(|(path, _)| path).chain(AGENTS);

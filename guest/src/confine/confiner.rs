@@ -1,9 +1,9 @@
-//! The program that runs commands confined: the native `tollgate` on the search path.
+//! Finds the program that runs commands confined: the native `tollgate` on the search path.
 //!
-//! A wrapped command names it by its absolute path, because a shell may look for programs elsewhere than the host does, and a folder
-//! of the workspace on the search path must not be able to replace it. Some programs ask a person about every path outside of the
-//! workspace; for them, the name alone stands there, where nothing in the workspace could be taken for it. A small file of that name is
-//! the script of the npm package, which cannot confine.
+//! A wrapped command names the program by its absolute path, because a shell may search for programs elsewhere than the host
+//! does, and a folder of the workspace on the search path must not be able to replace the program. Some agent programs ask a
+//! person about every path outside the workspace; for these, the name alone is used, provided that nothing in the workspace could
+//! be run instead. A small file of the same name is the script of the npm package, which cannot confine.
 
 use std::cell::OnceCell;
 
@@ -13,16 +13,16 @@ use crate::engine;
 use crate::hooks::machine::Machine;
 use crate::ports::{Facts, FileKind, Ports, Question};
 
-/// What it is called; the second on Windows.
+/// The program's file names; the second is for Windows.
 const NAMES: [&str; 2] = ["tollgate", "tollgate.exe"];
 
-/// The native program is larger than this; a script is not.
+/// The native program is larger than this; the npm package's script is not.
 const MIN_BYTES: u64 = 1 << 20;
 
-/// More folders are not looked into.
+/// The most folders that are searched.
 const MAX_FOLDERS: usize = 100;
 
-/// Where the program may be, and where it is.
+/// Finds the program, and remembers where it is.
 #[derive(Debug, Default)]
 pub struct Confiner {
     /// The workspace's absolute path.
@@ -31,66 +31,68 @@ pub struct Confiner {
     /// Whether no folder of the search path lies in the workspace.
     is_path_safe: bool,
     found: OnceCell<Option<ProgramLocation>>,
-    can: bool,
+    can_confine: bool,
 }
 
 /// Where the program was found.
 #[derive(Debug)]
 struct ProgramLocation {
     path: String,
-    /// Whether nothing else of that name comes before it on the search path.
+    /// Whether no other file of that name comes before it on the search path.
     is_first: bool,
 }
 
 impl Confiner {
-    /// Takes in what a host says about its machine. One that cannot confine has no use for the program.
+    /// Takes what a host reports about its machine. A host that cannot confine needs no program.
     pub fn new(told: &engine::MachineReport) -> Self {
         if !told.confines {
             return Self::default();
         }
         let machine = Machine::new(&told.workspace, told.search_path.iter().take(MAX_FOLDERS).cloned());
         let is_path_safe = machine.path.len() == told.search_path.len();
-        Self { workspace: machine.workspace, folders: machine.path, is_path_safe, found: OnceCell::new(), can: true }
+        Self { workspace: machine.workspace, folders: machine.path, is_path_safe, found: OnceCell::new(), can_confine: true }
     }
 
     /// Whether the host can confine.
     pub fn can_confine(&self) -> bool {
-        self.can
+        self.can_confine
     }
 
-    /// What starts a program confined; `None` if the host cannot confine. Where the program is not there, the host restricts processes
-    /// itself, and the name only says what is meant.
+    /// The program to start a command with, so that it runs confined; `None` if the host cannot confine. If the program is
+    /// missing, the host restricts processes itself, and the name only marks the command as confined.
     pub fn command(&self, ports: &Ports) -> Option<&str> {
-        self.can.then(|| self.program(ports).unwrap_or(PROGRAM))
+        self.can_confine.then(|| self.program(ports).unwrap_or(PROGRAM))
     }
 
     /// The program's path; `None` if the host cannot confine, or the program is missing.
     pub fn program(&self, ports: &Ports) -> Option<&str> {
-        self.found(ports).map(|found| found.path.as_str())
+        self.location(ports).map(|found| found.path.as_str())
     }
 
-    /// The name that a shell finds the program by; `None` if it may find another one.
+    /// The name by which a shell finds the program; `None` if a shell may find a different one.
     pub fn name(&self, ports: &Ports) -> Option<&str> {
-        self.found(ports).filter(|found| found.is_first && self.is_path_safe).map(|_| PROGRAM)
+        self.location(ports).filter(|found| found.is_first && self.is_path_safe).map(|_| PROGRAM)
     }
 
-    fn found(&self, ports: &Ports) -> Option<&ProgramLocation> {
+    fn location(&self, ports: &Ports) -> Option<&ProgramLocation> {
         self.found.get_or_init(|| find(&self.folders, ports)).as_ref()
     }
 
-    /// Whether a program that settings name runs commands confined here.
-    pub fn is(&self, path: &str, ports: &Ports) -> bool {
-        self.can && is_confiner_name(path) && ports.workspace.inspect(&[Question::project(path)]).first().is_some_and(is_native)
+    /// Whether a program named in settings is one that runs commands confined here.
+    pub fn is_confiner(&self, path: &str, ports: &Ports) -> bool {
+        self.can_confine
+            && is_confiner_name(path)
+            && ports.workspace.inspect(&[Question::project(path)]).first().is_some_and(is_native)
     }
 }
 
-/// Whether a path may be the program's, by what it is called.
+/// Whether a path may be that of the program, judging by its file name.
 pub fn is_confiner_name(path: &str) -> bool {
     let is_absolute = path.starts_with('/') || path.get(1..2) == Some(":");
     is_absolute && path.rsplit(['/', '\\']).next().is_some_and(|name| NAMES.contains(&name))
 }
 
-/// Whether a file is the native program, and none of the workspace's.
+/// Whether a file is the native program and is outside the workspace.
 fn is_native(facts: &Facts) -> bool {
     let is_outside = |real: &String| matches!(Location::reported(real), Location::Outside(_));
     facts.kind == FileKind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
@@ -142,7 +144,7 @@ mod tests {
         assert_eq!(found(true, &[]), None);
         let named = |search_path: &[&str]| Confiner::new(&machine(true, search_path)).name(&ports).is_some();
         assert!(named(&["/missing", "/opt", "/npm"]));
-        // Another one would be found first, or could be put in front of it.
+        // A different file would be found first, or could be put in front of it.
         for search_path in
             [&["/npm", "/opt"], &["/linked", "/opt"], &["/workspace/tools", "/opt"], &[".", "/opt"], &["/opt", "tools"]]
         {
@@ -156,8 +158,8 @@ mod tests {
             ("bin/tollgate", false),
             ("/opt/../opt/other", false),
         ] {
-            assert_eq!(Confiner::new(&machine(true, &[])).is(path, &ports), expected, "{path}");
-            assert!(!Confiner::new(&machine(false, &[])).is(path, &ports), "{path}");
+            assert_eq!(Confiner::new(&machine(true, &[])).is_confiner(path, &ports), expected, "{path}");
+            assert!(!Confiner::new(&machine(false, &[])).is_confiner(path, &ports), "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Devices that programs write to and that keep nothing, and what they share memory through.
+//! Opens devices that store nothing, terminals, and the folder through which processes share memory.
 
 use super::grant::{Grant, GrantKind};
 use super::opening::Opening;
@@ -15,7 +15,7 @@ const DEVICES: &[(&str, GrantKind, &str)] = &[
     ("/dev/shm", GrantKind::Tree, "processes share memory through it"),
 ];
 
-/// Opens them. Hosts leave out what a system does not have.
+/// Opens the devices. Hosts leave out those that a system does not have.
 pub(super) fn open(opening: &mut Opening<'_>) {
     for (path, kind, why) in DEVICES {
         if opening.is_free(path) {

@@ -1,12 +1,13 @@
-//! Evidence about calls that are to run confined: their grants, saved when they are ruled on, and that they did run confined.
+//! Evidence about calls that are to run confined: their grants, saved when the gate rules on the call, and whether they did run
+//! confined.
 //!
-//! | file of the state | who writes it | what |
+//! | state file | written by | content |
 //! | --- | --- | --- |
 //! | `confined/KEY.json` | the gate, when it rules on a call or starts a program of its own | what the command may change, so that `tollgate confine` need not ask again |
-//! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `plain` where it runs as it is; else empty |
+//! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `plain` if it runs unconfined, else empty |
 //!
-//! [`EvidenceKey`] says what `KEY` is made of. Both files go when the call is settled or the program has ended. Where a call was to run confined and
-//! the second is missing, the agent program ran the command as it was.
+//! [`EvidenceKey`] says what `KEY` is made of. Both files are removed when the call is settled or the program has ended. If a
+//! call was to run confined and the second file is missing, the agent program ran the command without `tollgate confine`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,61 +18,61 @@ use crate::json;
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Timestamp};
 use crate::state;
 
-/// Where they are in the state folder.
+/// The folder of these files, in the state folder.
 pub const FOLDER: &str = "confined";
 
-/// What the second file says of a command that runs as it is.
+/// The content of the second file for a command that runs unconfined.
 const PLAIN: &[u8] = b"plain";
 
 /// What is known about a call before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Prepared {
-    /// When, in milliseconds since 1970.
+    /// The time of the record, in milliseconds since 1970.
     at: u64,
-    /// How the words of the command end that this is about; another command has to be asked about. None stands for a word that is
-    /// only known once a script has been copied.
+    /// The last words of the command that this record is about; for any other command, the gate has to be asked. `None` stands
+    /// for a word that is only known once a script has been copied.
     words: Vec<Option<String>>,
     /// Folders in which more can be changed than the scope owns.
     widened: Vec<String>,
-    /// What a host is told.
+    /// The answer to a host.
     answer: Value,
 }
 
 /// That a call ran, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Evidence {
-    /// Whether the kernel held the command.
+    /// Whether the kernel confined the command.
     pub held: bool,
     /// Folders in which more could be changed than the scope owns.
     pub widened: Vec<String>,
 }
 
 impl Evidence {
-    /// Whether a path lies in a folder that was opened further than the scope goes.
+    /// Whether a path is in a folder that was opened beyond the scope.
     pub fn reaches(&self, path: &str) -> bool {
         self.widened.iter().any(|folder| super::grant::is_at_or_below(path, folder))
     }
 }
 
-/// What the records about a command are found by.
+/// The key of the records about a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvidenceKey {
     path: String,
 }
 
 impl EvidenceKey {
-    /// The command of a call.
+    /// The key for the command of a call.
     pub fn of_call(session: &str, call: &str) -> Self {
         Self { path: state::path(FOLDER, &[session, call]) }
     }
 
-    /// A program that Tollgate starts itself, by the id of its run.
+    /// The key for a program that Tollgate starts itself, by the id of its run.
     pub fn of_program(run: &str) -> Self {
         // Three words, so that no call of any session has the same key.
         Self { path: state::path(FOLDER, &["", "program", run]) }
     }
 
-    /// The first file, in the state folder.
+    /// The path of the first file, in the state folder.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -81,7 +82,7 @@ impl EvidenceKey {
     }
 }
 
-/// Identifies a call if the process that runs its command only knows the command.
+/// A call id for when the process that runs the command knows only the command.
 pub fn key_of_command(command: &str) -> String {
     format!("command {}", Digest::of(command.as_bytes()))
 }
@@ -90,7 +91,7 @@ fn mark_of(path: &str) -> String {
     path.replace(".json", ".held")
 }
 
-/// Stores what a host will be told about a command. If that is not possible, the host asks again.
+/// Stores the answer to a host about a command. If it cannot be stored, the host asks again.
 pub fn prepare(
     key: &EvidenceKey,
     words: Vec<Option<String>>,
@@ -103,25 +104,25 @@ pub fn prepare(
     state::replace(key.path(), json::line(&prepared).as_bytes(), Expectation::Anything, ports)
 }
 
-/// Whether what a host will be told about a command is stored.
+/// Whether the answer to a host about a command is stored.
 pub fn is_prepared(key: &EvidenceKey, ports: &Ports) -> bool {
     ports.workspace.inspect(&[state::question(key.path())]).first().is_some_and(|facts| facts.kind == FileKind::File)
 }
 
-/// Marks that a command runs, and how.
+/// Records that a command runs, and how.
 pub fn mark(key: &EvidenceKey, run: RunDecision, ports: &Ports) {
     let text: &[u8] = if run == RunDecision::Confined { b"" } else { PLAIN };
     let _ = state::replace(&key.mark(), text, Expectation::Anything, ports);
 }
 
-/// How a call ran; `None` if it did not, or was not to run confined.
-pub fn of(key: &EvidenceKey, ports: &Ports) -> Option<Evidence> {
+/// How a call ran; `None` if it did not run, or was not to run confined.
+pub fn find(key: &EvidenceKey, ports: &Ports) -> Option<Evidence> {
     let mark = state::read(&key.mark(), state::MAX_BYTES, ports).ok()?;
     let prepared = state::read(key.path(), state::MAX_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
     Some(Evidence { held: mark != PLAIN, widened: prepared.unwrap_or_default().widened })
 }
 
-/// Forgets both.
+/// Removes both files.
 pub fn forget(key: &EvidenceKey, ports: &Ports) {
     let _ = state::remove(&key.mark(), ports);
     let _ = state::remove(key.path(), ports);

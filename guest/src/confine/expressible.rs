@@ -1,4 +1,4 @@
-//! Whether grants let a command do what it is known to do.
+//! Checks whether grants let a command do what it is known to do.
 
 use super::grant::Grants;
 use super::repository;
@@ -8,14 +8,14 @@ use crate::effects::{Effect, Extent, Footprint, Operation};
 /// Why a command would stop half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MissingGrant {
-    /// It runs git and something else.
+    /// It runs git together with something else.
     Git,
-    /// It makes or removes a name in a folder that is not open.
+    /// It creates or removes an entry of a folder that is not open.
     Name(String),
 }
 
 impl MissingGrant {
-    /// What to tell a model.
+    /// The explanation for the model.
     pub fn reason(&self) -> String {
         match self {
             Self::Git => {
@@ -37,7 +37,7 @@ fn changes(effects: &[Effect]) -> impl Iterator<Item = &Effect> {
     effects.iter().filter(|effect| effect.mutates() && effect.operation != Operation::Execute)
 }
 
-/// What keeps a command, of which not all is known, from doing what is known.
+/// Why a command that is not fully understood could not even do what is known of it; `None` if it could.
 pub fn missing_grant(effects: &[Effect], footprint: &Footprint, grants: &Grants) -> Option<MissingGrant> {
     let is_open = |effect: &&Effect| {
         let path = effect.location.as_str();
@@ -51,11 +51,11 @@ pub fn missing_grant(effects: &[Effect], footprint: &Footprint, grants: &Grants)
     if let Some(effect) = changes(effects).find(|effect| !is_open(effect)) {
         return Some(MissingGrant::Name(effect.location.as_str().to_owned()));
     }
-    let is_closed = repository::runs(footprint) && !repository::is_alone(footprint) && !grants.opens_repository();
+    let is_closed = repository::runs_git(footprint) && !repository::runs_only_git(footprint) && !grants.opens_repository();
     is_closed.then_some(MissingGrant::Git)
 }
 
-/// Whether everything that a command changes lies in folders that are open, so that it makes no difference how it goes about it.
+/// Whether everything that a command changes is in folders that are open, so that it does not matter how it makes the changes.
 pub fn is_reached(effects: &[Effect], grants: &Grants) -> bool {
     changes(effects).all(|effect| match effect.extent {
         Extent::Tree => grants.opens_all(effect.location.as_str()),

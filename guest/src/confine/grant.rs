@@ -5,36 +5,36 @@ use serde_json::{Map, Value};
 /// Whether a grant is about a file or about a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GrantKind {
-    /// The file alone: its content, not its name.
+    /// A file: its content may be changed, but not its name.
     File,
-    /// The folder with everything that is in it now or later.
+    /// A folder with everything that is in it now or later.
     Tree,
 }
 
 /// Something that may be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Relative to the workspace, or absolute; a real path, which leads through no link.
+    /// The real path, relative to the workspace or absolute; it does not lead through a link.
     pub path: String,
     /// A file, or a folder with everything in it.
     pub kind: GrantKind,
-    /// Why, for people.
+    /// Why it is granted, for people.
     pub why: &'static str,
-    /// Whether it is made where it does not exist: an empty file, or a folder with those above it.
+    /// Whether it is created if it does not exist: an empty file, or a folder with its parent folders.
     pub make: bool,
-    /// Whether it reaches further than what it is granted for, because the kernel cannot say it more exactly.
+    /// Whether it reaches further than what it is granted for, because the kernel cannot express it more exactly.
     pub widened: bool,
-    /// What in it stays closed, where the system can say that; later grants go before earlier exceptions.
+    /// What stays closed in it, where the system supports exceptions; later grants override earlier exceptions.
     pub except: Vec<String>,
 }
 
 impl Grant {
-    /// A grant as it is most often.
+    /// A grant with default options.
     pub fn new(path: impl Into<String>, kind: GrantKind, why: &'static str) -> Self {
         Self { path: path.into(), kind, why, make: false, widened: false, except: Vec::new() }
     }
 
-    /// Whether it reaches a path: the path itself, or a folder above it.
+    /// Whether the grant covers a path: it is for the path itself or for a folder above it.
     pub fn reaches(&self, path: &str) -> bool {
         match self.kind {
             GrantKind::File => self.path == path,
@@ -42,7 +42,7 @@ impl Grant {
         }
     }
 
-    /// The grant as hosts read it.
+    /// The grant as JSON, for hosts.
     pub fn json(&self) -> Value {
         let mut fields = Map::new();
         fields.insert("path".to_owned(), self.path.clone().into());
@@ -60,7 +60,7 @@ impl Grant {
     }
 }
 
-/// Whether a path is another one or lies in it; `.` is the workspace.
+/// Whether `path` is `above` or below it; `.` is the workspace.
 pub(super) fn is_at_or_below(path: &str, above: &str) -> bool {
     if above == "." {
         return !path.starts_with('/');
@@ -71,25 +71,25 @@ pub(super) fn is_at_or_below(path: &str, above: &str) -> bool {
 /// Everything that a command may change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// In the order in which they count.
+    /// The grants, in order of precedence.
     pub list: Vec<Grant>,
-    /// What is not granted though it was asked for, and why.
+    /// What is not granted although it was asked for, and why.
     pub notes: Vec<String>,
     /// The session's own folder for temporary files.
     pub temporary: Option<String>,
-    /// What happened to the workspace's repository.
+    /// Whether git can change the workspace's repository.
     pub repository: Repository,
 }
 
-/// What happened to the workspace's repository.
+/// Whether git can change the workspace's repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Repository {
-    /// There is none.
+    /// There is no repository.
     #[default]
     None,
     /// Git cannot change it.
     Closed,
-    /// Git can.
+    /// Git can change it.
     Open,
 }
 

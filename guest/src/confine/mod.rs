@@ -1,14 +1,14 @@
 //! Confinement: what a command may change, for the kernel to enforce.
 //!
-//! Reading a command before it runs is never complete. So a host runs shell commands confined (`tollgate confine`): everything
-//! stays readable, and only what is granted here can be changed. This room says what that is; it opens nothing itself.
+//! Analysing a command before it runs is never complete. So a host runs shell commands confined (`tollgate confine`): everything
+//! stays readable, and only what is granted here can be changed. This module computes the grants; it does not apply them.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `grant.rs` | a path or a tree that may be changed, and why |
-//! | `protected.rs` | what is never granted: control files, the user's own, the gate's state |
-//! | `pattern.rs` | the patterns of a scope, taken apart |
-//! | `opening.rs` | patterns become grants for what exists on disk |
+//! | `grant.rs` | a path or a folder that may be changed, and why |
+//! | `protected.rs` | what is never granted: control files, guarded places of the user, the gate's state |
+//! | `pattern.rs` | the patterns of a scope, split into a folder and the names after it |
+//! | `opening.rs` | turns patterns into grants for what exists on disk |
 //! | `build_folders.rs` | folders of the workspace that git ignores |
 //! | `caches.rs`, `devices.rs` | what tools need outside the workspace |
 //! | `repository.rs` | what git needs for a commit |
@@ -16,15 +16,15 @@
 //! | `expressible.rs` | whether grants let a command do what it is known to do |
 //! | `confiner.rs` | the program that runs a command confined |
 //! | `wrapping.rs` | the command line that runs a command confined |
-//! | `refusal.rs` | a command that failed because the kernel said no |
-//! | `answer.rs`, `evidence.rs` | what a host is told, and that a call really ran so |
+//! | `refusal.rs` | recognises a command that failed because the kernel denied something |
+//! | `answer.rs`, `evidence.rs` | the answer to a host, and the evidence that a call ran accordingly |
 //!
-//! # What the kernel can say
+//! # What the kernel can express
 //!
-//! Landlock grants a file, or a folder with everything in it. It cannot make exceptions, and a folder in which new names may
-//! be made lets everything in it be changed. So a scope is widened to the folder in which its files lie, and never to a folder with
-//! a control file in it: of that only what is there already is granted, file by file and folder by folder. Where the system can
-//! make exceptions (Seatbelt), grants carry them instead ([`Grant::except`]).
+//! Landlock grants a file, or a folder with everything in it. It has no exceptions, and a folder in which new names may be
+//! created lets everything in it be changed. So a scope is widened to the folder that contains its files, but never to a folder
+//! with a control file in it: there, only what already exists is granted, file by file and folder by folder. Where the system
+//! supports exceptions (Seatbelt), grants carry them instead ([`Grant::except`]).
 
 mod answer;
 mod build_folders;
@@ -57,31 +57,31 @@ pub use grant::{Grant, GrantKind, Grants, Repository};
 use opening::Opening;
 use protected::Protected;
 
-/// What grants depend on.
+/// What the grants depend on.
 pub struct Context<'a> {
     /// The session that the command runs for.
     pub session: &'a str,
-    /// What its intent owns; nothing where it has none.
+    /// What its intent owns; `None` if it has no intent.
     pub scope: Option<&'a Scope>,
     /// The settings.
     pub settings: &'a Confinement,
-    /// What is the user's own.
+    /// What is guarded as the user's own.
     pub guarded: &'a Guarded,
-    /// What the session has made in temporary folders.
+    /// What the session has created in temporary folders.
     pub scratch: &'a [String],
-    /// What the command does, as far as it can be read.
+    /// What the command does, as far as it can be analysed.
     pub footprint: &'a Footprint,
-    /// What the system can do.
+    /// What the system can enforce.
     pub capability: Capability,
-    /// The world.
+    /// Access to the outside world.
     pub ports: &'a Ports,
 }
 
-/// What a command may change.
+/// Computes what a command may change.
 pub fn grants(context: &Context<'_>) -> Grants {
     let protected = Protected::new(context.guarded, context.ports);
     let mut opening = Opening::new(context.ports, protected, context.capability == Capability::Exceptions);
-    // A session without an intent owns nothing, but what it may read may still want a temporary file.
+    // A session without an intent owns nothing, but even a command that only reads may need a temporary file.
     if let Some(scope) = context.scope {
         opening.open_patterns(scope.usable(), "the intent owns it", context.footprint);
         let writable = Scope::compile(context.settings.patterns.clone());

@@ -3,13 +3,13 @@
 //! | pattern | what is granted |
 //! | --- | --- |
 //! | `src/**` | the folder |
-//! | `docs/auth.md`, `docs/*.md` | the folder in which they lie (widened): programs write beside a file and rename |
-//! | `src/**/*.ts` | the folder below which they lie (widened) |
-//! | `packages/*/src/**` | those folders that exist |
-//! | any of these where a control file lies below the folder | the files and folders that exist, without it |
+//! | `docs/auth.md`, `docs/*.md` | the folder that contains them (widened): programs write a new file beside the old one and rename it |
+//! | `src/**/*.ts` | the folder below which they are (widened) |
+//! | `packages/*/src/**` | those of the folders that exist |
+//! | any of these with a control file below the folder | the files and folders that exist, except the control file |
 //!
-//! A folder that does not exist yet is made. What is reached through a link is not granted: it is judged by where it leads, and
-//! granted there if the scope names that. The effort is bounded by the number of patterns, not by the number of files.
+//! A folder that does not exist yet is created. A path that leads through a link is not granted as such: the link's target is
+//! judged, and is granted if the scope names it. The effort is bounded by the number of patterns, not by the number of files.
 
 use std::collections::BTreeSet;
 
@@ -24,22 +24,22 @@ use crate::glob::Glob;
 use crate::intents::scope::Reach;
 use crate::ports::{self, DirEntry, Facts, FileKind as Node, Ports, Question, Root};
 
-/// A kernel takes more rules, but a person cannot review more, and each takes time.
+/// The kernel accepts more rules, but a person cannot review more, and each takes time.
 const MAX_GRANTS: usize = 1_000;
-/// How many folders are listed because the kernel cannot say what is meant.
+/// The most folders that are listed because the kernel cannot express a pattern.
 const MAX_LISTINGS: usize = 48;
-/// How many names one of these listings may have.
+/// The most entries of one such listing.
 const MAX_ENTRIES: u32 = 4_000;
-/// The most patterns that further patterns may expand to.
+/// How many times patterns may expand to further patterns.
 const MAX_ROUNDS: usize = 8;
 /// Folders that are large and that are not edited by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// Grants while they are being collected.
+/// Grants that are being collected.
 pub(super) struct Opening<'a> {
     pub(super) ports: &'a Ports,
     protected: Protected<'a>,
-    /// Whether the system can make exceptions.
+    /// Whether the system supports exceptions.
     exceptions: bool,
     grants: Vec<Grant>,
     known: BTreeSet<(String, GrantKind)>,
@@ -64,7 +64,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Says what is not granted, once.
+    /// Records once why something is not granted.
     pub(super) fn note(&mut self, why: String) {
         const MAX_NOTES: usize = 20;
         if self.notes.len() < MAX_NOTES && !self.notes.contains(&why) {
@@ -72,7 +72,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Opens what patterns own.
+    /// Opens what the patterns own.
     pub(super) fn open_patterns<'p>(
         &mut self,
         patterns: impl Iterator<Item = &'p str>,
@@ -97,7 +97,7 @@ impl<'a> Opening<'a> {
             let mut next = Vec::new();
             for (pattern, facts) in round.iter().zip(facts.chunks(3)) {
                 let [at, folder, git] = facts else { continue };
-                // Only what a pattern names is made, not what a wildcard might have led to.
+                // Only folders that a pattern names are created, not those that come from a wildcard.
                 if folder.kind != Node::Missing || (number == 0 && may_make) {
                     self.open_pattern(pattern, at, folder, git, why, &mut next);
                 }
@@ -117,7 +117,7 @@ impl<'a> Opening<'a> {
     ) {
         let shape = pattern.shape();
         let path = if shape == Shape::Path { parent(&pattern.base) } else { &pattern.base };
-        // What leads elsewhere is judged there.
+        // A link's target is judged under its own path.
         if folder.real_path.as_deref() != Some(path) || (shape == Shape::Path && at.real_path.as_deref() != Some(&*pattern.base))
         {
             return self.note(format!("`{}` leads through a link and is not granted", pattern.text()));
@@ -170,33 +170,33 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Opens a folder because files in it are meant. False where something in it is protected.
+    /// Opens a folder for the sake of files in it. Returns false if something in it is protected.
     fn widen(&mut self, folder: &str, why: &'static str, make: bool) -> bool {
-        if self.protected.holds(folder) || (self.protected.stands_below(folder) && !self.exceptions) {
+        if self.protected.is_protected(folder) || (self.protected.has_protected_below(folder) && !self.exceptions) {
             return false;
         }
         self.open_tree(folder, why, make, true);
         true
     }
 
-    /// Opens a folder with everything in it but what is protected.
+    /// Opens a folder with everything in it except what is protected.
     pub(super) fn open_tree(&mut self, folder: &str, why: &'static str, make: bool, widened: bool) {
         let Location::Inside(inside) = Location::reported(folder) else { return };
-        if self.protected.holds(folder) {
+        if self.protected.is_protected(folder) {
             return self.note(format!("`{folder}` governs the gate or its hosts and is not granted"));
         }
         let mut grant = Grant { make, widened, ..Grant::new(folder, GrantKind::Tree, why) };
-        if !self.protected.stands_below(folder) {
+        if !self.protected.has_protected_below(folder) {
             return self.grant(grant);
         }
         if self.exceptions {
-            grant.except = self.protected.below(&inside);
+            grant.except = self.protected.protected_below(&inside);
             return self.grant(grant);
         }
         for entry in self.list(folder, 1) {
             let path = below(folder, &entry.path);
             match entry.kind {
-                Node::Directory if !self.protected.holds(&path) => self.open_tree(&path, why, false, widened),
+                Node::Directory if !self.protected.is_protected(&path) => self.open_tree(&path, why, false, widened),
                 Node::File => self.open_file(&path, why),
                 _ => {}
             }
@@ -204,7 +204,7 @@ impl<'a> Opening<'a> {
     }
 
     fn open_file(&mut self, path: &str, why: &'static str) {
-        if !self.protected.holds(path) {
+        if !self.protected.is_protected(path) {
             self.grant(Grant::new(path, GrantKind::File, why));
         }
     }
@@ -224,8 +224,8 @@ impl<'a> Opening<'a> {
         listing.entries
     }
 
-    /// Opens files that a command is known to write and that need not exist: they are made, because a folder that is not open
-    /// takes no new names.
+    /// Opens files that a command is known to write and that do not exist yet. They are created, because a folder that is not
+    /// open accepts no new names.
     pub(super) fn open_known_files(&mut self, context: &Context<'_>) {
         const MAX_FILES: usize = 50;
         let writes = || context.footprint.touches.iter().filter(|touch| touch.access == Access::Write).take(MAX_FILES);
@@ -239,13 +239,13 @@ impl<'a> Opening<'a> {
                 Location::Inside(path) => context.scope.is_some_and(|scope| scope.reach(&path) == Reach::Within),
                 Location::Outside(path) => temporary_entry(&path).is_some_and(|(_, is_direct)| is_direct),
             };
-            if is_own && !self.protected.holds(&real) && !self.is_open(&real) {
+            if is_own && !self.protected.is_protected(&real) && !self.is_open(&real) {
                 self.grant(Grant { make: true, ..Grant::new(real, GrantKind::File, "the command makes it") });
             }
         }
     }
 
-    /// Whether names may be made and removed where a path lies.
+    /// Whether entries may be created and removed beside a path.
     fn is_open(&self, path: &str) -> bool {
         self.grants.iter().any(|grant| grant.kind == GrantKind::Tree && grant.path != path && grant.reaches(path))
     }
@@ -255,7 +255,7 @@ impl<'a> Opening<'a> {
         self.open_places(&[place], why);
     }
 
-    /// The same for several, with one look. Those that do not exist are left out.
+    /// Opens several such places with one query. Those that do not exist are left out.
     pub(super) fn open_places(&mut self, places: &[&str], why: &'static str) {
         let question = |place: &&str| match below_home(place) {
             Some(below) => Question { root: Root::Home, path: below.to_owned(), digest: false },
@@ -267,7 +267,7 @@ impl<'a> Opening<'a> {
             match facts.kind {
                 Node::Missing | Node::Unreadable => {}
                 Node::Directory => self.open_outside(&real, place, why, false),
-                Node::File | Node::Other if self.protected.holds(&real) => {
+                Node::File | Node::Other if self.protected.is_protected(&real) => {
                     self.note(format!("`{place}` governs the gate or its hosts and is not granted"));
                 }
                 Node::File | Node::Other => self.grant(Grant::new(real, GrantKind::File, why)),
@@ -275,21 +275,21 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Opens a folder by its real path, which mostly lies outside the workspace.
+    /// Opens a folder by its real path, which is usually outside the workspace.
     pub(super) fn open_outside(&mut self, real: &str, named: &str, why: &'static str, make: bool) {
         if let Location::Inside(_) = Location::reported(real) {
             return self.open_tree(real, why, make, false);
         }
-        if self.protected.holds(real) || self.protected.stands_below(real) {
+        if self.protected.is_protected(real) || self.protected.has_protected_below(real) {
             return self
                 .note(format!("`{named}` is not granted: the workspace, or what governs the gate or its hosts, lies in it"));
         }
         self.grant(Grant { make, ..Grant::new(real, GrantKind::Tree, why) });
     }
 
-    /// Whether nothing that is protected lies at or below a path outside the workspace.
+    /// Whether nothing protected is at or below a path outside the workspace.
     pub(super) fn is_free(&self, real: &str) -> bool {
-        !self.protected.holds(real) && !self.protected.stands_below(real)
+        !self.protected.is_protected(real) && !self.protected.has_protected_below(real)
     }
 
     pub(super) fn grant(&mut self, grant: Grant) {
@@ -301,7 +301,7 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// What came of it. What a folder grants already is left out.
+    /// The resulting grants, without those that the grant of a folder already includes.
     pub(super) fn finish(self) -> Grants {
         let trees: BTreeSet<String> = self
             .grants
@@ -325,12 +325,12 @@ impl<'a> Opening<'a> {
     }
 }
 
-/// Whether a command may leave anything different.
+/// Whether a command may change anything.
 fn may_change(footprint: &Footprint) -> bool {
     !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.access.mutates())
 }
 
-/// What to ask about the folders for temporary files.
+/// The questions about the folders for temporary files.
 pub(super) fn temporary_questions() -> Vec<Question> {
     temporary::FOLDERS.iter().map(|folder| Question::project(*folder)).collect()
 }

@@ -1,16 +1,17 @@
-//! The patterns of a scope, taken apart: a folder that is named, and what may lie in it.
+//! Splits the patterns of a scope into a folder that is named and the names after it.
 
 use crate::glob::Glob;
 
-/// More patterns than these are not opened.
+/// The most patterns that are opened.
 pub(super) const MAX_PATTERNS: usize = 500;
 
-/// What a pattern without braces says.
+/// A pattern without braces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PathPattern {
-    /// The folder that it names before its first wildcard, `.` for the workspace; of a pattern without wildcards the path.
+    /// The folder that the pattern names before its first wildcard, `.` for the workspace; for a pattern without wildcards, the
+    /// whole path.
     pub(super) base: String,
-    /// The names behind it.
+    /// The names after it.
     pub(super) rest: Vec<String>,
 }
 
@@ -19,25 +20,25 @@ pub(super) struct PathPattern {
 pub(super) enum Shape {
     /// One path: `docs/auth.md`.
     Path,
-    /// Files of one folder: `docs/*.md`.
+    /// Files directly in a folder: `docs/*.md`.
     Files,
     /// A folder with everything in it: `src/**`.
     Tree,
-    /// Files of any folder below one: `src/**/*.ts`.
+    /// Files at any depth below a folder: `src/**/*.ts`.
     FilesBelow,
-    /// Folders of one folder, and what lies in them: `packages/*/src/**`.
+    /// Folders directly in a folder, and what is in them: `packages/*/src/**`.
     Folders,
-    /// Folders at any depth, and what lies in them: `src/**/test/*.ts`.
+    /// Folders at any depth, and what is in them: `src/**/test/*.ts`.
     FoldersBelow,
 }
 
 impl PathPattern {
-    /// The patterns that a text stands for. What cannot be used owns nothing.
+    /// The brace-free patterns that a text stands for. Invalid patterns are left out and own nothing.
     pub(super) fn all(text: &str) -> Vec<Self> {
         Glob::alternatives(text).unwrap_or_default().iter().filter_map(|plain| Self::new(".", plain.split('/'))).collect()
     }
 
-    /// A folder, and names behind it. Those without a wildcard belong to the folder.
+    /// A pattern of a folder and the names after it. Leading names without a wildcard are added to the folder.
     pub(super) fn new<'n>(base: &str, names: impl Iterator<Item = &'n str>) -> Option<Self> {
         let mut names = names.peekable();
         let mut base = if base == "." { String::new() } else { base.to_owned() };
@@ -52,7 +53,7 @@ impl PathPattern {
         (base != "." || !rest.is_empty()).then_some(Self { base, rest })
     }
 
-    /// How it is opened.
+    /// How the pattern is opened.
     pub(super) fn shape(&self) -> Shape {
         let names: Vec<&str> = self.rest.iter().map(String::as_str).collect();
         match names.as_slice() {
@@ -70,7 +71,7 @@ impl PathPattern {
         self.rest.iter().fold(if self.base == "." { String::new() } else { self.base.clone() }, |text, name| below(&text, name))
     }
 
-    /// The same pattern without its last name: it matches the folders in which files may lie.
+    /// The same pattern without its last name: it matches the folders that may contain the files.
     pub(super) fn folders(&self) -> Option<Glob> {
         let shorter = Self { base: self.base.clone(), rest: self.rest.split_last()?.1.to_vec() };
         Glob::compile(&shorter.text()).ok()
@@ -81,12 +82,12 @@ fn is_wild(name: &str) -> bool {
     name.contains(['*', '?', '[', '\\'])
 }
 
-/// A name in a folder, both relative to the workspace; an empty folder is the workspace.
+/// Joins a folder, relative to the workspace, and a name; an empty folder is the workspace.
 pub(super) fn below(folder: &str, name: &str) -> String {
     if folder.is_empty() || folder == "." { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// The folder of a path.
+/// The parent folder of a path.
 pub(super) fn parent(path: &str) -> &str {
     path.rsplit_once('/').map_or(".", |(parent, _)| parent)
 }

@@ -1,11 +1,11 @@
-//! Changes that the gate itself has decided to take back: the one kind of `tollgate trace revert` that needs no person.
+//! Permits for changes that the gate itself has decided to revert: the only kind of `tollgate trace revert` that needs no person.
 //!
-//! | file of the state | who writes it | what |
+//! | state file | written by | content |
 //! | --- | --- | --- |
-//! | `restoring/KEY.json` | the gate, when it decides that a change is taken back | when that was |
+//! | `restoring/KEY.json` | the gate, when it decides to revert a change | the time of the decision |
 //!
-//! `KEY` is made of the entry's id. A permit is good for one use and for a short time. Agents cannot write the state, so they cannot
-//! have anything else taken back; a process that is faster than the gate only does what the gate was about to do.
+//! `KEY` is made from the id of the ledger entry. A permit can be used once and for a short time. Agents cannot write the state,
+//! so they cannot have anything else reverted; a process that is faster than the gate only does what the gate was about to do.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,18 +13,18 @@ use crate::json;
 use crate::ports::{Expectation, Ports, Timestamp};
 use crate::state;
 
-/// No more changes of one call are taken back without a person.
+/// The most changes of one call that are reverted without a person.
 pub const MAX_ENTRIES: usize = 50;
 
 /// An unused permit expires after this time.
 const MAX_AGE_MS: u64 = 60_000;
 
-/// A permit's file is not longer.
+/// The largest permit file, in bytes.
 const MAX_BYTES: u64 = 256;
 
 #[derive(Serialize, Deserialize)]
 struct Permit {
-    /// When it was given, in milliseconds since 1970.
+    /// When the permit was issued, in milliseconds since 1970.
     at: u64,
 }
 
@@ -32,14 +32,14 @@ fn path(entry: &str) -> String {
     state::path("restoring", &[entry])
 }
 
-/// Lets the change of an entry be taken back without a person.
+/// Permits the change of an entry to be reverted without a person.
 pub fn issue(entry: &str, now: Timestamp, ports: &Ports) {
     let permit = Permit { at: now.0 };
-    // If it cannot be written, the change is not taken back, which is reported.
+    // If the permit cannot be written, the change is not reverted, and that is reported.
     let _ = state::replace(&path(entry), json::line(&permit).as_bytes(), Expectation::Anything, ports);
 }
 
-/// Uses a permit up. True where there was one that still counts.
+/// Uses up a permit. Returns true if there was one that had not expired.
 pub fn redeem(entry: &str, ports: &Ports) -> bool {
     let path = path(entry);
     let Ok(text) = state::read(&path, MAX_BYTES, ports) else { return false };
@@ -48,7 +48,7 @@ pub fn redeem(entry: &str, ports: &Ports) -> bool {
     is_struck && json::parse::<Permit>(&text).ok().and_then(age).is_some_and(|age| age <= MAX_AGE_MS)
 }
 
-/// Takes a permit away that was not used.
+/// Removes a permit that was not used.
 pub fn withdraw(entry: &str, ports: &Ports) {
     let _ = state::remove(&path(entry), ports);
 }

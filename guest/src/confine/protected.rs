@@ -1,4 +1,4 @@
-//! What is never granted: control files, what is the user's own, the gate's state, repositories in the workspace.
+//! What is never granted: control files, guarded places of the user, the gate's state, repositories in the workspace.
 
 use super::grant::is_at_or_below;
 use crate::effects::Extent;
@@ -7,44 +7,44 @@ use crate::intents::control::Control;
 use crate::intents::guarded::Guarded;
 use crate::ports::{Ports, Question, Root};
 
-/// The list of submodules.
+/// The file that lists submodules.
 const SUBMODULES: &str = ".gitmodules";
 
-/// A longer one is not read, and a workspace has no more submodules.
+/// The largest such file that is read, and the most submodules that are read from it.
 const MAX_BYTES: u64 = 256 << 10;
 const MAX_SUBMODULES: usize = 200;
 
-/// Places that no grant may reach.
+/// Places that no grant may include.
 pub(super) struct Protected<'a> {
     guarded: &'a Guarded,
     /// Files and folders called `.git` below the root, as far as they are known.
     repositories: Vec<String>,
-    /// The folder of the workspace; absolute.
-    above: Option<String>,
+    /// The folder that contains the workspace; absolute.
+    workspace_parent: Option<String>,
 }
 
 impl<'a> Protected<'a> {
     pub(super) fn new(guarded: &'a Guarded, ports: &Ports) -> Self {
         let facts = ports.workspace.inspect(&[Question::project(".."), Question::project(SUBMODULES)]);
-        let above = facts.first().and_then(|facts| facts.real_path.clone()).filter(|path| path.starts_with('/'));
+        let workspace_parent = facts.first().and_then(|facts| facts.real_path.clone()).filter(|path| path.starts_with('/'));
         let has_submodules = facts.get(1).is_some_and(|facts| facts.size > 0);
         let text = if has_submodules { ports.workspace.read(Root::Project, SUBMODULES, MAX_BYTES).ok() } else { None };
         let repositories = submodules(&String::from_utf8_lossy(&text.unwrap_or_default()));
-        Self { guarded, repositories, above }
+        Self { guarded, repositories, workspace_parent }
     }
 
-    /// Takes in that a folder below the root has a repository of its own.
+    /// Records that a folder below the root has a repository of its own.
     pub(super) fn add_repository(&mut self, git: String) {
         if !self.repositories.contains(&git) {
             self.repositories.push(git);
         }
     }
 
-    /// Whether a path is protected, or lies in what is.
-    pub(super) fn holds(&self, path: &str) -> bool {
+    /// Whether a path is protected, or is in something that is.
+    pub(super) fn is_protected(&self, path: &str) -> bool {
         match Location::reported(path) {
             Location::Inside(inside) => {
-                !Control::over(&inside).is_empty()
+                !Control::containing(&inside).is_empty()
                     || self.repositories.iter().any(|git| is_at_or_below(path, git))
                     || self.guarded.covers(&Location::Inside(inside), Extent::Folder, std::iter::empty())
             }
@@ -52,32 +52,34 @@ impl<'a> Protected<'a> {
         }
     }
 
-    /// Whether something protected is, or could be put, below a folder. Outside, that is also the workspace.
-    pub(super) fn stands_below(&self, folder: &str) -> bool {
+    /// Whether something protected is below a folder, or could be put there. For a folder outside, the workspace counts as
+    /// protected too.
+    pub(super) fn has_protected_below(&self, folder: &str) -> bool {
         match Location::reported(folder) {
             Location::Inside(inside) => {
                 folder == "."
-                    || Control::is_below(&inside)
+                    || Control::has_any_below(&inside)
                     || self.repositories.iter().any(|git| is_at_or_below(git, folder))
-                    || self.guarded.stands_below(&Location::Inside(inside))
+                    || self.guarded.has_guarded_below(&Location::Inside(inside))
             }
             outside => {
-                self.above.as_deref().is_none_or(|above| is_at_or_below(above, folder)) || self.guarded.stands_below(&outside)
+                self.workspace_parent.as_deref().is_none_or(|parent| is_at_or_below(parent, folder))
+                    || self.guarded.has_guarded_below(&outside)
             }
         }
     }
 
-    /// What is protected below a folder of the workspace, by path.
-    pub(super) fn below(&self, folder: &WorkspacePath) -> Vec<String> {
-        let mut found = Control::below(folder);
+    /// The protected paths below a folder of the workspace.
+    pub(super) fn protected_below(&self, folder: &WorkspacePath) -> Vec<String> {
+        let mut found = Control::paths_below(folder);
         let repositories = self.repositories.iter().filter(|git| is_at_or_below(git, folder.as_str()));
         found.extend(repositories.cloned());
-        found.extend(self.guarded.places_below(&Location::Inside(folder.clone())));
+        found.extend(self.guarded.paths_below(&Location::Inside(folder.clone())));
         found
     }
 }
 
-/// The `.git` of each submodule that a text lists.
+/// The `.git` of each submodule listed in `.gitmodules`.
 fn submodules(text: &str) -> Vec<String> {
     let path = |line: &str| {
         let (name, value) = line.trim().split_once('=')?;

@@ -1,6 +1,6 @@
-//! Detects from a command's output that the kernel denied something, and words the advice for the model.
+//! Detects from a command's output that the kernel denied something, and writes the advice for the model.
 
-/// What programs say, in the language of the system's messages and in those of run times.
+/// What programs print, in the words of system messages and of language runtimes.
 const WORDS: &[&str] = &[
     "permission denied",
     "operation not permitted",
@@ -10,17 +10,17 @@ const WORDS: &[&str] = &[
     "permissionerror",
     "permissiondenied",
     "accessdeniedexception",
-    // A file cannot be moved or linked from where it may be changed to where it may not.
+    // A file cannot be moved or linked from a place that may be changed to one that may not.
     "invalid cross-device link",
     "exdev",
     "read-only file system",
     "erofs",
 ];
 
-/// How much of an output is looked at, from its end: what stopped a command is there.
+/// How many bytes at the end of an output are searched: what stopped a command is there.
 const MAX_BYTES: usize = 64 << 10;
 
-/// Whether an output tells that something was not permitted.
+/// Whether an output says that something was not permitted.
 pub fn tells_of_refusal(output: &str) -> bool {
     let from = output.len().saturating_sub(MAX_BYTES);
     let from = (from..=output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn tells_of_refusal(output: &str) -> bool {
     WORDS.iter().any(|words| output.contains(words))
 }
 
-/// What to tell a model whose command was kept from something.
+/// The message to a model whose command was denied something.
 pub fn advice(tool: &str, intent: &str, scope: &str) -> String {
     format!(
         "`{tool}` ran confined to the scope of {intent}, which owns: {scope}; if it was denied a file, the kernel did that: keep to these \

@@ -1,9 +1,9 @@
-//! What git needs for a commit of files in scope.
+//! Opens what git needs to commit files in scope.
 //!
-//! Git makes lock files directly in its folder, beside `hooks/` and `config`, which name programs that git runs for everybody. A
-//! kernel that makes no exceptions cannot tell them apart. So the folder is opened only for a command that runs nothing but git, whose
-//! every option is known: `git add`, `git commit`, `git push`. Any other command finds it closed. In a work tree of a repository that
-//! is elsewhere these locks have a folder of their own, and git need not be alone.
+//! Git creates lock files directly in its folder, beside `hooks/` and `config`, which name programs that git runs for everyone. A
+//! kernel without exceptions cannot tell them apart. So the folder is opened only for a command that runs nothing but git, with
+//! options that are all known: `git add`, `git commit`, `git push`. For any other command it stays closed. In a work tree whose
+//! repository is elsewhere, these locks are in a folder of their own, and git need not be the only program.
 
 use super::Context;
 use super::grant::{Grant, GrantKind, Repository};
@@ -16,30 +16,30 @@ use crate::ports::{FileKind as Node, Question, Root};
 const GIT: &str = ".git";
 const WHY: &str = "git commits";
 
-/// What makes git run something, or believe something about files.
+/// Entries through which git is made to run programs or is misled about files.
 const CLOSED: [&str; 6] = ["hooks", "config", "config.worktree", "info", "modules", "worktrees"];
 
-/// What the work trees of a repository share and a commit changes.
+/// What a commit changes and all work trees of a repository share.
 const SHARED: [&str; 4] = ["objects", "refs", "logs", "lfs"];
 
-/// The program that it is opened for.
+/// The program for which the folder is opened.
 const PROGRAM: &str = "git";
 
-/// Whether a command runs git and nothing else that is not known exactly.
-pub(super) fn is_alone(footprint: &Footprint) -> bool {
-    runs(footprint) && footprint.programs.len() == 1 && footprint.unknowns.is_empty()
+/// Whether a command runs git and nothing else whose effects are not fully known.
+pub(super) fn runs_only_git(footprint: &Footprint) -> bool {
+    runs_git(footprint) && footprint.programs.len() == 1 && footprint.unknowns.is_empty()
 }
 
-/// Whether a command is seen to run git in a way that changes the repository.
-pub(super) fn runs(footprint: &Footprint) -> bool {
+/// Whether a command is known to run git in a way that changes the repository.
+pub(super) fn runs_git(footprint: &Footprint) -> bool {
     footprint.programs.contains(PROGRAM)
 }
 
-/// Opens it.
+/// Opens the repository.
 pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
     let footprint = context.footprint;
-    // What cannot be read may be git.
-    let may_run = runs(footprint) || !footprint.unknowns.is_empty();
+    // A part that cannot be analysed may be git.
+    let may_run = runs_git(footprint) || !footprint.unknowns.is_empty();
     let facts = context.ports.workspace.inspect(&[Question::project(GIT)]);
     let Some(facts) = facts.first().filter(|facts| facts.real_path.as_deref() == Some(GIT)) else { return };
     opening.repository = Repository::Closed;
@@ -50,7 +50,7 @@ pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
             opening.grant(Grant { except, ..Grant::new(GIT, GrantKind::Tree, WHY) });
             opening.repository = Repository::Open;
         }
-        Node::Directory if is_alone(footprint) => {
+        Node::Directory if runs_only_git(footprint) => {
             opening.grant(Grant { widened: true, ..Grant::new(GIT, GrantKind::Tree, WHY) });
             opening.repository = Repository::Open;
         }
@@ -70,7 +70,7 @@ fn open_work_tree(opening: &mut Opening<'_>, context: &Context<'_>) {
     questions.extend(SHARED.map(|name| Question::project(format!("{repository}/{name}"))));
     let facts = context.ports.workspace.inspect(&questions);
     let [own, settings, shared @ ..] = facts.as_slice() else { return };
-    // Settings in it would name programs that git runs.
+    // Settings in this folder would name programs that git runs.
     let own = (settings.kind == Node::Missing && own.kind == Node::Directory).then_some(own);
     if own.is_some() {
         opening.repository = Repository::Open;

@@ -1,7 +1,7 @@
 //! The session's own folder for temporary files, which a confined command finds in `TMPDIR`.
 //!
-//! The folders that everybody shares stay closed: what lies there already is someone else's, and a folder in which names can be made
-//! lets everything in it be changed. What the session made there by name earlier ([`Context::scratch`]) is granted one by one.
+//! The shared folders stay closed: what is already there belongs to someone else, and a folder in which names can be created lets
+//! everything in it be changed. What the session created there by name earlier ([`Context::scratch`]) is granted individually.
 
 use super::Context;
 use super::grant::{Grant, GrantKind};
@@ -9,7 +9,7 @@ use super::opening::{Opening, temporary_questions};
 use crate::digest::Digest;
 use crate::ports::{FileKind as Node, Question};
 
-/// Where systems keep temporary files; the first that is there counts.
+/// Where systems keep temporary files; the first that exists is used.
 pub(super) const FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 
 /// The name of a session's folder.
@@ -18,7 +18,7 @@ pub fn name(session: &str) -> String {
     format!("tollgate-{}", digest.chars().take(16).collect::<String>())
 }
 
-/// Opens the session's own folder, and what it made in shared ones.
+/// Opens the session's own folder, and what the session created in shared ones.
 pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
     let mut questions = temporary_questions();
     questions.extend(context.scratch.iter().map(Question::project));

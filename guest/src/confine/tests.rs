@@ -6,8 +6,8 @@ use crate::config::confine::ConfineSettings;
 use crate::ports::memory::{HOME, Memory};
 use serde_json::json;
 
-/// A command's grants in a world, as `kind path` with a sign for those that are made (+) or widened (~), without devices and
-/// the session's temporary folder.
+/// The grants of a command in a world, as `kind path`, with a sign for grants that are made (+) or widened (~); without devices
+/// and the session's temporary folder.
 fn granted(world: &Rc<Memory>, scope: &[&str], command: &str, capability: Capability) -> Vec<String> {
     let all = all(world, scope, command, capability, &json!({}));
     let shown = all.list.iter().filter(|grant| !grant.path.starts_with("/dev/") && !grant.path.starts_with("/tmp/tollgate-"));
@@ -88,18 +88,18 @@ fn scopes() {
         (&["packages/*/src/x.ts"], &["tree~ packages/a/src", "tree~ packages/b/src"]),
         (&["**/src/**"], &["tree src", "tree packages/a/src", "tree packages/b/src"]),
         (&["{src/auth,docs}/**"], &["tree src/auth", "tree docs"]),
-        // What does not exist yet: the folder is made, nothing else.
+        // A folder that does not exist yet is made, and nothing else.
         (&["src/new/**"], &["tree+ src/new"]),
         (&["src/new/deep/a.ts"], &["tree+~ src/new/deep"]),
-        // At the root only existing files, because control files are next to them.
+        // At the root only existing files, because control files are beside them.
         (&["README.md"], &["file README.md"]),
         (&["*.md"], &["file README.md"]),
         (&["NEW.md"], &[]),
         (&["**/*.md"], &["file README.md", "file docs/auth.md", "file docs/deep/c.md", "file docs/other.md"]),
         (&[".github/**"], &["tree .github/workflows"]),
-        // A repository in the scope keeps its own.
+        // A repository within the scope keeps its `.git` closed.
         (&["vendor/lib/**"], &["file vendor/lib/x.c"]),
-        // Control files never, not even where a pattern names them.
+        // Control files are never granted, not even if a pattern names them.
         (&[".orchestration/active_intents.yaml", ".tollgate/**", ".git/**", ".git/config"], &[]),
         // A link is judged by where it leads.
         (&["src/link/**", "src/link"], &[]),
@@ -186,7 +186,7 @@ fn a_work_tree_has_its_locks_elsewhere() {
         found,
         ["tree+ src", "tree /repo/.git/worktrees/one", "tree /repo/.git/objects", "tree /repo/.git/refs", "tree /repo/.git/logs"]
     );
-    // Settings of its own name programs.
+    // Settings of the work tree itself name programs.
     world.write("/repo/.git/worktrees/one/config.worktree", "x");
     assert!(!granted(&world, &["src/**"], "git add .", Capability::Trees).iter().any(|grant| grant.contains("worktrees")));
 }
@@ -226,7 +226,7 @@ fn what_is_outside() {
     assert!(!all.list.iter().any(|grant| grant.path.starts_with(HOME)));
 }
 
-/// An index of git, version 2, with these names.
+/// A git index, version 2, with these names.
 fn git_index(names: &[&str]) -> Vec<u8> {
     let mut bytes = b"DIRC".to_vec();
     bytes.extend(2_u32.to_be_bytes());
@@ -257,9 +257,9 @@ fn a_folder_is_not_opened_by_naming_it_in_gitignore() {
         trees
     };
     assert_eq!(opened(git_index(&["README.md", "src/billing/pay.ts"])), ["dist", "logs", "target"]);
-    // What is tracked there is someone's work, whatever the folder is called.
+    // Tracked files are someone's work, whatever the folder is called.
     assert_eq!(opened(git_index(&["dist/out.js", "src/billing/pay.ts"])), ["logs", "target"]);
-    // If that is unknown, the folders that tools are known to fill count.
+    // If it is unknown what is tracked, only folders that tools are known to fill are opened.
     assert_eq!(opened(b"DIRC is not an index".to_vec()), ["dist", "target"]);
 }
 

@@ -1,34 +1,35 @@
 //! The command line that runs a command confined: `tollgate confine --session S --call C -- bash -c '…'`.
 //!
-//! An agent program's shell tool is given it instead of the command. It is made to be read: people see it in dialogues and logs.
+//! An agent program's shell tool gets this command line instead of the command. It is meant to be readable: people see it in
+//! dialogs and logs.
 
 pub use crate::call::shell::quote;
 
-/// How a command is run confined.
+/// How to run a command confined.
 #[derive(Debug, Clone, Copy)]
 pub struct Wrapping<'a> {
     /// The program that confines.
     pub program: &'a str,
     /// The shell that the command is written for.
     pub shell: &'a str,
-    /// The session that it runs for.
+    /// The session that the command runs for.
     pub session: &'a str,
     /// The call that was ruled on.
     pub call: &'a str,
 }
 
-/// The defaults of [`wrap`].
+/// The program that [`wrap`] uses.
 pub const PROGRAM: &str = "tollgate";
-/// The shell that most programs use, and whose language is read.
+/// The shell that [`wrap`] uses: most agent programs use it, and its language is the one that is analysed.
 pub const SHELL: &str = "bash";
 
-/// The text that a shell tool is given instead of a command.
+/// The text that a shell tool gets instead of a command.
 pub fn wrap(command: &str, session: &str, call: &str) -> String {
     Wrapping { program: PROGRAM, shell: SHELL, session, call }.text(command)
 }
 
 impl Wrapping<'_> {
-    /// The text for a tool that takes one text. What this very call has wrapped already stays as it is.
+    /// The text for a tool that takes a single string. A command that was already wrapped for this call stays as it is.
     pub fn text(&self, command: &str) -> String {
         if unwrap(command).is_some_and(|found| self.is_own(&found.session, &found.call)) {
             return command.to_owned();
@@ -38,7 +39,7 @@ impl Wrapping<'_> {
         join(&words)
     }
 
-    /// The words for a tool that takes a list of them.
+    /// The same for a tool that takes a list of words.
     pub fn words(&self, command: &[String]) -> Vec<String> {
         let head = self.head();
         if command.starts_with(&head) {
@@ -60,7 +61,7 @@ impl Wrapping<'_> {
 /// A command that was wrapped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwrapped {
-    /// The session that it runs for.
+    /// The session that the command runs for.
     pub session: String,
     /// The call that was ruled on.
     pub call: String,
@@ -68,7 +69,7 @@ pub struct Unwrapped {
     pub command: String,
 }
 
-/// The command in a text that [`Wrapping::text`] made; `None` if there is anything before, after or between.
+/// Extracts the command from a text that [`Wrapping::text`] made; `None` if the text has anything else in it.
 pub fn unwrap(text: &str) -> Option<Unwrapped> {
     let words = split(text)?;
     let [program, confine, session_option, session, call_option, call, end, _, c, command] = words.as_slice() else {
@@ -83,7 +84,7 @@ pub fn unwrap(text: &str) -> Option<Unwrapped> {
     })
 }
 
-/// The same for a list of words.
+/// The session and the command in a list of words that [`Wrapping::words`] made; `None` for any other list.
 pub fn unwrap_words(words: &[String]) -> Option<(&str, &[String])> {
     let [program, confine, session_option, session, call_option, _, end, command @ ..] = words else { return None };
     let is_ours = program.rsplit(['/', '\\']).next().is_some_and(|name| name.trim_end_matches(".exe") == PROGRAM);
@@ -91,14 +92,14 @@ pub fn unwrap_words(words: &[String]) -> Option<(&str, &[String])> {
     (is_ours && is_form).then_some((session, command))
 }
 
-/// The words that start a program of Tollgate's own confined: `tollgate confine --workspace W --state D --run ID --`.
+/// The words that start one of Tollgate's own programs confined: `tollgate confine --workspace W --state D --run ID --`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     words: Vec<String>,
 }
 
 impl Launcher {
-    /// The words for a run that was prepared. `state` is the folder that the state of all workspaces is in.
+    /// The words for a prepared run. `state` is the folder with the state of all workspaces.
     pub fn new(program: &str, workspace: &str, state: Option<String>, run: &str) -> Self {
         let mut words = [program, "confine", "--workspace", workspace].map(str::to_owned).to_vec();
         words.extend(state.into_iter().flat_map(|folder| ["--state".to_owned(), folder]));
@@ -106,12 +107,12 @@ impl Launcher {
         Self { words }
     }
 
-    /// The words before the program.
+    /// The words to put before the program.
     pub fn words(&self) -> &[String] {
         &self.words
     }
 
-    /// The words of a program with these before them.
+    /// The words that start `program` confined.
     pub fn launch(&self, program: &[String]) -> Vec<String> {
         self.words.iter().chain(program).cloned().collect()
     }
@@ -122,15 +123,15 @@ impl Launcher {
 pub struct Launched<'a> {
     /// The workspace's absolute path.
     pub workspace: &'a str,
-    /// The folder that the state of all workspaces is in; `None` if it is the usual one.
+    /// The folder with the state of all workspaces; `None` for the default folder.
     pub state: Option<&'a str>,
-    /// The run that was prepared.
+    /// The prepared run.
     pub run: &'a str,
     /// The program and its arguments.
     pub program: &'a [String],
 }
 
-/// What words start that a [`Launcher`] made; `None` if they are others.
+/// Parses words that a [`Launcher`] made; `None` if they are anything else.
 pub fn launched(argv: &[String]) -> Option<Launched<'_>> {
     let words: Vec<&str> = argv.iter().map(String::as_str).take(9).collect();
     let (workspace, state, run, length) = match words.as_slice() {
@@ -142,7 +143,7 @@ pub fn launched(argv: &[String]) -> Option<Launched<'_>> {
     Some(Launched { workspace, state, run, program })
 }
 
-/// Words that were joined by [`join`]; `None` if the text means more than words to a shell.
+/// Splits a text into the words that [`join`] joined; `None` if the text means more than plain words to a shell.
 fn split(text: &str) -> Option<Vec<String>> {
     let mut words = vec![String::new()];
     let mut rest = text;
@@ -210,7 +211,7 @@ mod tests {
         }
         assert_eq!(launched(&words), None);
         assert_eq!(launched(&wrapped), None);
-        // Another session's wrapping is a command like any other, and so is what only begins like one.
+        // A command wrapped for another session is like any other command, and so is one that only begins like a wrapped command.
         for command in [
             wrap("ls", "s2", "c1"),
             format!("{}; rm x", wrap("ls", "s1", "c1")),

@@ -1,4 +1,4 @@
-//! Footprints and effects: what a call does to which paths, before and after the host has resolved them.
+//! Footprints and effects: what a call does to which paths, before and after the host has resolved those paths.
 
 pub mod path;
 
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use crate::digest::Digest;
 use path::{Location, WorkspacePath};
 
-/// What is done to a path.
+/// An operation on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
-    /// Its content or its listing is looked at.
+    /// Its content or its listing is read.
     Read,
-    /// It comes into being.
+    /// It is created.
     Create,
-    /// Its content or its attributes change.
+    /// Its content or its attributes are changed.
     Modify,
-    /// It goes away.
+    /// It is deleted.
     Delete,
-    /// It is run, and what that does cannot be seen beforehand.
+    /// It is run; what that does cannot be known beforehand.
     Execute,
 }
 
@@ -41,109 +41,109 @@ impl fmt::Display for Operation {
 /// What a tool would do at a path, as its arguments say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// Look at it.
+    /// Read it.
     Read,
-    /// Give it content: it is created or modified, and a link is written through.
+    /// Write content to it: the file is created or modified, and a link is followed.
     Write,
-    /// Anything in it may be created, changed or removed, also through the links in it: what copies into a folder, unpacks,
-    /// formats, or deletes with links followed.
+    /// Create, change or remove anything in it, also through the links in it: commands that copy into a folder, unpack, format,
+    /// or delete while following links.
     WriteTree,
-    /// Make a folder, with those above it.
+    /// Create a folder, including missing parent folders.
     MakeFolder,
-    /// Change its owner, its mode, its times.
+    /// Change its owner, its mode or its times.
     Attributes,
     /// Remove the directory entry itself: a file, a link, an empty folder.
     Delete,
-    /// Remove a folder with everything in it. A link in it is removed, its target stays.
+    /// Remove a folder with everything in it. A link in it is removed; the link's target stays.
     DeleteTree,
-    /// Give it a second name, through which it can be changed from then on.
+    /// Give it a second name, through which it can be changed from then on (a hard link).
     Alias,
-    /// Run it, or run a program in it; what that does cannot be seen.
+    /// Run it, or run a program in it; what that does cannot be known.
     Execute,
 }
 
 impl Access {
-    /// Whether it may leave anything different.
+    /// Whether it may change anything.
     pub fn mutates(self) -> bool {
         self != Self::Read
     }
 }
 
-/// One path of a call, as its arguments spell it, made relative to nothing but the workspace.
+/// One path of a call, as spelled in the call's arguments and made relative only to the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathAccess {
-    /// Relative to the workspace, absolute, or below the home folder as `~/…`; not yet walked.
+    /// Relative to the workspace, absolute, or below the home folder as `~/…`; not yet resolved.
     pub path: String,
     /// What is done there.
     pub access: Access,
 }
 
-/// Where something comes from that is put at a path as it is, without its content being written there.
+/// The source of something that is put at a path as it is, rather than written there as content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A new symbolic link that says this: `ln -s`.
+    /// A new symbolic link with this target: `ln -s`.
     Link(String),
-    /// A copy of what is at this path, links copied as links: `cp -r`, `cp -P`.
+    /// A copy of this path, with links copied as links: `cp -r`, `cp -P`.
     Copy(String),
-    /// The file, the link or the folder at this path itself, under a new name: `mv`, `ln`, `cp -l`.
+    /// The file, link or folder at this path itself, under a new name: `mv`, `ln`, `cp -l`.
     Same(String),
 }
 
-/// Something that a call puts at a path as it is.
+/// Something that a call puts at a path as it is: a link, a move, or a copy with its links.
 ///
-/// A touch says that a path changes. A placement says in addition what is there afterwards, which matters because
-/// later writes can go through it: a relative link leads elsewhere from its new place, and a file that has other names
-/// takes them along. It does not replace the touches of both ends: `mv a b` is `Delete a`, `Write b` and a placement at `b` of
-/// the same `a`; `ln -s t a` is `Write a` and a placement at `a` of a link that says `t`.
+/// A touch says that a path changes. A placement also says what is at the path afterwards, which matters because later writes can
+/// go through it: a relative link leads elsewhere from its new place, and a file with several names keeps them when it is moved.
+/// A placement does not replace the touches of both ends: `mv a b` is `Delete a`, `Write b` and a placement of `a` itself at `b`;
+/// `ln -s t a` is `Write a` and a placement at `a` of a link to `t`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// Where it is put, its own name included; spelled as in [`PathAccess`].
+    /// The path where it is put, including its own name; spelled as in [`PathAccess`].
     pub at: String,
     /// What is put there; paths are spelled as in [`PathAccess`].
     pub origin: Origin,
 }
 
-/// Whether what a call starts may keep running after the call has ended.
+/// Whether a process that a call starts may keep running after the call has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Persistence {
     /// It ends with the call.
     #[default]
     Ends,
-    /// It reads what is typed into it later; once the call has ended, so has it.
+    /// It waits for later input; it ends with the call at the latest.
     Interactive,
-    /// The agent program keeps it running, until the session is over at the latest.
+    /// The agent program keeps it running, at most until the session ends.
     Session,
-    /// Nothing ends it together with the session.
+    /// Nothing ends it when the session ends.
     Detached,
 }
 
-/// Why the kernel cannot hold some of a command to a scope, for a message.
+/// Why the kernel cannot hold part of a command to a scope; used in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unconfinable {
-    /// A daemon or another machine does it, which the kernel does not hold.
+    /// A daemon or another machine does the work, and the kernel does not confine those.
     Elsewhere(String),
-    /// It changes files that are known only at run time, and would stop half-way at the first one out of scope.
+    /// The command changes files that are known only at run time, and would stop half-way at the first one out of scope.
     HalfWay(String),
 }
 
 /// Everything a call does, according to its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Paths, in order of appearance.
+    /// The paths, in order of appearance.
     pub touches: Vec<PathAccess>,
     /// What is linked, moved, or copied with its links.
     pub placements: Vec<Placement>,
-    /// Why some of it cannot be known at all. Empty means that the rest is complete.
+    /// Why parts of it cannot be known. Empty means that the footprint is complete.
     pub unknowns: Vec<String>,
-    /// Whether some of that is because the tool is unknown, so that a person's declaration about it would help.
+    /// Whether some of the unknowns are due to an unknown tool, so that a declaration of that tool by a person would help.
     pub unfamiliar: bool,
-    /// Commands among it that change the gate, its approvals, its wiring or its ledger, for a message. Only a person may give
-    /// them, whatever an intent owns.
+    /// Commands in it that change the gate, its approvals, its wiring or its ledger, for a message. Only a person may run them,
+    /// whatever an intent owns.
     pub controls: Vec<String>,
-    /// Whether some of it may not happen, as in a shell command that can take several ways.
+    /// Whether some of it may not happen, as in a shell command with several branches.
     pub conditional: bool,
-    /// The programs that are run and do more than can be seen, by name.
+    /// The names of programs that are run and do more than can be determined.
     pub programs: BTreeSet<String>,
     /// Why the kernel cannot hold some of it to a scope.
     pub unconfinable: Vec<Unconfinable>,
@@ -152,12 +152,12 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// A footprint of which nothing can be known.
+    /// A footprint about which nothing is known.
     pub fn unknown(why: impl Into<String>) -> Self {
         Self { unknowns: vec![why.into()], ..Self::default() }
     }
 
-    /// Adds a path, once.
+    /// Adds a path, unless it is already there.
     pub fn touch(&mut self, path: impl Into<String>, access: Access) {
         let touch = PathAccess { path: path.into(), access };
         if !self.touches.contains(&touch) {
@@ -165,7 +165,7 @@ impl Footprint {
         }
     }
 
-    /// Adds that something is put at a path as it is, once.
+    /// Records that something is put at a path as it is, unless that is already there.
     pub fn place(&mut self, at: impl Into<String>, origin: Origin) {
         let placement = Placement { at: at.into(), origin };
         if !self.placements.contains(&placement) {
@@ -173,7 +173,7 @@ impl Footprint {
         }
     }
 
-    /// Adds what another footprint holds.
+    /// Adds everything from another footprint.
     pub fn merge(&mut self, other: Self) {
         for touch in other.touches {
             self.touch(touch.path, touch.access);
@@ -191,43 +191,44 @@ impl Footprint {
     }
 }
 
-/// How much of what is at a path an effect is about.
+/// How much of what is at a path an effect covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
-    /// That path alone.
+    /// Only the path itself.
     Itself,
-    /// A folder that comes into being, empty.
+    /// A folder that is created, empty.
     Folder,
-    /// A folder with everything in it, known or not.
+    /// A folder with everything in it, whether known or not.
     Tree,
-    /// A folder whose content is listed, an effect for each file, so that they decide.
+    /// A folder whose content is listed as separate effects, one for each file; those effects are judged instead.
     Listed,
 }
 
 /// One operation on one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
-    /// Where.
+    /// The affected path.
     pub location: Location,
-    /// What.
+    /// The operation.
     pub operation: Operation,
-    /// How much.
+    /// How much of the path is affected.
     pub extent: Extent,
-    /// The content before, where an existing file changes.
+    /// The digest of the content before the change, where an existing file changes.
     pub pre_hash: Option<Digest>,
-    /// When the host looked, as the file's stamp tells; 0 if nothing stood.
+    /// The time at which the host looked, taken from the file's stamp; 0 if there was no file.
     pub stamp: u64,
-    /// The link or the other name that leads there, where the call itself does not name the path.
+    /// The link or other name that leads to the path, where the call itself does not name the path.
     pub via: Option<String>,
 }
 
 impl Effect {
-    /// Whether it leaves anything different.
+    /// Whether it may change anything.
     pub fn mutates(&self) -> bool {
         self.operation != Operation::Read
     }
 
-    /// The file of the workspace that it leaves different; `None` if that is outside, a folder, or not to be foreseen.
+    /// The file of the workspace that it changes; `None` if the path is outside the workspace or a folder, or if the change is
+    /// not predictable.
     pub fn changed_file(&self) -> Option<&WorkspacePath> {
         match &self.location {
             Location::Inside(path) if self.extent == Extent::Itself && self.mutates() && self.operation != Operation::Execute => {

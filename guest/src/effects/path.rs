@@ -1,10 +1,10 @@
-//! Paths as an agent writes them, and the locations they resolve to.
+//! Paths as agents write them, and the locations that they resolve to.
 
 use std::fmt;
 
-/// A path inside the workspace: relative, `/` between names, no `.`, no `..`, no empty name. `.` is the workspace itself.
+/// A path inside the workspace: relative, names separated by `/`, without `.`, `..` or empty names. `.` is the workspace itself.
 ///
-/// It can only be made from what a host reported after walking every link, so two of them are the same place exactly if
+/// It can only be made from a path that a host reported after following every link, so two of them are the same place exactly if
 /// they are equal.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkspacePath(String);
@@ -15,7 +15,7 @@ impl WorkspacePath {
         &self.0
     }
 
-    /// Its names from the top.
+    /// Its names, from the top down.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').filter(|name| *name != ".")
     }
@@ -27,17 +27,17 @@ impl fmt::Display for WorkspacePath {
     }
 }
 
-/// Where a path leads.
+/// What a path resolves to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
     /// Into the workspace.
     Inside(WorkspacePath),
-    /// Out of it; absolute.
+    /// Outside the workspace; absolute.
     Outside(String),
 }
 
 impl Location {
-    /// Takes a path that a host reported.
+    /// Classifies a path that a host reported.
     pub fn reported(path: &str) -> Self {
         let names = |name: &str| !name.is_empty() && name != "." && name != "..";
         if path == "." || (!is_absolute(path) && path.split('/').all(names)) {
@@ -56,19 +56,19 @@ impl Location {
     }
 }
 
-/// Why a path is refused before it is resolved.
+/// Why a path is rejected before it is resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
-    /// There is none.
+    /// It is empty.
     #[error("the path is empty; name a file")]
     Empty,
-    /// It holds a character that no path of ours holds.
+    /// It contains a control character, which no legitimate path contains.
     #[error("the path `{0}` contains a control character; remove it")]
     ControlCharacter(String),
-    /// It is no path.
+    /// It is a URI, not a path.
     #[error("`{0}` is a URI, not a path; give the file's path")]
     Uri(String),
-    /// It names a network share or a drive of its own.
+    /// It names a network share or a drive letter.
     #[error("`{0}` names a drive or a network share; give a path in the workspace")]
     Drive(String),
     /// It starts in another user's home folder.
@@ -77,21 +77,21 @@ pub enum PathFault {
     /// It goes through a device or through a process's own links, which lead elsewhere for every process that follows them.
     #[error("`{0}` goes through `/proc` or `/dev` and may lead anywhere; give the file's own path")]
     Magic(String),
-    /// It is longer than any system takes.
+    /// It is longer than any supported system accepts.
     #[error("the path is {0} bytes long; use at most {MAX_PATH_BYTES}")]
     TooLong(usize),
 }
 
-/// No system that we know opens a longer path.
+/// The longest path, in bytes. No known system opens a longer one.
 const MAX_PATH_BYTES: usize = 4096;
 
-/// Devices that take what is written to them and keep nothing.
+/// Devices that discard what is written to them.
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin"];
 
-/// Refuses what is no path, and joins the rest to the working directory. Redundant separators and `.` go; `..` stays,
-/// because only a host that sees the links can walk it; `~` stays in front of what lies in the home folder.
+/// Rejects text that is not a path, and joins a relative path to the working directory. Redundant separators and `.` are removed;
+/// `..` is kept, because only a host that sees the links can resolve it; `~` is kept at the start of a path in the home folder.
 ///
-/// Unicode is left alone: no normal form, no folding, and characters without width or with a direction of their own are
+/// Unicode is left alone: there is no normalization and no case folding, and zero-width or bidirectional characters are
 /// characters of a name like any other.
 pub fn normalize(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
     if path.is_empty() {
@@ -119,8 +119,8 @@ pub fn normalize(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
     Ok(joined)
 }
 
-/// Every location that a path may mean when something is changed there: none for a device that keeps nothing, two where
-/// `\` may be a character of a name or a separator.
+/// Every location that a path may mean when something is changed there: none for a device that discards data, two where `\` may
+/// be either a character of a name or a separator.
 pub fn candidates(path: &str, cwd: Option<&str>) -> Result<Vec<String>, PathFault> {
     let mut places = Vec::new();
     for reading in [Some(path.to_owned()), path.contains('\\').then(|| path.replace('\\', "/"))].into_iter().flatten() {
@@ -132,7 +132,7 @@ pub fn candidates(path: &str, cwd: Option<&str>) -> Result<Vec<String>, PathFaul
     Ok(places)
 }
 
-/// Whether anything that is written to the path stays there. Paths that lead through devices or processes are refused.
+/// Whether data written to the path is kept. Paths that lead through devices or processes are rejected.
 pub fn is_persistent(path: &str) -> Result<bool, PathFault> {
     if SINKS.contains(&path) {
         return Ok(false);
@@ -142,7 +142,7 @@ pub fn is_persistent(path: &str) -> Result<bool, PathFault> {
     let link = |name: &str| ["cwd", "root", "exe", "fd", "task", "map_files"].contains(&name);
     let through_process = names.windows(3).any(|three| matches!(three, ["proc", id, rest] if process(id) && link(rest)));
     let special = is_absolute(path) && matches!(names.first(), Some(&("proc" | "dev")));
-    // A relative path that climbs out may come to `/proc` from anywhere.
+    // A relative path with `..` may reach `/proc` from anywhere.
     if special || (through_process && (is_absolute(path) || path.contains(".."))) {
         return Err(PathFault::Magic(path.to_owned()));
     }
@@ -152,7 +152,7 @@ pub fn is_persistent(path: &str) -> Result<bool, PathFault> {
 /// The system's shared folders for temporary files, by their real paths.
 const TEMPORARY_FOLDERS: &[&str] = &["/tmp/", "/var/tmp/", "/private/tmp/", "/private/var/tmp/"];
 
-/// The entry of a temporary folder at or below which a real path lies, and whether it is the path itself.
+/// For a real path in a temporary folder: the folder's entry that it is or lies below, and whether it is that entry itself.
 pub fn temporary_entry(path: &str) -> Option<(&str, bool)> {
     let folder = TEMPORARY_FOLDERS.iter().find(|folder| path.starts_with(**folder))?;
     let name = path.get(folder.len()..)?.split('/').next().filter(|name| !name.is_empty())?;
@@ -160,7 +160,7 @@ pub fn temporary_entry(path: &str) -> Option<(&str, bool)> {
     Some((entry, entry.len() == path.len()))
 }
 
-/// The names of a path with `..` taken by the text alone: where it leads if there are no links.
+/// The names of a path with `..` resolved textually: where it leads if there are no links.
 pub fn lexical(path: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for name in path.split('/') {
@@ -173,8 +173,8 @@ pub fn lexical(path: &str) -> Vec<&str> {
     names
 }
 
-/// Puts a path behind a folder, unless it begins somewhere of its own, and takes out what means nothing. The last
-/// separator stays: behind a link it means the folder that the link leads to.
+/// Joins a path to a folder, unless the path is absolute or starts in the home folder, and removes redundant parts. A trailing
+/// separator is kept: after a link it means the folder that the link leads to.
 pub fn join(folder: &str, path: &str) -> String {
     let own = path.starts_with('/') || path == "~" || path.starts_with("~/");
     let whole = if own || folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
@@ -193,20 +193,20 @@ pub fn join(folder: &str, path: &str) -> String {
     } else if matches!(whole.rsplit('/').next(), Some("" | ".")) && !tidy.ends_with('/') {
         tidy.push('/');
     }
-    // A name that only looks like something else once what stood before it is gone.
+    // Without the prefix, this name looks like something else, such as a drive.
     if is_special(&tidy) && !is_special(&whole) {
         tidy.insert_str(0, "./");
     }
     tidy
 }
 
-/// Whether a path's beginning means more than a name, also where `\` is a separator.
+/// Whether the beginning of a path has a special meaning, also where `\` is a separator.
 fn is_special(path: &str) -> bool {
     let path = &path.replace('\\', "/");
     below_home(path).is_some() || is_other_home(path) || is_drive(path) || has_scheme(path)
 }
 
-/// What follows `~/`, where a path begins in the home folder.
+/// What follows `~/`, if a path begins in the home folder.
 pub fn below_home(path: &str) -> Option<&str> {
     if path == "~" { Some(".") } else { path.strip_prefix("~/").map(|rest| if rest.is_empty() { "." } else { rest }) }
 }
@@ -221,7 +221,7 @@ fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || is_drive(path)
 }
 
-/// `C:`, `C:\x`, `C:/x`, and `C:x` with the capital that Windows writes; `a:b` is a name.
+/// `C:`, `C:\x`, `C:/x`, and `C:x` with an upper-case letter, as Windows writes it; `a:b` is an ordinary name.
 fn is_drive(path: &str) -> bool {
     match path.as_bytes() {
         [letter, b':', rest @ ..] if letter.is_ascii_alphabetic() => {
@@ -242,7 +242,7 @@ fn has_scheme(path: &str) -> bool {
     formed && (rest.starts_with("//") || BARE.contains(&scheme.as_str()) || scheme.starts_with("vscode-"))
 }
 
-/// A path as messages name it: a program chooses names, and a line break in one must not look like a line of the message.
+/// A path for use in messages: names come from programs, and a line break in one must not look like a line of the message.
 pub fn printable(path: &str) -> String {
     path.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -25,15 +25,15 @@ use crate::ruling::{Ruling, Verdict};
 
 /// What an exchange waits for.
 pub(super) enum ExchangeStage {
-    /// Earlier events of its session, which hooks have not heard yet.
+    /// Earlier events of its session that hooks have not received yet.
     Queue,
-    /// Changes that are taken back.
+    /// Changes that are being reverted.
     Restore(Restoring),
-    /// Hooks of third parties that add to a call, object to it, or remark on its end.
+    /// Third-party hooks that add to a call, object to it, or remark on its end.
     Components(Function),
     /// Hooks.
     Hooks,
-    /// Lookups: those that are open, with their commands once these were given, and what the others brought.
+    /// Lookups: those that are open, with their commands once these were given, and the findings of the others.
     Lookups { open: Vec<(Option<u64>, Lookup)>, found: Vec<LookupFinding>, until: Option<u64> },
 }
 
@@ -44,29 +44,29 @@ pub(super) struct Exchange {
     pub(super) speech: &'static HookProtocol,
     pub(super) event: ProgramEvent,
     pub(super) stage: ExchangeStage,
-    /// The ruling on a call that may run, or on one that a person decides.
+    /// The ruling on a call that may run or that a person decides on.
     ruling: Option<Ruling>,
     /// The objection of a hook to a call that a person decides on: the reason and the code.
     objection: Option<(String, String)>,
-    /// A hook has changed the call's arguments.
+    /// Whether a hook has changed the call's arguments.
     is_rewritten: bool,
     /// The answer of hooks that are programs, kept while third-party hooks check the arguments that it asks for.
     reply: Option<HooksReply>,
-    /// Why the result is kept from the model.
+    /// Why the result is withheld from the model.
     withheld: Option<String>,
     /// How the call ended, as the gate entered it.
     settled: Option<(CallOutcome, Option<String>)>,
-    /// Entries whose change is to be taken back.
+    /// Ledger entries whose changes are to be reverted.
     restore: Vec<String>,
     /// What the model is told, in this order.
     pub(super) told: Vec<String>,
     /// What the model is told with the next prompt, because it cannot be told anything now.
     pub(super) kept: Vec<String>,
-    /// It continues a session, although the program did not say so.
+    /// Whether it continues a session, although the program did not say so.
     pub(super) resumes: bool,
     /// What the person should know, at the beginning of a session.
     pub(super) for_person: String,
-    /// It follows from another event, so nothing waits for the answer.
+    /// Whether it follows from another event, so that nothing waits for the answer.
     pub(super) is_implied: bool,
 }
 
@@ -149,7 +149,8 @@ impl Exchange {
         self.announce(gate)
     }
 
-    /// Puts other arguments in place of the call's. A program that gives calls no ids knows them by their arguments.
+    /// Replaces the call's arguments. If the program gives calls no ids, the id is derived from the arguments and changes with
+    /// them.
     fn replace_args(&mut self, args: Value) {
         let Some(call) = &mut self.event.call else { return };
         let is_derived = call.id == derived_id(&self.event.session, &call.tool, &call.args);
@@ -166,13 +167,13 @@ impl Exchange {
         let session = Some(Rc::from(self.event.session.as_str()));
         self.told.extend(gate.observe_event(name, Some(&self.event.session)));
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
-        // Around a call, declarations have been looked at already.
+        // Around a call, declarations have been refreshed already.
         let is_call = matches!(self.event.moment(), EventKind::BeforeTool | EventKind::AfterTool);
         let hears = if is_call { gate.tell_hooks_again(event, self.number) } else { gate.tell_hooks(event, self.number) };
         if hears { None } else { self.continue_after(gate, HooksReply::NONE) }
     }
 
-    /// Goes on with the answer of the hooks.
+    /// Continues with the answer of the hooks.
     pub(super) fn take_hooks_answer(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
         self.continue_after(gate, HooksReply::read(answer))
     }
@@ -184,7 +185,7 @@ impl Exchange {
         if gate.current(session).is_none()
             && let Err(fault) = gate.inherit(session, parent)
         {
-            gate.ports().warn(&format!("the sub-agent's session does not work for its parent's intent: {fault}"));
+            gate.ports().warn(&format!("the sub-agent's session could not take over its parent's intent: {fault}"));
         }
     }
 
@@ -203,7 +204,7 @@ impl Exchange {
             }
             Verdict::Allow | Verdict::Ask => {}
         }
-        // An intent that cannot be selected is refused now, while the model still learns it as the tool's answer.
+        // An intent that cannot be selected is refused now, while the model can still be told as the tool's answer.
         if let Some(intent) = self.selects()
             && let Err(refusal) = gate.selectable(&intent)
         {
@@ -213,8 +214,8 @@ impl Exchange {
         None
     }
 
-    /// Enters what the call changed, and does for the session what a tool of ours was called for: only now is it certain that
-    /// nobody refused the call.
+    /// Enters what the call changed, and carries out what a tool of ours was called for: only now is it certain that nobody
+    /// refused the call.
     fn settle(&mut self, gate: &mut Gate) {
         let (Some(call), Some(told)) = (self.tool_call(), &self.event.call) else { return };
         let outcome = match &told.ending {
@@ -250,7 +251,7 @@ impl Exchange {
             return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
         }
         let args = wanted?.clone();
-        // What was ruled on does not run, and what runs instead has not been ruled on.
+        // The call that was ruled on does not run, and the one that runs instead has not been ruled on.
         gate.settle(&call, &CallOutcome::Refused(wording::REWRITTEN.to_owned()));
         self.replace_args(args);
         self.objection = None;
@@ -304,7 +305,7 @@ impl Exchange {
         }
     }
 
-    /// Goes on with a call that is not denied, once all hooks have answered.
+    /// Concludes a call that is not denied, once all hooks have answered.
     fn conclude(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
         let call = self.tool_call()?;
         let ruling = self.ruling.as_ref()?;
@@ -334,7 +335,7 @@ impl Exchange {
         self.look_up(gate, &call)
     }
 
-    /// Has a person decide. A call whose arguments were changed is denied instead: the program would run the original ones.
+    /// Asks a person to decide. A call whose arguments were changed is denied instead: the program would run the original ones.
     fn ask(&self, gate: &mut Gate, call: &ToolCall, reason: String) -> HookAnswer {
         if !self.is_rewritten {
             return HookAnswer::Ask(reason);
@@ -365,7 +366,7 @@ impl Exchange {
         None
     }
 
-    /// The answer, now that everything is known. `found` is what lookups brought, where the call names concepts.
+    /// The answer, now that everything is known. `found` is what the lookups brought, if the call names concepts.
     pub(super) fn finish(&mut self, gate: &mut Gate, found: Option<&[LookupFinding]>) -> HookAnswer {
         let moment = self.event.moment();
         let directions = match (found, self.tool_call()) {
@@ -406,7 +407,7 @@ impl Exchange {
         }
     }
 
-    /// Whether a command is replaced by one that runs it confined.
+    /// Whether a command can be replaced by one that runs it confined.
     fn wraps(&self, gate: &Gate) -> bool {
         (self.speech.rewrites)(&self.event) && gate.confiner().is_some()
     }
@@ -429,13 +430,14 @@ impl Exchange {
         let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
         let room = limit.max().saturating_sub(taken);
-        // A session is told once, and again when it may have forgotten: when it starts over, and if the program needs it with each prompt.
+        // A session is told once, and again when it may have forgotten: when it starts over, and with each prompt if the program
+        // needs that.
         let again = matches!(moment, EventKind::SessionStart | EventKind::SubagentStart | EventKind::Prompt);
         let context = gate.context_if_new(session, room, again);
         self.told.insert(0, context);
     }
 
-    /// How much the model can be told at a moment of this exchange.
+    /// How much the model can be told at this moment of the exchange.
     fn limit(&self, moment: EventKind) -> Option<Limit> {
         (self.speech.limit)(moment).filter(|_| !self.event.unheard)
     }

@@ -1,13 +1,13 @@
 //! The session events that hooks receive, and the data of each, the same for every program.
 //!
-//! `docs/events.md` is the same table for hook authors. A field is left out where the program does not tell it.
+//! `docs/events.md` is the same table for hook authors. A field is left out if the program does not report it.
 
 use serde_json::{Map, Value};
 
 use crate::hooks::claude::answer;
 use crate::programs::{AgentProgram, CallEnding, EventKind, ProgramEvent, ReportedCall};
 
-/// The event of a moment; `None` if hooks do not hear of it.
+/// The name of the event for a moment; `None` if hooks do not receive it.
 pub(super) fn name(moment: EventKind) -> Option<&'static str> {
     match moment {
         EventKind::SessionStart => Some("session_start"),
@@ -23,7 +23,7 @@ pub(super) fn name(moment: EventKind) -> Option<&'static str> {
     }
 }
 
-/// What an event carries.
+/// The data that an event carries.
 pub(super) fn data(program: &AgentProgram, event: &ProgramEvent) -> Value {
     // Fields that a program sends under our own names come first, so they cannot replace what is read from its payload.
     let mut data = match &event.data {
@@ -70,13 +70,13 @@ pub(super) fn data(program: &AgentProgram, event: &ProgramEvent) -> Value {
 /// The combined answer of hooks to an event.
 #[derive(Debug)]
 pub(super) struct HooksReply {
-    /// Whether it goes on.
+    /// Whether to continue.
     pub(super) goes_on: bool,
     /// What the model or the person is told.
     pub(super) message: Option<String>,
     /// Why a person should decide.
     pub(super) asks: Option<String>,
-    /// The arguments that the call shall run with instead.
+    /// The arguments that the call should run with instead.
     pub(super) args: Option<Value>,
     /// Arguments that a hook wants and that cannot be passed to the program.
     pub(super) wanted: Option<Value>,
@@ -86,7 +86,7 @@ impl HooksReply {
     /// No hook answered.
     pub(super) const NONE: Self = Self { goes_on: true, message: None, asks: None, args: None, wanted: None };
 
-    /// Reads what a chain of hooks answered.
+    /// Reads the answer of a chain of hooks.
     pub(super) fn read(answer: &Value) -> Self {
         let message = answer.get("system_message").and_then(Value::as_str);
         let said = |key: &str| answer.get("data").and_then(|data| data.get(key)).filter(|said| !said.is_null());

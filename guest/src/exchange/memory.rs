@@ -1,20 +1,20 @@
 //! What a program has reported about its sessions, kept while this instance lives.
 //!
-//! A command that a program runs for each event forgets it, and loses nothing: such a program tells everything by itself. One
-//! whose plugin stays tells some things only once, or in pieces: which tools its agent called, what the agent said, which calls
-//! are under way. Everything here is bounded, and an instance that starts again merely knows less.
+//! A program that runs a command for each event loses nothing when the command ends: it reports everything each time. A program
+//! whose plugin keeps running reports some things only once, or in pieces: which tools its agent called, what the agent said,
+//! which calls are under way. Everything here is bounded, and an instance that starts again merely knows less.
 
 use serde_json::{Map, Value};
 
 use crate::programs::{CallEnding, EventKind, HookProtocol, ProgramEvent, ReportedCall, UNSAID};
 
-/// If there are more sessions, the oldest is forgotten.
+/// Maximum number of sessions; beyond that, the oldest is forgotten.
 const MAX_SESSIONS: usize = 256;
 
-/// At most this many calls, names of tools and messages per session.
+/// Maximum number of calls, tool names and messages kept per session, of each.
 const MAX_KEPT: usize = 1_024;
 
-/// At most this much of a response, in bytes.
+/// Maximum size of a response, in bytes.
 const MAX_RESPONSE: usize = 1 << 20;
 
 /// What is known about the sessions, oldest first.
@@ -28,31 +28,31 @@ pub(super) struct SessionMemory {
 struct Session {
     id: String,
     cwd: Option<String>,
-    /// Whether the agent is at work.
+    /// Whether the agent is working.
     busy: bool,
     /// What the agent said last in this turn.
     response: Option<String>,
-    /// The tools that it called in this turn.
+    /// The tools that the agent called in this turn.
     tools: Vec<String>,
     /// Calls under way, each with its sub-agent.
     open: Vec<(Option<String>, ReportedCall)>,
     /// Calls that have ended.
     ended: Vec<String>,
-    /// What the model is told with the next prompt, and whether a prompt had it already.
+    /// What the model is told with the next prompt, and whether a prompt has already included it.
     messages: Vec<(String, bool)>,
 }
 
 /// How an event is handled.
-pub(super) enum Course {
-    /// It was reported before, or is no longer true.
+pub(super) enum EventHandling {
+    /// The event was reported before.
     Ignored,
-    /// It is passed on once these have been.
+    /// The event is passed on once these have been.
     After(Vec<ProgramEvent>),
 }
 
 impl SessionMemory {
-    /// Records an event and completes it. Events that follow from it without being reported come first.
-    pub(super) fn take(&mut self, event: &mut ProgramEvent, speech: &HookProtocol) -> Course {
+    /// Records an event and fills in what it leaves out. Events that follow from it without being reported come first.
+    pub(super) fn take(&mut self, event: &mut ProgramEvent, speech: &HookProtocol) -> EventHandling {
         let mut before = Vec::new();
         match event.moment() {
             EventKind::SessionStart => drop(self.session(event)),
@@ -68,7 +68,7 @@ impl SessionMemory {
                 session.tools.clear();
             }
             EventKind::BeforeTool => self.begin_call(event),
-            EventKind::AfterTool if self.has_ended(event) => return Course::Ignored,
+            EventKind::AfterTool if self.has_ended(event) => return EventHandling::Ignored,
             EventKind::AfterTool => self.end_call(event),
             EventKind::AfterModel => {
                 if let Some(said) = event.response.clone() {
@@ -97,7 +97,7 @@ impl SessionMemory {
             }
             _ => {}
         }
-        Course::After(before)
+        EventHandling::After(before)
     }
 
     /// Keeps what a session's model should be told until there is a prompt to tell it with.
@@ -115,7 +115,7 @@ impl SessionMemory {
         session.messages.iter().map(|(message, _)| message.clone()).collect()
     }
 
-    /// The prompt went to the session's model.
+    /// Records that the prompt went to the session's model.
     pub(super) fn mark_told(&mut self, session: &str) {
         if let Some(session) = self.find(session) {
             session.messages.retain(|(_, shown)| !shown);
@@ -140,7 +140,7 @@ impl SessionMemory {
         self.sessions.iter_mut().find(|known| known.id == session)
     }
 
-    /// The session of an event, from now on known.
+    /// The session of an event, added if it is not known yet.
     fn session(&mut self, event: &ProgramEvent) -> &mut Session {
         let at = self.sessions.iter().position(|known| known.id == event.session).unwrap_or_else(|| {
             if self.sessions.len() >= MAX_SESSIONS {
@@ -172,7 +172,7 @@ impl SessionMemory {
         self.find(&event.session).is_some_and(|session| session.ended.contains(&call.id))
     }
 
-    /// The call of an event has ended. What the program reported before fills in what it leaves out now.
+    /// Ends the call of an event. What the program reported before fills in what it leaves out now.
     fn end_call(&mut self, event: &mut ProgramEvent) {
         let Some(session) = self.sessions.iter_mut().find(|known| known.id == event.session) else { return };
         let Some(call) = &mut event.call else { return };
@@ -215,7 +215,8 @@ impl SessionMemory {
 }
 
 impl Session {
-    /// The agent has done its work for now: what it said, and what it called, where the program does not tell.
+    /// Ends the agent's turn: adds to the event what the agent said and which tools it called, if the program does not report
+    /// them.
     fn end_turn(&mut self, event: &mut ProgramEvent) {
         self.busy = false;
         let (response, tools) = (self.response.take(), std::mem::take(&mut self.tools));
@@ -255,7 +256,7 @@ fn truncate(mut text: String) -> String {
     text
 }
 
-/// Drops the oldest where there are too many.
+/// Drops the oldest if there are too many.
 fn trim<T>(kept: &mut Vec<T>) {
     if kept.len() > MAX_KEPT {
         kept.drain(..kept.len() - MAX_KEPT);

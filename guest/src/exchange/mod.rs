@@ -1,15 +1,16 @@
-//! One event of an agent program, from its payload to the answer in the program's own words.
+//! One event of an agent program, from its payload to the answer in the program's own format.
 //!
-//! The order of things around a call is here and nowhere else:
+//! The order of steps around a call is defined here and nowhere else:
 //!
 //! | moment | what happens, in this order |
 //! | --- | --- |
-//! | before a tool | hooks of third parties add to it; the gate rules; they object; hooks hear `before_tool` and can stop it; what is known about its concepts is looked up and added |
-//! | after a tool | the ledger; the intent that the tool selected; hooks of third parties remark; hooks hear `after_tool`; what could not be told before |
-//! | everything else | hooks hear of it; the model is told the session's intent |
+//! | before a tool | third-party hooks add to the call; the gate rules; third-party hooks object; hooks receive `before_tool` and can stop the call; what is known about its concepts is looked up and added |
+//! | after a tool | the ledger; the intent that the tool selected; third-party hooks remark; hooks receive `after_tool`; what could not be told before |
+//! | everything else | hooks receive the event; the model is told the session's intent |
 //!
-//! An exchange never waits: where hooks run or something is looked up, [`Exchanges::respond`] gives a number, and a step brings
-//! the answer. What cannot be understood before a tool is denied; where the gate fails, a person is asked ([`Exchanges::fail`]).
+//! An exchange never blocks: if hooks run or something is looked up, [`Exchanges::respond`] returns a number, and a step brings
+//! the answer. An event before a tool that cannot be understood is denied; if the gate fails, a person is asked
+//! ([`Exchanges::fail`]).
 
 mod asked;
 mod lifecycle;
@@ -21,17 +22,17 @@ pub mod workspace_search;
 use serde_json::{Map, Value};
 
 use self::asked::{Exchange, ExchangeStage};
-use self::memory::{Course, SessionMemory};
+use self::memory::{EventHandling, SessionMemory};
 use crate::augment::{LookupAnswer as Found, LookupFinding, TOTAL_MS};
 use crate::confine::wrapping;
 use crate::engine::{Command, Input, Order, Turn};
 use crate::gate::Gate;
 use crate::programs::{self, AgentProgram, EventKind, HookAnswer, HookProtocol, ProgramEvent, derived_id, recover_event};
 
-/// A longer payload is not read.
+/// Maximum length of a payload; a longer one counts as not understood.
 pub const MAX_PAYLOAD: usize = 48 << 20;
 
-/// At most this many exchanges wait at the same time; no program has more calls under way.
+/// Maximum number of exchanges that wait at the same time; no program has more calls under way.
 const MAX_WAITING: usize = 1_024;
 
 /// An answer in a program's own format.
@@ -39,7 +40,7 @@ const MAX_WAITING: usize = 1_024;
 pub struct Reply {
     /// What the host passes on; may be empty.
     pub text: String,
-    /// Why the tool must not run, where it must not.
+    /// Why the tool must not run, if it must not.
     pub refused: Option<String>,
 }
 
@@ -48,11 +49,11 @@ pub struct Reply {
 pub enum Progress {
     /// The answer.
     Answered(Reply),
-    /// A step brings it, under this number.
+    /// A step brings the answer, under this number.
     Waiting(u64),
 }
 
-/// The exchanges that wait for hooks or lookups, in the order in which they came, and what is known of their sessions.
+/// The exchanges that wait for hooks or lookups, in order of arrival, and what is known about their sessions.
 #[derive(Default)]
 pub struct Exchanges {
     waiting: Vec<Exchange>,
@@ -83,8 +84,8 @@ impl Exchanges {
             return Progress::Answered(empty_reply(speech));
         }
         let before = match self.memory.take(&mut event, speech) {
-            Course::Ignored => return Progress::Answered(empty_reply(speech)),
-            Course::After(before) => before,
+            EventHandling::Ignored => return Progress::Answered(empty_reply(speech)),
+            EventHandling::After(before) => before,
         };
         let resumes = before.iter().any(|event| event.moment() == EventKind::SessionStart);
         for event in before {
@@ -92,7 +93,7 @@ impl Exchanges {
             asked.is_implied = true;
             self.begin(gate, asked);
         }
-        // The memory may know that there is nothing to tell.
+        // The memory may have found that there is nothing to report.
         if event.moment() == EventKind::Other {
             return Progress::Answered(empty_reply(speech));
         }
@@ -126,7 +127,7 @@ impl Exchanges {
         asked.begin(gate)
     }
 
-    /// The answer of an exchange, in the program's own words.
+    /// The answer of an exchange, in the program's own format.
     fn end(&mut self, mut asked: Exchange, answer: HookAnswer) -> Reply {
         let session = &asked.event.session;
         if let (HookAnswer::Deny(_), Some(call)) = (&answer, &asked.event.call) {
@@ -142,7 +143,7 @@ impl Exchanges {
         fault_reply(program, named, payload, why, gate.allows_on_fault())
     }
 
-    /// Takes in what happened and says what to do about it.
+    /// Processes inputs; returns the commands that follow.
     pub fn step(&mut self, gate: &mut Gate, now_ms: u64, inputs: &[Input]) -> Turn {
         let mut turn = gate.step(now_ms, inputs);
         for input in inputs {
@@ -152,7 +153,7 @@ impl Exchanges {
             }
         }
         while self.advance(gate, now_ms, &mut turn.commands) {
-            // What hooks hear of now, they hear of in a step.
+            // Events that were just reported to hooks are processed in a step.
             let more = gate.step(now_ms, &[]);
             turn.commands.extend(more.commands);
             turn.next_deadline_ms = more.next_deadline_ms;
@@ -164,7 +165,7 @@ impl Exchanges {
 }
 
 impl Exchanges {
-    /// Advances every exchange as far as possible. Returns whether one began that had to wait for others.
+    /// Advances every exchange as far as possible. Returns whether any moved on, so that another step has to follow.
     fn advance(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
         let said = gate.take_hook_answers();
         let mut of_components = gate.take_feedback();
@@ -210,7 +211,7 @@ impl Exchanges {
 }
 
 impl Exchange {
-    /// Takes in the answer to a lookup of its own.
+    /// Takes in the answer to one of its lookups.
     fn take_found(&mut self, command: u64, answer: &Found) {
         if let ExchangeStage::Lookups { open, found, .. } = &mut self.stage
             && let Some(at) = open.iter().position(|(id, _)| *id == Some(command))
@@ -220,14 +221,14 @@ impl Exchange {
         }
     }
 
-    /// Takes in how a command of its own ended.
+    /// Takes in how one of its commands ended.
     fn take_ended(&mut self, input: &Input) {
         if let ExchangeStage::Restore(restoring) = &mut self.stage {
             restoring.take(input);
         }
     }
 
-    /// Goes on with what is taken back, and then with the hooks.
+    /// Continues with what is being reverted, and then with the hooks.
     fn restore(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> Option<HookAnswer> {
         let ExchangeStage::Restore(restoring) = &mut self.stage else { return None };
         if !restoring.advance(gate, now_ms, commands) {
@@ -288,13 +289,13 @@ fn is_under_way(gate: &Gate, event: &ProgramEvent) -> bool {
     event.call.as_ref().is_some_and(|call| gate.is_under_way(&event.session, &call.id))
 }
 
-/// The program of a name, if it speaks to hooks.
+/// The program with this name, if it supports hooks.
 fn program_with_hooks(name: &str) -> Option<(&'static AgentProgram, &'static HookProtocol)> {
     let program = programs::named(name)?;
     Some((program, program.speech.as_ref()?))
 }
 
-/// Reads a payload, also one that cannot be read.
+/// Reads a payload, even one that cannot be parsed.
 pub(crate) fn read(speech: &HookProtocol, named: Option<&str>, payload: &[u8]) -> ProgramEvent {
     let mut event = match serde_json::from_slice(payload) {
         Ok(payload) => (speech.read)(payload, named),
@@ -306,7 +307,7 @@ pub(crate) fn read(speech: &HookProtocol, named: Option<&str>, payload: &[u8]) -
     if event.moment == Some(EventKind::AfterTool) {
         restore_command(&mut event);
     }
-    // What does not even say what it is may be a call.
+    // An event that does not even say what it is may be a call.
     if event.fault.is_some() && event.moment.is_none() {
         (event.name, event.moment) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
     }
@@ -340,12 +341,12 @@ fn restore_command(event: &mut ProgramEvent) {
     }
 }
 
-/// The names of all programs that speak to hooks.
+/// The names of all programs that support hooks.
 pub fn programs_with_hooks() -> impl Iterator<Item = &'static str> {
     programs::PROGRAMS.iter().filter(|program| program.speech.is_some()).map(|program| program.name())
 }
 
-/// What a program reads where there is nothing to say.
+/// The answer that a program reads if there is nothing to say.
 pub fn empty_answer(program: &str) -> &'static str {
     program_with_hooks(program).map_or("", |(_, speech)| speech.silence)
 }
@@ -356,7 +357,7 @@ pub fn fault_reply(program: &str, named: Option<&str>, payload: &[u8], why: &str
     reply_to_fault(speech, &read(speech, named, payload), why, lets_pass)
 }
 
-/// What is answered where the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
+/// The answer if the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
 fn reply_to_fault(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: bool) -> Reply {
     if event.moment() != EventKind::BeforeTool || lets_pass {
         return empty_reply(speech);
@@ -369,7 +370,8 @@ fn reply_to_fault(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_p
     encode_reply(speech, event, answer)
 }
 
-/// No answer would be understood, and the person who wired it wrongly should notice that no call passes.
+/// The answer to an unknown program. It would understand no text, and the person who wired it wrongly should notice that no call
+/// passes.
 fn unknown_program(name: &str) -> Reply {
     let known: Vec<&str> = programs_with_hooks().collect();
     let why = format!("`{name}` is not a program that Tollgate supports; use one of: {}", known.join(", "));
@@ -380,7 +382,7 @@ fn empty_reply(speech: &HookProtocol) -> Reply {
     Reply { text: speech.silence.to_owned(), refused: None }
 }
 
-/// An answer in the program's own words.
+/// An answer in the program's own format.
 fn encode_reply(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer) -> Reply {
     let refused = match &answer {
         HookAnswer::Deny(reason) | HookAnswer::Ask(reason) | HookAnswer::Stop(reason) => Some(reason.clone()),
@@ -390,7 +392,7 @@ fn encode_reply(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer)
     Reply { text, refused }
 }
 
-/// An answer with what the person should know beside it, where the program shows it to them.
+/// An answer with a notice for the person, if the program can show them one.
 fn encode_with_notice(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer, known: &str) -> Reply {
     let mut reply = encode_reply(speech, event, answer);
     if let Some(field) = speech.person.filter(|_| !known.is_empty()) {

@@ -1,37 +1,38 @@
 //! Restores files that a confined command changed outside its scope, once the command has ended.
 //!
-//! The program that confined the command takes them back: `tollgate trace revert ENTRY --restoring`, one after the other, each with a
-//! [`permit`] in place of the person who would otherwise be asked. What could not be taken back is reported, and is in the ledger as FAIL.
+//! The program that confined the command reverts them: `tollgate trace revert ENTRY --restoring`, one entry after the other, each
+//! with a [`permit`] in place of the person who would otherwise be asked. A change that could not be reverted is reported, and is
+//! in the ledger as FAIL.
 
 use crate::confine::{permit, wrapping};
 use crate::engine::{Command, Input, Order, RunEnding, RunEnvironment};
 use crate::gate::Gate;
 
-/// How long it may take altogether.
+/// Time limit for all reverts together.
 const TOTAL_MS: u64 = 10_000;
 
-/// What the program finds the user's folders by.
+/// The variables by which the program finds the user's folders.
 const VARIABLES: [&str; 7] = ["HOME", "PATH", "XDG_STATE_HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SystemRoot"];
 
-/// Of what it says this much is kept.
+/// How much of its output is kept.
 const MAX_OUTPUT: u64 = 4_096;
 
-/// Entries that are being taken back.
+/// Ledger entries whose changes are being reverted.
 pub(super) struct Restoring {
     program: String,
-    /// Those that are left, the next one last.
+    /// The entries that are left, the next one last.
     left: Vec<String>,
-    /// The one under way, and the command that does it.
+    /// The entry under way, and the command that reverts it.
     under_way: Option<(u64, String)>,
-    /// All of them; what is left of their permits ends with this.
+    /// All of the entries; what is left of their permits is withdrawn at the end.
     permitted: Vec<String>,
     until: Option<u64>,
-    /// The message about those that could not be taken back.
+    /// The messages about entries that could not be reverted.
     faults: Vec<String>,
 }
 
 impl Restoring {
-    /// Begins to take changes back; `None` if there are none.
+    /// Starts reverting changes; `None` if there are none.
     pub(super) fn new(gate: &Gate, mut entries: Vec<String>) -> Option<Self> {
         if entries.is_empty() {
             return None;
@@ -61,7 +62,7 @@ impl Restoring {
         self.faults.push(fault(&entry, &why));
     }
 
-    /// Goes on with the next entry. True once all is done.
+    /// Continues with the next entry; returns whether all are done.
     pub(super) fn advance(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
         let until = *self.until.get_or_insert_with(|| now_ms.saturating_add(TOTAL_MS));
         if now_ms >= until {
@@ -85,12 +86,12 @@ impl Restoring {
         is_done
     }
 
-    /// When to go on though nothing happened.
+    /// When to continue even if nothing happens.
     pub(super) fn deadline(&self) -> Option<u64> {
         self.until
     }
 
-    /// The message about those that could not be taken back.
+    /// The messages about entries that could not be reverted.
     pub(super) fn into_faults(self) -> Vec<String> {
         self.faults
     }

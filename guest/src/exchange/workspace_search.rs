@@ -1,8 +1,8 @@
-//! Which workspace governs an event of an agent program.
+//! Finds the workspace that governs an event of an agent program.
 //!
-//! A program works somewhere, and the nearest `.orchestration/` upwards governs it. A repository does not end the search: an
-//! agent that steps into a submodule, or makes a repository in a folder, is still at work in the workspace around it. For the
-//! same reason the project's folder goes before the working directory, which follows the agent.
+//! The nearest `.orchestration/` in or above the folder that a program works in governs it. A repository does not end the search:
+//! an agent that enters a submodule, or creates a repository in a folder, is still at work in the workspace around it. For the
+//! same reason the project's folder takes precedence over the working directory, which follows the agent.
 
 use crate::digest::Digest;
 use crate::programs;
@@ -10,10 +10,10 @@ use crate::programs;
 /// The folder that makes a workspace governed.
 const GOVERNANCE: &str = ".orchestration";
 
-/// Digits of the folder in which a workspace's state is kept.
+/// Number of hex digits in the name of a workspace's state folder.
 const STATE_DIGITS: usize = 32;
 
-/// No path has more folders.
+/// Maximum number of folders in a path.
 const MAX_DEPTH: usize = 512;
 
 /// The environment of the host.
@@ -30,7 +30,7 @@ pub struct HostEnvironment {
 /// Resolves an absolute path: where it leads once every link is followed, if a folder is there.
 pub type ResolveFolder<'l> = dyn Fn(&str) -> Option<String> + 'l;
 
-/// The variables in which a program says where its project is.
+/// The variables in which a program names its project's folder.
 pub fn variables(program: &str) -> &'static [&'static str] {
     let speech = programs::named(program).and_then(|program| program.speech.as_ref());
     speech.map_or(&[], |speech| speech.project_variables)
@@ -51,7 +51,7 @@ pub fn locate(
     governing(starts.map(String::as_str), surroundings.state.as_deref(), look)
 }
 
-/// The workspace that governs work in the first of several folders that is governed.
+/// The workspace that governs the first of several folders that is governed.
 pub fn governing<'f>(starts: impl Iterator<Item = &'f str>, state: Option<&str>, look: &ResolveFolder<'_>) -> Option<String> {
     let starts: Vec<String> = starts.map(|start| look(start).unwrap_or_else(|| start.to_owned())).collect();
     let nearest = |governs: &dyn Fn(&str) -> bool| {
@@ -63,7 +63,7 @@ pub fn governing<'f>(starts: impl Iterator<Item = &'f str>, state: Option<&str>,
     nearest(&governed).or_else(|| nearest(&known))
 }
 
-/// What the folder of a workspace's state is called: half a digest of its real path.
+/// The name of the folder with a workspace's state: half a digest of its real path.
 pub fn state_name(workspace: &str) -> String {
     let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(workspace);
     Digest::of(workspace.as_bytes()).to_string().chars().skip("sha256:".len()).take(STATE_DIGITS).collect()
@@ -110,9 +110,9 @@ mod tests {
         assert_eq!(found("/w/sub/deep").as_deref(), Some("/w"), "a repository does not end the search");
         assert_eq!(found("/w/inner/x").as_deref(), Some("/w/inner"));
         assert_eq!(found("/x"), None);
-        // A relative folder says nothing; then the host's own counts.
+        // A relative folder is ignored; then the host's own counts.
         assert_eq!(located(&folders, &payload("sub"), &at("/w/sub")).as_deref(), Some("/w"));
-        // A payload that cannot be read is still somewhere.
+        // A payload that cannot be read still comes from somewhere.
         assert_eq!(located(&folders, "{", &at("/w/sub")).as_deref(), Some("/w"));
         let mut project = at("/x");
         project.variables = vec![("CLAUDE_PROJECT_DIR".to_owned(), "/w".to_owned())];
@@ -125,7 +125,7 @@ mod tests {
         let surroundings =
             HostEnvironment { cwd: "/gone/sub".to_owned(), state: Some("/state".to_owned()), ..HostEnvironment::default() };
         assert_eq!(located(&[&state], "{}", &surroundings).as_deref(), Some("/gone"));
-        // The same as the hosts name it.
+        // The name that the hosts use.
         assert_eq!(state_name("/work space/a"), "602e79202365cbd9b66a1fd2fd657617");
     }
 

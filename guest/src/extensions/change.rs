@@ -1,4 +1,4 @@
-//! Changes to the settings that a person makes: which extensions count, and what is set for them.
+//! Changes that a person makes to the settings of extensions: which are enabled, and the values that are set for them.
 
 use serde_json::{Map, Value};
 
@@ -54,8 +54,8 @@ pub fn enable(name: &str, is_on: bool, whose: SettingsOwner, ports: &Ports) -> R
     })
 }
 
-/// Sets a value, or takes it away.
-pub fn set(extension: &str, setting: &str, value: Option<&Value>, ports: &Ports) -> Result<(), String> {
+/// Sets a value, or removes it.
+pub fn set_value(extension: &str, setting: &str, value: Option<&Value>, ports: &Ports) -> Result<(), String> {
     change(SettingsOwner::User, ports, |choices, document| {
         let mut all: Map<String, Value> = choices.all_values().clone();
         let mut values = choices.values(extension).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Where extensions are looked for, and what is found there.
+//! Finds extensions: the folders in which they are looked for, and what is there.
 
 use std::rc::Rc;
 
@@ -9,10 +9,10 @@ use crate::effects::path::Location;
 use crate::hooks::registry::Source;
 use crate::ports::{Facts, FileKind, ListingLimits, Ports, Question, Root};
 
-/// More extensions in one folder are a mistake.
+/// Maximum number of extensions in one folder; more are a mistake.
 pub const MAX_EXTENSIONS: u32 = 500;
 
-/// The folders of extensions, in the order in which they count.
+/// The folders of extensions, in order of precedence.
 pub const PLACES: [(Root, &str, &str); 4] = [
     (Root::Home, ".tollgate/extensions", "~/.tollgate/extensions"),
     (Root::Home, ".ollm/extensions", "~/.ollm/extensions"),
@@ -23,7 +23,7 @@ pub const PLACES: [(Root, &str, &str); 4] = [
 /// A folder with a manifest.
 #[derive(Debug)]
 pub struct ExtensionFolder {
-    /// Whose it is.
+    /// Whose extension it is.
     pub source: Source,
     /// Where it is read from.
     pub root: Root,
@@ -33,9 +33,9 @@ pub struct ExtensionFolder {
     pub shown: String,
     /// Where it really is: relative to the workspace if it is inside it, otherwise absolute.
     pub real: String,
-    /// What it says about itself, or what is wrong with that.
+    /// Its manifest, or what is wrong with it.
     pub manifest: Result<Manifest, Vec<ExtensionFault>>,
-    /// The stamps of the files that were read: the manifest, and the hooks where they are in a file of their own.
+    /// The stamps of the files that were read: the manifest, and the hooks if they are in a file of their own.
     stamps: (u64, u64),
 }
 
@@ -46,7 +46,7 @@ impl ExtensionFolder {
         load(Source::Workspace, Root::Project, path.to_owned(), path.to_owned(), &real.unwrap_or_default(), 0, ports)
     }
 
-    /// Everything that is wrong with it.
+    /// Everything that is wrong with the extension.
     pub fn all_faults(&self, ports: &Ports) -> Vec<ExtensionFault> {
         match &self.manifest {
             Err(faults) => faults.clone(),
@@ -57,12 +57,12 @@ impl ExtensionFolder {
         }
     }
 
-    /// Whether a person has to approve it.
+    /// Whether it is the workspace's, so that a person has to approve it.
     pub fn is_of_workspace(&self) -> bool {
         self.source == Source::Workspace
     }
 
-    /// What a file of it is called.
+    /// The path of one of its files, as shown to people.
     pub fn file(&self, name: &str) -> String {
         format!("{}/{name}", self.shown)
     }
@@ -80,7 +80,7 @@ impl ExtensionFolder {
             Some(facts) if facts.kind == FileKind::File && facts.real_path.as_ref() == Some(&expected) => {
                 ports.workspace.read(self.root, &asked, limit).map_err(|fault| format!("`{name}` cannot be read: {fault}"))
             }
-            _ => Err(format!("`{name}` is a link, or not a file; replace it by a file")),
+            _ => Err(format!("`{name}` is a link, or not a file; replace it with a file")),
         }
     }
 
@@ -92,7 +92,7 @@ impl ExtensionFolder {
     }
 }
 
-/// What is in the folders, read once and kept until it changes.
+/// The extensions in all folders, read once and kept until they change.
 #[derive(Debug, Default)]
 pub struct Places {
     /// What was found, in order.
@@ -111,8 +111,8 @@ fn question(root: Root, path: &str) -> Question {
 }
 
 impl Places {
-    /// Looks at the folders, given what the host saw of [`questions`]. Whether anything has changed, and what the host sees of what
-    /// else is asked in the same look.
+    /// Refreshes what was found, given what the host saw of [`questions`]. Returns whether anything has changed, and what the
+    /// host saw of `beside`, which is asked in the same request.
     pub fn refresh(&mut self, facts: &[Facts], beside: &[Question], ports: &Ports) -> (bool, Vec<Facts>) {
         let before: Vec<Rc<ExtensionFolder>> = std::mem::take(&mut self.found);
         let faults_before = std::mem::take(&mut self.faults);
@@ -120,7 +120,7 @@ impl Places {
         let mut looked_in: Vec<&str> = Vec::new();
         for (at, ((root, folder, shown), facts)) in PLACES.iter().zip(facts).enumerate() {
             let Some(real) = facts.real_path.as_deref().filter(|_| facts.kind == FileKind::Directory) else { continue };
-            // Where the workspace is the home folder, both are the same folder.
+            // If the workspace is the home folder, both are the same folder.
             if looked_in.contains(&real) {
                 continue;
             }
@@ -129,7 +129,7 @@ impl Places {
             let is_outside = matches!(Location::reported(real), Location::Outside(_));
             let source = if *root == Root::Home && is_outside { Source::User } else { Source::Workspace };
             if facts.entry_path.as_deref() != Some(real) || *root == Root::Project && is_outside {
-                self.faults.push(ExtensionFault::new(shown, "is a link; put the folder there itself"));
+                self.faults.push(ExtensionFault::new(shown, "is a link; replace it with the folder"));
                 continue;
             }
             let listing =
@@ -150,7 +150,7 @@ impl Places {
                     FileKind::Directory => candidates.push((at, name.clone(), source, format!("{real}/{name}"))),
                     FileKind::Other if entry.link.is_some() => {
                         let shown = format!("{shown}/{name}");
-                        self.faults.push(ExtensionFault::new(&shown, "is a link; put the extension's folder there itself"));
+                        self.faults.push(ExtensionFault::new(&shown, "is a link; replace it with the extension's folder"));
                     }
                     _ => {}
                 }

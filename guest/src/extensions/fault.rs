@@ -6,7 +6,7 @@ use crate::hooks::declaration;
 use crate::json::object;
 use crate::json::position::{PathStep, place};
 
-/// A fault, with where it is.
+/// A fault, with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtensionFault {
     /// The file's path as shown to people.
@@ -25,7 +25,7 @@ impl ExtensionFault {
         Self { file: file.to_owned(), path: "$".to_owned(), place: (1, 1), message: message.into() }
     }
 
-    /// A text that is not JSON.
+    /// A fault for a text that is not JSON.
     pub fn of_json(file: &str, why: &serde_json::Error) -> Self {
         let place = (why.line(), why.column().max(1));
         Self { place, ..Self::new(file, format!("is not valid JSON: {why}")) }
@@ -38,7 +38,7 @@ impl ExtensionFault {
         Self { file: file.to_owned(), path: format!("${path}"), place: place(text, &fault.path), message }
     }
 
-    /// As JSON.
+    /// The fault as JSON.
     pub fn to_json(&self) -> Value {
         object(&mut [
             ("file", self.file.as_str().into()),

@@ -1,4 +1,4 @@
-//! The hooks of an extension: declarations whose paths begin in its folder, for the registry of hooks.
+//! The hooks of an extension: declarations whose paths begin in its folder, for the hook registry.
 
 use std::rc::Rc;
 
@@ -16,10 +16,10 @@ use crate::json;
 use crate::json::position::PathStep;
 use crate::ports::{FileKind, Ports, Question};
 
-/// A larger file of declarations is a mistake.
+/// Maximum size of a file of declarations; a larger one is a mistake.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// Words in a command that are looked for among the extension's files.
+/// Maximum number of words in a command that are looked for among the extension's files.
 const MAX_WORDS: usize = 64;
 
 /// The hooks of an extension, or everything that is wrong with them. Their ids are `EXTENSION:NAME`.
@@ -82,7 +82,7 @@ fn hook(reader: &mut FieldReader, found: &ExtensionFolder, manifest: &Manifest, 
         return None;
     };
     let words = fields.get("command").into_iter().chain(fields.get("args")).flat_map(texts);
-    if let Some(word) = words.clone().find(|word| path::leaves(word)) {
+    if let Some(word) = words.clone().find(|word| path::leaves_extension(word)) {
         reader.fault_at("command", &path::outside_message(&word));
         return None;
     }
@@ -95,7 +95,7 @@ fn hook(reader: &mut FieldReader, found: &ExtensionFolder, manifest: &Manifest, 
     if fields.get("shell") != Some(&Value::Bool(true)) {
         place_words(&mut placed, &found.real, &own_files(found, words, ports));
     }
-    // The whole folder is approved together, so it is copied together unless less is named.
+    // The folder is approved as a whole, so it is copied as a whole unless fewer files are named.
     if found.is_of_workspace() && fields.contains_key("command") {
         let named = fields.get("files").and_then(Value::as_array).cloned().unwrap_or_else(|| vec!["**".into()]);
         let named =
@@ -131,7 +131,7 @@ fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// Which of the words name files of the extension.
+/// The words that name files of the extension.
 fn own_files(found: &ExtensionFolder, words: impl Iterator<Item = String>, ports: &Ports) -> Vec<String> {
     let candidates: Vec<String> = words.take(MAX_WORDS).filter(|word| path::check_inside(bare(word)).is_ok()).collect();
     let question = |word: &String| Question { root: found.root, path: format!("{}/{}", found.path, bare(word)), digest: false };

@@ -2,18 +2,18 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | [`discovery`] | where they are looked for |
+//! | [`discovery`] | where extensions are looked for |
 //! | [`manifest`] | what each says about itself |
-//! | [`change`] | changes to the settings, which say which of them count ([`config::extensions`](crate::config::extensions)) |
-//! | [`values`], [`store`] | what is set for them, and where secrets are kept |
-//! | [`trust`] | what a person approves of a workspace's extension |
-//! | [`hooks`] | their hooks, for the registry of hooks |
+//! | [`change`] | changes to the settings, which say which extensions are enabled ([`config::extensions`](crate::config::extensions)) |
+//! | [`values`], [`store`] | the values of their settings, and where secrets are kept |
+//! | [`trust`] | what a person approves about a workspace's extension |
+//! | [`hooks`] | their hooks, for the hook registry |
 //! | [`skills`], [`skill_file`] | their skills, and those in folders of their own |
-//! | [`template`] | a new one to begin with |
+//! | [`template`] | a template for a new extension |
 //!
-//! An extension counts if its manifest can be used, it is enabled, a person has approved it where it is the workspace's, and
-//! everything that it needs is set. Then all that it brings counts; else nothing does. Everything is looked at again at every
-//! event, so what changes counts at once.
+//! An extension is active if its manifest can be used, it is enabled, a person has approved it (if it is the workspace's), and
+//! every setting that it needs is set. Then all that it brings is in effect; otherwise nothing is. Everything is checked again at
+//! every event, so changes take effect at once.
 
 pub mod change;
 pub mod discovery;
@@ -54,13 +54,13 @@ use crate::{digest, home};
 /// The state of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtensionState {
-    /// What it brings counts.
+    /// What it brings is in effect.
     Active,
     /// It has not been enabled, or it has been disabled.
     Disabled,
     /// It has not been approved yet.
     Unapproved,
-    /// It is no longer what was approved.
+    /// It has changed since it was approved.
     Changed,
     /// A setting that it needs is missing or invalid.
     Incomplete,
@@ -85,26 +85,26 @@ impl ExtensionState {
 /// An extension and its state.
 #[derive(Debug)]
 pub struct Extension {
-    /// What was found.
+    /// The folder in which it was found.
     pub found: Rc<ExtensionFolder>,
-    /// What it is called: by its manifest, or by its folder where that cannot be used.
+    /// Its name: the manifest's, or the folder's if the manifest cannot be used.
     pub name: String,
     /// Its state.
     pub state: ExtensionState,
-    /// Why it does not count, and what to do about it.
+    /// Why it is not active, and what to do about it.
     pub why: Option<String>,
     /// What is wrong with it.
     pub faults: Vec<ExtensionFault>,
     /// Its hooks.
     pub hooks: Vec<Hook>,
-    /// What is set for it, where that may be looked at.
+    /// The values of its settings, if these may be looked at.
     pub values: Vec<Set>,
     /// The digest of its files when it was approved.
     approved: Option<digest::Digest>,
 }
 
 impl Extension {
-    /// Its manifest, if that can be used.
+    /// Its manifest, if it can be used.
     pub fn manifest(&self) -> Option<&Manifest> {
         self.found.manifest.as_ref().ok()
     }
@@ -135,10 +135,10 @@ pub struct Extensions {
     /// What is wrong with the user's own settings.
     user_fault: Option<String>,
     workspace: Rc<Choices>,
-    /// The stamps of the user's settings, of the secrets and of the approvals, and the workspace that these were looked up for.
+    /// The stamps of the user's settings, the secrets and the approvals, and the workspace that these were looked up for.
     marks: (u64, u64, u64, String),
     all: Vec<Extension>,
-    /// How often they were looked up.
+    /// How often the extensions were put together anew.
     revision: u64,
 }
 
@@ -147,20 +147,20 @@ pub fn questions() -> [Question; 4] {
     discovery::questions()
 }
 
-/// What applies besides the folders, if there are any.
-fn beside() -> [Question; 3] {
+/// What to ask about besides the folders, if there are any.
+fn user_questions() -> [Question; 3] {
     let at_home = |path: &str| Question { root: Root::Home, path: path.to_owned(), digest: false };
     [at_home(home::SETTINGS), at_home(store::PATH), at_home(APPROVALS)]
 }
 
 impl Extensions {
-    /// Reads what has changed, given what the host saw of [`questions`]. Whether anything did.
+    /// Reads what has changed, given what the host saw of [`questions`]. Returns whether anything has.
     pub fn refresh(&mut self, facts: &[Facts], workspace: &Rc<Choices>, machine: &Machine, ports: &Ports) -> bool {
         let is_any = facts.iter().any(|facts| facts.kind == FileKind::Directory);
         if !is_any && self.all.is_empty() && self.places.faults.is_empty() {
             return false;
         }
-        let (mut has_changed, beside) = self.places.refresh(facts, &beside(), ports);
+        let (mut has_changed, beside) = self.places.refresh(facts, &user_questions(), ports);
         let mut stamps = beside.iter().map(|facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp });
         let mut stamp = || stamps.next().unwrap_or_default();
         let marks = (stamp(), stamp(), stamp(), machine.workspace.clone());
@@ -220,7 +220,7 @@ impl Extensions {
             let is_secret = |set: &&Set| extension.manifest().and_then(|of| of.setting(&set.name)).is_some_and(|of| of.sensitive);
             extension.values.iter().filter(is_secret).filter_map(|set| set.value.as_ref()?.as_str().map(str::to_owned))
         });
-        ports.secrets.hide(secrets.collect());
+        ports.secrets.set_secret_values(secrets.collect());
     }
 
     fn judge(&mut self, found: &Rc<ExtensionFolder>, manifest: &Manifest, machine: &Machine, ports: &Ports) -> Extension {
@@ -255,13 +255,12 @@ impl Extensions {
                     extension.approved = Some(bytes);
                     (ExtensionState::Active, "")
                 }
-                Approval::Changed => (ExtensionState::Changed, "it is no longer what was approved"),
+                Approval::Changed => (ExtensionState::Changed, "it has changed since it was approved"),
                 Approval::None => (ExtensionState::Unapproved, "it has not been approved yet"),
             };
             if state != ExtensionState::Active {
                 extension.state = state;
-                extension.why =
-                    Some(format!("{why}; a person can look at it and approve it: `tollgate extensions approve {name}`"));
+                extension.why = Some(format!("{why}; a person can review and approve it: `tollgate extensions approve {name}`"));
                 return extension;
             }
         }
@@ -279,12 +278,12 @@ impl Extensions {
             workspace: &self.workspace,
             of_workspace: found.is_of_workspace(),
             store: &self.store,
-            stored_as: &stored_as(found, manifest, machine),
+            stored_as: &secrets_owner(found, manifest, machine),
         };
         values::values(manifest, &sources, ports)
     }
 
-    /// Changes whenever anything about them may have.
+    /// A number that changes whenever anything about the extensions may have changed.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -300,7 +299,7 @@ impl Extensions {
         user.chain(self.places.faults.iter().chain(self.all.iter().flat_map(|extension| &extension.faults)).cloned())
     }
 
-    /// The extension of a name. One that can be used goes before one that cannot.
+    /// The extension with this name. One that can be used takes precedence over one that cannot.
     pub fn find(&self, name: &str) -> Option<&Extension> {
         let named = || self.all.iter().filter(|extension| extension.name == name);
         named().find(|extension| extension.state != ExtensionState::Invalid).or_else(|| named().next())
@@ -315,7 +314,7 @@ impl Extensions {
         self.all.iter().filter(|extension| extension.state == ExtensionState::Active)
     }
 
-    /// The hooks of the extensions that count, for the registry of hooks.
+    /// The hooks of active extensions, for the hook registry.
     pub fn hooks(&self) -> Vec<ExtensionHook> {
         let mut brought = Vec::new();
         for extension in self.active() {
@@ -330,8 +329,8 @@ impl Extensions {
         brought
     }
 
-    /// The MCP servers of the extensions that count, with their paths in place, and why others are left out. A workspace's
-    /// extension is compared with what was approved to the byte.
+    /// The MCP servers of active extensions, with their paths filled in, and why others are left out. A workspace's extension is
+    /// compared byte for byte with what was approved.
     pub fn servers(&self, machine: &Machine, ports: &Ports) -> (Vec<ServerSpec>, Vec<String>) {
         let (mut servers, mut left_out) = (Vec::new(), Vec::new());
         for extension in self.active() {
@@ -355,18 +354,18 @@ impl Extensions {
         (servers, left_out)
     }
 
-    /// Whether a workspace's extension is what was approved, to the byte; else why not.
+    /// Checks that a workspace's extension is what was approved, byte for byte; the error says why not.
     pub fn verify(&self, extension: &Extension, machine: &Machine, ports: &Ports) -> Result<(), String> {
         let Some(approved) = extension.approved else { return Ok(()) };
         let files = bundle::check_tree(&extension.found.real, &machine.digests, ports)?;
         if bundle::digest(&files) == approved {
             return Ok(());
         }
-        Err(format!("it is no longer what was approved; look at it with `tollgate extensions approve {}`", extension.name))
+        Err(format!("it has changed since it was approved; review it with `tollgate extensions approve {}`", extension.name))
     }
 
-    /// The value of a setting for a server that refers to it: empty if it is optional and not set; none if there is no
-    /// such setting.
+    /// The value of a setting for a server that refers to it: empty if it is optional and not set; `None` if there is no such
+    /// setting.
     pub fn setting(&self, source: &ServerSource, key: &str) -> Option<String> {
         let ServerSource::Extension(name) = source else { return None };
         let extension = self.active().find(|extension| extension.name == *name)?;
@@ -384,14 +383,14 @@ impl Extensions {
             }
         }
         skills.add_folders(ports);
-        skills.name_all();
+        skills.assign_unique_names();
         skills
     }
 }
 
-/// Under which name the secrets of an extension are stored. A workspace's extension has them for its workspace alone, so that no
-/// other one of the same name comes by them.
-pub fn stored_as(found: &ExtensionFolder, manifest: &Manifest, machine: &Machine) -> String {
+/// The name under which the secrets of an extension are stored. A workspace's extension has secrets for its workspace alone, so
+/// that another extension of the same name does not get them.
+pub fn secrets_owner(found: &ExtensionFolder, manifest: &Manifest, machine: &Machine) -> String {
     match found.source {
         Source::Workspace => format!("{}@{}", manifest.name, machine.workspace),
         Source::User | Source::BuiltIn => manifest.name.clone(),
@@ -428,7 +427,7 @@ fn missing_component(found: &ExtensionFolder, manifest: &Manifest, ports: &Ports
     Some(ExtensionFault { path: "$.components".to_owned(), ..ExtensionFault::new(&found.file(manifest::FILE), why) })
 }
 
-/// Lets the paths of a program begin in the extension.
+/// Makes paths of a server's program begin in the extension's folder.
 fn place_server(spec: &mut ServerSpec, found: &ExtensionFolder, folder: &str, ports: &Ports) {
     let Transport::Stdio { command, args, cwd, .. } = &mut spec.transport else { return };
     let is_own = |word: &str| {

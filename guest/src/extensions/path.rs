@@ -14,33 +14,33 @@ pub fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.len() <= 128 && !name.starts_with(|first: char| first.is_ascii_digit()) && name.bytes().all(fits)
 }
 
-/// Whether a path is one of the extension's own; else why not.
+/// Checks that a path is inside the extension; the error says why not.
 pub fn check_inside(path: &str) -> Result<(), String> {
     let bare = path.strip_prefix("./").unwrap_or(path);
     let is_plain = !bare.is_empty() && bare.split('/').all(|name| !matches!(name, "" | "." | ".."));
-    if is_plain && !is_elsewhere(bare) && !bare.contains(['\\', '\0']) && !bare.contains(char::is_control) {
+    if is_plain && !is_absolute(bare) && !bare.contains(['\\', '\0']) && !bare.contains(char::is_control) {
         return Ok(());
     }
     Err(outside_message(path))
 }
 
-/// Whether a word is a path that leaves the extension: with `..` in it, wherever it begins.
-pub fn leaves(word: &str) -> bool {
+/// Whether a word is a path that leaves the extension: one that contains `..`, wherever it begins.
+pub fn leaves_extension(word: &str) -> bool {
     let is_path = word.contains('/') || word == "..";
     is_path && !word.contains("://") && word.split(['/', '\\', '=']).any(|name| name == "..")
 }
 
-/// What is said about such a path.
+/// The message about such a path.
 pub fn outside_message(path: &str) -> String {
     let shown: String = path.chars().take(80).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     format!("names `{shown}`, which is not a path inside the extension; leave out `..` and begin at the extension's own folder")
 }
 
-fn is_elsewhere(path: &str) -> bool {
+fn is_absolute(path: &str) -> bool {
     path.starts_with(['/', '~']) || path.get(1..2) == Some(":")
 }
 
-/// A value with the extension's and the workspace's folder in place of their placeholders.
+/// Fills in the extension's and the workspace's folders for their placeholders in a value.
 pub fn fill_placeholders(value: &Value, extension: &str, workspace: &str) -> Value {
     match value {
         Value::String(text) => text.replace(EXTENSION_PATH, extension).replace(WORKSPACE_PATH, workspace).into(),
@@ -86,7 +86,7 @@ mod tests {
         for (word, out) in
             [("../x", true), ("--file=../x", true), ("a/../../x", true), ("..", true), ("a..b", false), ("https://h/../x", false)]
         {
-            assert_eq!(leaves(word), out, "{word}");
+            assert_eq!(leaves_extension(word), out, "{word}");
         }
     }
 }

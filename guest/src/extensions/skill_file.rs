@@ -8,23 +8,23 @@
 //! Look at what changed, and …
 //! ```
 //!
-//! Of the front matter, `name` and `description` count. A description may go on in lines that are indented, or stand in a block
-//! behind `>` or `|`. It is read line by line and not as YAML, because much of what people have is none: a description such as
-//! `Use when: someone asks` has a colon that YAML does not allow there.
+//! Only `name` and `description` are read from the front matter. A description may continue on indented lines, or be a block
+//! after `>` or `|`. The front matter is read line by line and not as YAML, because much of what people have is not valid YAML: a
+//! description such as `Use when: someone asks` has a colon that YAML does not allow there.
 
 use super::manifest::Skill;
 use super::path;
 
-/// The file.
+/// The name of the file.
 pub const FILE: &str = "SKILL.md";
 
 /// The placeholder for everything after a skill's name, as in Claude Code's commands.
 const ARGUMENTS: &str = "$ARGUMENTS";
 
-/// The parameter for it.
+/// The parameter that takes its place.
 pub const PARAMETER: &str = "arguments";
 
-/// Reads a skill; `folder` is its folder's name, which it has where it names no other.
+/// Parses a skill; `folder` is its folder's name, which it gets if it names no other.
 pub fn read(text: &str, folder: &str) -> Result<Skill, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let (front, body) = split_front_matter(text).ok_or("does not begin with front matter between two lines `---`")?;
@@ -51,7 +51,7 @@ pub fn read(text: &str, folder: &str) -> Result<Skill, String> {
     Ok(skill)
 }
 
-/// The front matter and what follows it.
+/// Splits off the front matter from what follows it.
 fn split_front_matter(text: &str) -> Option<(&str, &str)> {
     let (first, rest) = text.split_once('\n')?;
     if first.trim_end() != "---" {
@@ -80,16 +80,16 @@ fn value(front: &str, key: &str) -> Option<String> {
         words.push(line.trim());
     }
     let text = words.join(" ").trim().to_owned();
-    Some(if is_block { text } else { unquoted(&text) })
+    Some(if is_block { text } else { strip_quotes(&text) })
 }
 
-fn unquoted(text: &str) -> String {
+fn strip_quotes(text: &str) -> String {
     for (quote, escaped, plain) in [('"', "\\\"", "\""), ('\'', "''", "'")] {
         if let Some(inner) = text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote)) {
             return inner.replace(escaped, plain);
         }
     }
-    // A comment begins behind a blank.
+    // A comment begins after a space.
     text.split_once(" #").map_or(text, |(value, _)| value).trim_end().to_owned()
 }
 

@@ -1,8 +1,9 @@
-//! All skills there are, each under a name of its own.
+//! All skills, each under a unique name.
 //!
-//! Skills come from the manifests of extensions that count, from `skills/NAME/SKILL.md` in them, and from the folders in which
-//! agent programs keep skills, the user's before the workspace's. Where a name is taken, a skill of an extension is called
-//! `EXTENSION:NAME`, and every other one by where it comes from; every skill of an extension can be called so.
+//! Skills come from the manifests of active extensions, from `skills/NAME/SKILL.md` in them, and from the folders in which agent
+//! programs keep skills, the user's before the workspace's. If a name is taken, a skill of an extension is called
+//! `EXTENSION:NAME`, and any other skill is prefixed with where it comes from; every skill of an extension can be called by the
+//! prefixed name.
 
 use super::discovery::ExtensionFolder;
 use super::fault::ExtensionFault;
@@ -13,10 +14,10 @@ use crate::hooks::registry::Source;
 use crate::ports::{FileKind, ListingLimits, Ports, Question, Root};
 use crate::programs::SKILL_FOLDERS;
 
-/// Our own, in both.
+/// Our own folder of skills, in the home folder and in the workspace.
 const OWN: &str = ".tollgate/skills";
 
-/// More in one folder are a mistake.
+/// Maximum number of skills in one folder; more are a mistake.
 const MAX_SKILLS: u32 = 500;
 
 /// The folder of skills in an extension.
@@ -29,7 +30,7 @@ pub struct RegisteredSkill {
     pub name: String,
     /// The skill.
     pub skill: Skill,
-    /// Whose it is.
+    /// Whose skill it is.
     pub source: Source,
     /// The extension that brings it.
     pub extension: Option<String>,
@@ -38,14 +39,14 @@ pub struct RegisteredSkill {
 }
 
 impl RegisteredSkill {
-    /// Whether a name means it.
-    pub fn is(&self, name: &str) -> bool {
+    /// Whether a name refers to it.
+    pub fn matches_name(&self, name: &str) -> bool {
         let qualified = || self.extension.as_ref().is_some_and(|extension| format!("{extension}:{}", self.skill.name) == name);
         self.name == name || qualified()
     }
 }
 
-/// The skills, and what is wrong with files that should hold some.
+/// The skills, and what is wrong with files that should contain some.
 #[derive(Debug, Default)]
 pub struct Skills {
     /// All of them, in order.
@@ -93,7 +94,7 @@ impl Skills {
         }
     }
 
-    /// The folders with a skill in them, by name, with the skill's file.
+    /// The folders that contain a skill, by name, with the skill's file.
     fn folders(&self, root: Root, folder: &str, ports: &Ports) -> Vec<(String, String)> {
         let reach = ListingLimits { depth: 2, limit: MAX_SKILLS * 8, skip: Vec::new() };
         let entries = ports.workspace.list(root, folder, &reach).map(|listing| listing.entries).unwrap_or_default();
@@ -129,8 +130,8 @@ impl Skills {
         self.all.push(RegisteredSkill { name: skill.name.clone(), skill, source, extension, file });
     }
 
-    /// Gives every skill a name of its own.
-    pub fn name_all(&mut self) {
+    /// Gives every skill a unique name.
+    pub fn assign_unique_names(&mut self) {
         let names: Vec<String> = self.all.iter().map(|registered| registered.skill.name.clone()).collect();
         let is_shared = |name: &str| names.iter().filter(|other| *other == name).count() > 1;
         let mut taken: Vec<String> = Vec::new();
@@ -140,7 +141,7 @@ impl Skills {
                 Some(extension) => extension.clone(),
                 None => registered.source.as_str().to_owned(),
             };
-            // Of those that belong to no extension, the first keeps the plain name.
+            // Of the skills that belong to no extension, the first keeps the plain name.
             let keeps = registered.extension.is_none() && !taken.contains(&plain);
             let name = if !is_shared(&plain) || keeps { plain } else { format!("{whose}:{plain}") };
             let numbered = |at: usize| if at == 1 { name.clone() } else { format!("{name}-{at}") };

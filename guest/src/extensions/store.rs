@@ -1,6 +1,6 @@
 //! The secrets that the user has set for extensions: `~/.tollgate/secrets.json`, which only the user can read.
 //!
-//! It contains secrets themselves, or notes that they are in the system's keyring, if this machine has one.
+//! It contains the secrets themselves, or notes that they are in the system's keyring, if this machine has one.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::home;
 use crate::ports::{Expectation, FileFault, Ports, Root};
 
-/// Where they are kept, below the home folder.
+/// The file's path below the home folder.
 pub const PATH: &str = ".tollgate/secrets.json";
 
 /// The note in place of a secret that is in the keyring.
@@ -23,7 +23,7 @@ pub enum SecretPlace {
     InKeyring,
 }
 
-/// What the file holds, read once and kept until it changes.
+/// The contents of the file, read once and kept until it changes.
 #[derive(Debug, Default)]
 pub struct Store {
     stamp: u64,
@@ -35,7 +35,7 @@ pub fn is_at(path: &str) -> bool {
     path.strip_suffix(PATH).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
 }
 
-/// Under which name the keyring has a secret.
+/// The name under which the keyring has a secret.
 pub fn key(extension: &str, setting: &str) -> String {
     format!("{extension}/{setting}")
 }
@@ -72,7 +72,7 @@ impl Store {
     }
 }
 
-/// Keeps a secret, or forgets it.
+/// Stores a secret, or removes it.
 pub fn keep(extension: &str, setting: &str, kept: Option<&SecretPlace>, ports: &Ports) -> Result<(), String> {
     let cannot = |what: &str, fault: FileFault| format!("`~/{PATH}` cannot be {what}: {fault}");
     let (mut document, expected) = match ports.workspace.read(Root::Home, PATH, home::MAX_BYTES) {

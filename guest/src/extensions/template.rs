@@ -1,4 +1,4 @@
-//! A new extension to begin with.
+//! The template for a new extension.
 
 use super::{manifest, path};
 use crate::ports::{Expectation, FileFault, Ports, Root};

@@ -1,8 +1,7 @@
-//! What a person approves of a workspace's extension: everything it brings, in words, and the bytes of all its files.
+//! What a person approves about a workspace's extension: everything it brings, in words, and the bytes of all its files.
 //!
-//! The approval is kept with those of hooks, in the user's home folder. It holds for exactly the files that were there: when
-//! one of them changes, or a value that the workspace sets for the extension, the extension brings nothing until it is approved
-//! again.
+//! The approval is kept with those of hooks, in the user's home folder. It covers exactly the files that were there: if one of
+//! them changes, or a value that the workspace sets for the extension, the extension brings nothing until it is approved again.
 
 use serde_json::Value;
 
@@ -19,15 +18,15 @@ use crate::json::{self, object};
 use crate::ports::Ports;
 use crate::servers::Transport;
 
-/// What an approval covers; it goes up when that becomes more, so that older ones are asked for again.
+/// The version of what an approval covers. When it is raised, extensions that were approved before need a new approval.
 const FORMAT: u64 = 1;
 
 /// What there is to approve.
 #[derive(Debug)]
 pub struct ApprovalSubject {
-    /// Of everything that is approved.
+    /// The digest of everything that is approved.
     pub digest: Digest,
-    /// Of the files.
+    /// The digest of the files.
     pub bytes: Digest,
     /// The files.
     pub files: Vec<Checked>,
@@ -36,15 +35,15 @@ pub struct ApprovalSubject {
 /// How a stored approval compares with the extension as it is now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Approval {
-    /// It is the same, as far as the manifest and the settings tell. The digest of the files it holds for.
+    /// The approval holds, as far as the manifest and the settings tell; the digest of the files that it covers.
     Given(Digest),
-    /// It is another one.
+    /// The extension is not the one that was approved.
     Changed,
-    /// There is none.
+    /// There is no approval.
     None,
 }
 
-/// Looks at all files of an extension.
+/// Reads all files of an extension, for an approval.
 pub fn subject(
     found: &ExtensionFolder,
     manifest: &Manifest,
@@ -54,11 +53,11 @@ pub fn subject(
 ) -> Result<ApprovalSubject, String> {
     let files = bundle::check_tree(&found.real, &machine.digests, ports)?;
     let bytes = bundle::digest(&files);
-    let covered = covered(manifest, bytes, workspace);
+    let covered = approved_content(manifest, bytes, workspace);
     Ok(ApprovalSubject { digest: Digest::of(covered.to_string().as_bytes()), bytes, files })
 }
 
-fn covered(manifest: &Manifest, bytes: Digest, workspace: &Choices) -> Value {
+fn approved_content(manifest: &Manifest, bytes: Digest, workspace: &Choices) -> Value {
     let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
     object(&mut [
         ("format", FORMAT.into()),
@@ -68,7 +67,7 @@ fn covered(manifest: &Manifest, bytes: Digest, workspace: &Choices) -> Value {
     ])
 }
 
-/// What is kept when a person has approved it.
+/// The record that is kept when a person has approved an extension.
 pub fn approval_record(
     subject: &ApprovalSubject,
     manifest: &Manifest,
@@ -77,6 +76,7 @@ pub fn approval_record(
 ) -> Vec<(&'static str, Value)> {
     let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
     vec![
+        ("format", FORMAT.into()),
         ("digest", subject.digest.to_string().into()),
         ("manifest", manifest.digest.to_string().into()),
         ("bytes", subject.bytes.to_string().into()),
@@ -85,12 +85,15 @@ pub fn approval_record(
     ]
 }
 
-/// How what was kept stands to an extension, by its manifest and what the workspace sets: the files are looked at when they are
-/// used.
+/// How a stored approval applies to an extension, judging by its manifest and what the workspace sets: the files are compared
+/// when they are used.
 pub fn approval(kept: Option<&Value>, manifest: &Manifest, workspace: &Choices) -> Approval {
     let Some(kept) = kept else { return Approval::None };
     let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
-    let is_same = json::text(kept, "manifest") == Some(&manifest.digest.to_string())
+    // The first version did not say so.
+    let is_current = kept.get("format").map_or(Some(1), Value::as_u64) == Some(FORMAT);
+    let is_same = is_current
+        && json::text(kept, "manifest") == Some(&manifest.digest.to_string())
         && kept.get("settings").unwrap_or(&Value::Null) == &settings;
     match json::text(kept, "bytes").and_then(|bytes| bytes.parse().ok()) {
         Some(bytes) if is_same => Approval::Given(bytes),
@@ -110,7 +113,7 @@ pub fn preview(
     let short = |path: &str| path.strip_prefix(&format!("{}/", found.real)).unwrap_or(path).to_owned();
     let listed: Vec<Value> = files.iter().map(|(path, digest)| Value::from(vec![short(path), digest.to_string()])).collect();
     let first = format!("{}/manifest.json", found.real);
-    let read = bundle::texts(&first, files, ports);
+    let read = bundle::read_texts(&first, files, ports);
     let texts: Vec<Value> = read.texts.iter().map(|(path, text)| Value::from(vec![short(path), text.clone()])).collect();
     let hidden: Vec<String> = read.missing.iter().map(|path| short(path)).collect();
     object(&mut [
@@ -121,7 +124,7 @@ pub fn preview(
     ])
 }
 
-/// Everything that an extension brings, a sentence each.
+/// Everything that an extension brings, one sentence each.
 pub fn words(found: &ExtensionFolder, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, ports: &Ports) -> Vec<String> {
     let mut words = Vec::new();
     for hook in hooks {

@@ -1,14 +1,14 @@
-//! The values of an extension's settings, and who gave them.
+//! The values of an extension's settings, and where they come from.
 //!
-//! | from | who says it |
+//! | from | where the value is |
 //! | --- | --- |
-//! | `environment` | the variable that the setting names, where it is set and not empty |
+//! | `environment` | the variable that the setting names, if it is set and not empty |
 //! | `keyring`, `secrets` | the user, with `tollgate extensions set`: a secret in the system's keyring, or in a file of the user's own |
 //! | `user` | the user's own settings |
-//! | `workspace` | the workspace's settings, for its own extensions and where a setting lets it |
+//! | `workspace` | the workspace's settings, for its own extensions and for settings that allow it |
 //! | `default` | the manifest |
 //!
-//! The first that says something counts. A value of the wrong type counts as a fault, not as missing.
+//! The first that has a value wins. A value of the wrong type is a fault and does not count as missing.
 
 use serde_json::Value;
 
@@ -22,9 +22,9 @@ use crate::ports::Ports;
 pub struct Set {
     /// The setting.
     pub name: String,
-    /// Its value; none if it is not set.
+    /// Its value; `None` if it is not set.
     pub value: Option<Value>,
-    /// Who gave it.
+    /// Where the value comes from.
     pub from: &'static str,
     /// What is wrong with it.
     pub fault: Option<String>,
@@ -32,19 +32,19 @@ pub struct Set {
 
 /// Where values come from.
 pub struct Sources<'s> {
-    /// What the user's settings say.
+    /// The user's settings.
     pub user: &'s Choices,
-    /// What the workspace's settings say.
+    /// The workspace's settings.
     pub workspace: &'s Choices,
     /// Whether the extension is the workspace's own.
     pub of_workspace: bool,
     /// The secrets that the user has stored.
     pub store: &'s Store,
-    /// Under which name those of this extension are stored.
+    /// The name under which this extension's secrets are stored.
     pub stored_as: &'s str,
 }
 
-/// The values of all settings of an extension. Reads the environment, so it is for extensions that may have what is in it.
+/// The values of all settings of an extension. Reads the environment, so it is only for extensions that may see what is in it.
 pub fn values(manifest: &Manifest, sources: &Sources<'_>, ports: &Ports) -> Vec<Set> {
     if manifest.settings.is_empty() {
         return Vec::new();

@@ -11,8 +11,8 @@ use crate::intents::selection::{self, By, Selection};
 use crate::ports::{Facts, FileFault, FileKind};
 
 impl Gate {
-    /// The intent that a session works for, given what the host saw of its selection. A session that has none takes one, if there is
-    /// one to take, and keeps it.
+    /// The intent that a session works for, given what the host saw of its selection. A session without an intent takes the
+    /// default or the only open one, if there is one to take, and keeps it.
     pub(super) fn intent_of(&mut self, session: &str, own: &Facts, intents: &Intents, config: &Config) -> Option<IntentId> {
         let current = self.selections.current(session, own.stamp, &self.ports);
         let is_open = |id: &IntentId| intents.find(id).is_some_and(|intent| intent.status.is_open());
@@ -30,7 +30,7 @@ impl Gate {
         }
         let by_default =
             selection::default_intent(&self.ports).filter(|_| has_default).filter(is_open).map(|id| (id, By::Default));
-        let Some((intent, by)) = by_default.or_else(|| only_open(intents, config)) else { return current };
+        let Some((intent, by)) = by_default.or_else(|| only_open_intent(intents, config)) else { return current };
         let now = self.ports.clock.now();
         let since = Some(now.to_string());
         let selection = Selection { session: root, intent: Some(intent.clone()), parent: None, by: Some(by), since };
@@ -46,12 +46,12 @@ impl Gate {
         self.has_default() || self.settings().select == Select::Single
     }
 
-    /// Whether the workspace has a default, which need not be one that can be used.
+    /// Whether the workspace has a default intent, even one that cannot be used.
     fn has_default(&self) -> bool {
         self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != FileKind::Missing)
     }
 
-    /// Sets the intent that new sessions work for; none takes it away.
+    /// Sets the intent that new sessions work for; `None` removes it.
     pub fn select_default(&mut self, intent: Option<&str>) -> Result<Option<Intent>, Refusal> {
         let found = intent.map(|intent| self.selectable(intent)).transpose()?;
         selection::keep_default(found.as_ref().map(|intent| &intent.id), &self.ports).map_err(Refusal::NotKept)?;
@@ -63,7 +63,7 @@ impl Gate {
         selection::default_intent(&self.ports)
     }
 
-    /// Leaves the session without an intent, its parent's included, also where it would take one by itself.
+    /// Leaves the session without an intent, its parent's included, even if it would otherwise take one by itself.
     pub fn clear(&mut self, session: &str) -> Result<(), FileFault> {
         let selected = selection::read(session, &self.ports);
         if selected.intent.is_none() && selected.parent.is_none() && !self.would_adopt() {
@@ -72,7 +72,7 @@ impl Gate {
         self.change(session, |selection| (selection.intent, selection.parent, selection.by) = (None, None, None))
     }
 
-    pub(super) fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {
+    pub(super) fn selected_intent(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {
         let config = self.settings();
         let own = self.look(&[selection::question(session)]).pop()?;
         let id = self.intent_of(session, &own, intents, &config)?;
@@ -80,7 +80,7 @@ impl Gate {
     }
 }
 
-fn only_open(intents: &Intents, config: &Config) -> Option<(IntentId, By)> {
+fn only_open_intent(intents: &Intents, config: &Config) -> Option<(IntentId, By)> {
     let mut open = intents.all().iter().filter(|intent| intent.status.is_open());
     match (config.select, open.next(), open.next()) {
         (Select::Single, Some(only), None) => Some((only.id.clone(), By::Single)),

@@ -15,7 +15,7 @@ use crate::programs;
 
 impl Gate {
     fn evidence(&self, call: &ToolCall) -> Option<Evidence> {
-        evidence::of(&self.evidence_key(call), &self.ports)
+        evidence::find(&self.evidence_key(call), &self.ports)
     }
 
     fn evidence_key(&self, call: &ToolCall) -> EvidenceKey {
@@ -27,8 +27,9 @@ impl Gate {
         evidence::forget(&self.evidence_key(call), &self.ports);
     }
 
-    /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than
-    /// the scope goes. Elsewhere the command could change nothing, so what changed there is someone else's. No person is needed for them.
+    /// The changes of a confined command that are to be reverted: those out of scope in folders that had to be opened further
+    /// than the scope goes. Elsewhere the command could change nothing, so what changed there is someone else's. Reverting these
+    /// needs no person.
     pub(super) fn changes_to_restore(&mut self, work: &Work<'_>, entries: &[Entry]) -> Vec<String> {
         let Some(evidence) = work.pending.confined.then(|| self.evidence(work.call)).flatten() else { return Vec::new() };
         let config = self.config.last();
@@ -42,8 +43,8 @@ impl Gate {
         ids
     }
 
-    /// What to enter and say about a command that had to run confined and did not.
-    pub(super) fn unconfined(&self, work: &Work<'_>) -> Option<(Entry, String)> {
+    /// The entry and the notice for a command that had to run confined and did not.
+    pub(super) fn entry_if_unconfined(&self, work: &Work<'_>) -> Option<(Entry, String)> {
         let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
         let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
         let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
@@ -54,21 +55,21 @@ impl Gate {
             return None;
         }
         let why = format!(
-            "`{}` had to run confined and did not: the agent program ran the command as it was; run `tollgate doctor`",
+            "`{}` had to run confined and did not: the agent program ran the original command instead; run `tollgate doctor`",
             work.call.tool
         );
         self.ports.warn(&why);
         Some((self.failure_entry(work, &why), why))
     }
 
-    /// What to tell a model whose confined command seems to have been kept from something.
+    /// What to tell a model if the kernel seems to have denied its confined command something.
     pub(super) fn kernel_refusal(
         &mut self,
         call: &ToolCall,
         outcome: &CallOutcome,
         output: Option<&str>,
         pending: Option<&Pending>,
-        ground: &GovernanceFacts,
+        facts: &GovernanceFacts,
     ) -> Option<String> {
         let said = match outcome {
             CallOutcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
@@ -78,15 +79,15 @@ impl Gate {
         if !said || !self.evidence(call)?.held {
             return None;
         }
-        let Governance::By(intents) = &ground.governance else { return None };
+        let Governance::By(intents) = &facts.governance else { return None };
         let intent = match pending {
             Some(pending) => intents.find(&pending.intent).cloned(),
-            None => self.selected(&call.session, intents),
+            None => self.selected_intent(&call.session, intents),
         };
         Some(match intent {
             Some(intent) => advice(&call.tool, &intent.to_string(), &file::join_first(intent.owned_scope.patterns())),
             None => format!(
-                "`{}` ran confined, and no intent is active, so it could change nothing of the workspace; call select_active_intent first, with one of: {}",
+                "`{}` ran confined, and no intent is active, so it could not change anything in the workspace; call select_active_intent first, with one of: {}",
                 call.tool,
                 intents.open_ones()
             ),

@@ -1,12 +1,12 @@
 //! Rules on a call before the tool runs.
 
-use super::confined::Hold;
+use super::confined::ConfinementPlan;
 use super::guard::is_open_ended;
 use super::late::ComparisonTime;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
-use super::settle::{Remembered, join};
-use super::unrecorded::{may_change, named};
+use super::settle::{RememberedFacts, join};
+use super::unrecorded::{call_key, may_change};
 use super::{Gate, governance_questions, ledger_questions};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
@@ -16,7 +16,7 @@ use crate::effects::path::{Location, WorkspacePath};
 use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
 use crate::extensions::{self, store};
 use crate::inflight::late;
-use crate::inflight::rulings::{self, Past};
+use crate::inflight::rulings::{self, CallFate};
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
@@ -24,18 +24,18 @@ use crate::intents::scope::Reach;
 use crate::intents::selection;
 use crate::ports::{Ports, Question};
 use crate::ruling::{Code, Ruling, Verdict};
-use crate::servers::Standing;
+use crate::servers::Treatment;
 
-/// A ruling reports no more effects than this; all of them are judged.
+/// Maximum number of effects that a ruling reports; all of them are judged.
 const MAX_REPORTED: usize = 1_000;
 
 impl Gate {
-    /// Rules on one call. What it allows to change is remembered until the call is settled.
+    /// Rules on one call. What the call is allowed to change is remembered until it is settled.
     pub fn check(&mut self, call: &ToolCall) -> Ruling {
         self.check_on(call, Capability::None)
     }
 
-    /// The same where a host can hold a command to its scope.
+    /// The same, on a host that can hold a command to its scope.
     pub fn check_on(&mut self, call: &ToolCall, capability: Capability) -> Ruling {
         self.retry_ledger();
         let mut questions: Vec<Question> = governance_questions().into();
@@ -92,19 +92,19 @@ impl Gate {
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|footprint| resolve::effects(call, footprint, facts, &*self.ports.workspace, &owns));
-        let hold = match (&governance, &footprint) {
-            (Governance::By(_), Ok(footprint)) => self.hold(call, capability, footprint, &config),
+        let plan = match (&governance, &footprint) {
+            (Governance::By(_), Ok(footprint)) => self.plan_confinement(call, capability, footprint, &config),
             _ => None,
         };
         let is_ruled = matches!(governance, Governance::By(_));
         let owner = match (&governance, selected.as_ref()) {
-            (Governance::By(intents), Some(selected)) if hold.is_some() => intents.find(selected).cloned(),
+            (Governance::By(intents), Some(selected)) if plan.is_some() => intents.find(selected).cloned(),
             _ => None,
         };
         let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
             (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
-                persons_command(command, effects)
+                deny_person_only(command, effects)
             }
             (_, Ok(effects)) if effects.known.iter().any(|effect| store::is_at(effect.location.as_str())) => {
                 let reason =
@@ -113,15 +113,15 @@ impl Gate {
             }
             (Governance::By(intents), Ok(effects)) => {
                 let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
-                self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config, hold.as_ref())
+                self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config, plan.as_ref())
             }
             (Governance::By(_), Err(fault)) => refusal(&fault),
-            (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
-            (Governance::Inaccessible(why), effects) => self.unseen(&why, effects, &config),
+            (Governance::Unreadable(why), effects) => rule_ungoverned(&why, effects, &config),
+            (Governance::Inaccessible(why), effects) => self.rule_uninspected(&why, effects, &config),
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
-        if let Some(hold) = hold.as_ref().filter(|_| ruling.verdict != Verdict::Deny) {
-            self.prepare(owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
+        if let Some(plan) = plan.as_ref().filter(|_| ruling.verdict != Verdict::Deny) {
+            self.prepare(owner.as_ref().filter(|intent| intent.status.is_open()), plan, ruling.confined);
         }
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);
@@ -132,29 +132,29 @@ impl Gate {
                 self.enter_rejection(call, selected.as_ref(), &ruling);
             }
         } else if changes && !is_ruled {
-            rulings::note(named(call), Past::Passed, self.ports.clock.now(), &self.ports);
+            rulings::note(call_key(call), CallFate::Passed, self.ports.clock.now(), &self.ports);
         }
         ruling.effects.truncate(MAX_REPORTED);
         with_notice(ruling, notice.into_iter().chain(self.notices.take()).reduce(join))
     }
 
-    /// What a call does. An unknown tool of an MCP server is looked up in the user's own settings: few calls are of such a
-    /// tool, so only those pay for it.
+    /// What a call does. An unknown tool of an MCP server is looked up in the user's own settings: few calls use such a tool, so
+    /// only those pay for it.
     pub(super) fn footprint(&self, call: &ToolCall, config: &Config) -> Result<Footprint, CallFault> {
         let workspace = &*self.ports.workspace;
-        let found = call::footprint(call, Standing::Unknown, config, workspace)?;
+        let found = call::footprint(call, Treatment::Unknown, config, workspace)?;
         if !found.unfamiliar {
             return Ok(found);
         }
         let asked = call::server_tool(call);
-        let standing = asked.map_or(Standing::Unknown, |asked| Standing::of(&asked, call.host.as_deref(), &self.ports));
-        match standing {
-            Standing::Unknown => Ok(found),
-            standing => call::footprint(call, standing, config, workspace),
+        let treatment = asked.map_or(Treatment::Unknown, |asked| Treatment::of(&asked, call.host.as_deref(), &self.ports));
+        match treatment {
+            Treatment::Unknown => Ok(found),
+            treatment => call::footprint(call, treatment, config, workspace),
         }
     }
 
-    /// The whole chain: scope, what the session has seen, who else is writing. What passes is remembered.
+    /// Runs all checks: scope, what the session has seen, who else is writing. A call that passes is remembered.
     fn rule(
         &mut self,
         call: &ToolCall,
@@ -162,13 +162,13 @@ impl Gate {
         selected: Option<&IntentId>,
         (effects, persistence): (Effects, Persistence),
         config: &Config,
-        hold: Option<&Hold<'_>>,
+        plan: Option<&ConfinementPlan<'_>>,
     ) -> Ruling {
         let (unknown, conditional) = (!effects.unknowns.is_empty(), effects.conditional);
         let changes = is_change(&effects);
         let scratch = Scratch::new(&call.session, &effects.known, &self.ports);
-        let beside = Beside { guarded: &self.guarded, scratch: &scratch, hold, ports: &self.ports };
-        let ruling = judge(intents, selected, effects, config, &beside, |effects| self.stale_reason(call, effects));
+        let inputs = RuleInputs { guarded: &self.guarded, scratch: &scratch, plan, ports: &self.ports };
+        let ruling = judge(intents, selected, effects, config, &inputs, |effects| self.stale_reason(call, effects));
         let (true, Verdict::Allow | Verdict::Ask, Some(intent)) =
             (changes, ruling.verdict, selected.and_then(|id| intents.find(id)))
         else {
@@ -185,15 +185,15 @@ impl Gate {
             match denied.ruling(ruling.effects.clone()) {
                 Ok(denial) => return denial,
                 Err((why, _)) => {
-                    self.ports.warn(&format!("no lease could be taken for the call `{}`: {why}", call.call));
-                    fault = Some(format!("the gate cannot tell who writes there: {why}"));
+                    self.ports.warn(&format!("the files that the call `{}` changes cannot be locked: {why}", call.call));
+                    fault = Some(format!("the gate cannot tell whether another session is writing to the same files: {why}"));
                 }
             }
         }
-        // Remembered in any case: a person may let it run, and then it is entered.
+        // The call is remembered in any case: a person may let it run, and then it is entered.
         let open_ended = is_open_ended(&ruling.effects, unknown);
         let (since, certain, confined) = (now.0, !conditional, ruling.confined);
-        let how = Remembered { since, certain, open_ended, persistence, confined, leased };
+        let how = RememberedFacts { since, certain, open_ended, persistence, confined, leased };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
             fault = Some(format!("the call cannot be tracked, because its record cannot be saved: {why}"));
         }
@@ -206,16 +206,16 @@ impl Gate {
         }
     }
 
-    /// Whether a person decides where the gate itself fails.
+    /// Whether a person decides if the gate itself fails.
     fn asks_on_fault(&self) -> bool {
         OnFault::of_user(&self.ports) == OnFault::Ask
     }
 
     /// Intents that cannot be inspected may say anything, so a person decides on every change.
-    fn unseen(&self, why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
+    fn rule_uninspected(&self, why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
         let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
         if config.strict || harmless || !self.asks_on_fault() {
-            return ungoverned(why, effects, config);
+            return rule_ungoverned(why, effects, config);
         }
         let reason = format!("{why}; until that is fixed, a person has to decide whether the call may run");
         let effects = effects.map(|effects| effects.known).unwrap_or_default();
@@ -223,27 +223,27 @@ impl Gate {
     }
 }
 
-/// A ruling with something to say beside it.
+/// Adds a notice to a ruling.
 fn with_notice(ruling: Ruling, notice: Option<String>) -> Ruling {
     let Some(notice) = notice else { return ruling };
     let reason = if ruling.reason.is_empty() { notice } else { format!("{}; besides, {notice}", ruling.reason) };
     Ruling { reason, ..ruling }
 }
 
-/// What to ask about a call's own paths, and first about what is guarded, where that counts.
+/// The questions about a call's own paths, preceded by the one about guarded files if that is needed.
 fn questions_about(footprint: Option<&Result<Footprint, CallFault>>, capability: Capability) -> Vec<Question> {
     let touches = footprint.and_then(|footprint| footprint.as_ref().ok()).map_or(&[][..], |footprint| &footprint.touches);
     let guarded = needs_guarded(footprint, capability).then(guarded::question);
     guarded.into_iter().chain(touches.iter().map(resolve::question)).collect()
 }
 
-/// Whether a call has to know what governs the gate: one that only reads does not.
+/// Whether the guarded files have to be known: a call that only reads and cannot be confined does not need them.
 fn needs_guarded(footprint: Option<&Result<Footprint, CallFault>>, capability: Capability) -> bool {
     let may_change = |footprint: &Result<Footprint, CallFault>| footprint.as_ref().is_ok_and(may_change);
     footprint.is_some_and(|footprint| capability != Capability::None || may_change(footprint))
 }
 
-/// What cannot be understood is denied.
+/// Denies a call that cannot be understood.
 fn refusal(fault: &CallFault) -> Ruling {
     let code = match fault {
         CallFault::Path(_) | CallFault::Nowhere { .. } => Code::InvalidPath,
@@ -253,9 +253,9 @@ fn refusal(fault: &CallFault) -> Ruling {
     Ruling::deny(code, fault.to_string(), Vec::new())
 }
 
-/// A command that changes the gate, its approvals, its wiring or its ledger is denied, whatever an intent owns and whether the
-/// intents can be read or not. The reason is read by an agent, and must not sound as if it should run the command.
-fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling {
+/// Denies a command that changes the gate, its approvals, its wiring or its ledger, whatever an intent owns and whether or not
+/// the intents can be read. The reason is read by an agent, and must not sound as if it should run the command.
+fn deny_person_only(command: &str, effects: Result<Effects, CallFault>) -> Ruling {
     let reason = format!(
         "`{command}` changes what governs this session, which only a person may do; it was not run, and there is no way around \
          that. Continue without it; if you cannot continue, tell the person you work for"
@@ -263,8 +263,8 @@ fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling
     Ruling::deny(Code::ControlFile, reason, effects.map(|effects| effects.known).unwrap_or_default())
 }
 
-/// Without intents that can be used nothing is governed, unless the settings are strict.
-fn ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
+/// The ruling if the intents cannot be used: nothing is governed, unless the settings are strict.
+fn rule_ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
     let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
     if config.strict && !harmless {
         let reason = format!("{why}; the settings are strict, so nothing may change until a person has fixed it");
@@ -278,29 +278,29 @@ fn is_change(effects: &Effects) -> bool {
     !effects.unknowns.is_empty() || effects.known.iter().any(Effect::mutates)
 }
 
-/// What is judged by other rules than the intent's scope.
-pub(super) struct Beside<'g> {
-    /// What governs the gate.
+/// What is judged by rules other than the intent's scope.
+pub(super) struct RuleInputs<'g> {
+    /// The files that govern the gate.
     pub(super) guarded: &'g Guarded,
-    /// What the session made in temporary folders.
+    /// What the session created in temporary folders.
     scratch: &'g Scratch,
-    /// How the kernel would hold it.
-    hold: Option<&'g Hold<'g>>,
-    /// The world.
+    /// How the kernel would hold the command.
+    plan: Option<&'g ConfinementPlan<'g>>,
+    /// The host's ports.
     pub(super) ports: &'g Ports,
 }
 
-/// The chain, in order, stopping at the first failure.
+/// Runs the checks in order, stopping at the first that fails.
 fn judge(
     intents: &Intents,
     selected: Option<&IntentId>,
     effects: Effects,
     config: &Config,
-    beside: &Beside<'_>,
+    inputs: &RuleInputs<'_>,
     stale: impl FnOnce(&[Effect]) -> Option<String>,
 ) -> Ruling {
     if !is_change(&effects) {
-        let confined = beside.hold.is_some_and(Hold::holds_all);
+        let confined = inputs.plan.is_some_and(ConfinementPlan::confines_all);
         return Ruling { confined, ..Ruling::allow(Code::ReadOnly, effects.known) };
     }
     let Effects { known: effects, unknowns, .. } = effects;
@@ -318,7 +318,7 @@ fn judge(
         return Ruling::deny(Code::IntentClosed, reason, effects);
     }
     if let Some((code, reason)) =
-        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| scope_violation(intent, effect, beside))
+        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| scope_violation(intent, effect, inputs))
     {
         return Ruling::deny(code, reason, effects);
     }
@@ -326,12 +326,12 @@ fn judge(
         return Ruling::deny(Code::StaleWrite, reason, effects);
     }
     let program = effects.iter().find(|effect| effect.operation == Operation::Execute);
-    if let Some(hold) = beside.hold
-        && let Some(ruling) = hold.rule(&intent.owned_scope, &effects, &unknowns, config, beside)
+    if let Some(plan) = inputs.plan
+        && let Some(ruling) = plan.rule(&intent.owned_scope, &effects, &unknowns, config, inputs)
     {
         return Ruling { effects, ..ruling };
     }
-    let elsewhere = beside.hold.and_then(|hold| hold.done_elsewhere());
+    let elsewhere = inputs.plan.and_then(|plan| plan.why_done_elsewhere());
     let doubts = [
         elsewhere.or(unknowns.first()).map(|why| (config.unknown, Code::UnknownEffects, why.clone())),
         program.map(|_| (config.programs, Code::Program, "what the program changes cannot be seen beforehand".to_owned())),
@@ -350,23 +350,23 @@ fn judge(
 }
 
 /// Why an effect is outside the intent's scope.
-fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
-    // A program is not a file in scope; what it changed is detected afterwards.
+fn scope_violation(intent: &Intent, effect: &Effect, inputs: &RuleInputs<'_>) -> Option<(Code, String)> {
+    // A program is not a file in scope; what it changes is detected afterwards.
     if effect.operation == Operation::Execute {
         return None;
     }
     let path = effect.location.as_str();
     let what = match (&effect.via, effect.extent) {
-        (Some(via), Extent::Tree) => format!("`{via}` leads to `{path}`, where anything may change, and which"),
+        (Some(via), Extent::Tree) => format!("`{via}` leads to `{path}` (anything in it may change), which"),
         (Some(via), _) => format!("`{via}` is another way to `{path}`, which"),
         (None, Extent::Tree) => format!("anything in `{path}` may change, and it"),
         (None, _) => format!("`{path}`"),
     };
     let scope = || file::join_first(intent.owned_scope.patterns());
     let reach = match &effect.location {
-        location if beside.guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
+        location if inputs.guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
-        Location::Outside(_) if beside.scratch.owns(effect) => Reach::Within,
+        Location::Outside(_) if inputs.scratch.owns(effect) => Reach::Within,
         Location::Outside(_) => Reach::Beyond,
     };
     match reach {
@@ -386,7 +386,9 @@ fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Opt
         }
         Reach::Control => {
             let who = match &effect.location {
-                Location::Inside(_) => "a person can change it, or an intent whose scope names it literally",
+                Location::Inside(_) => {
+                    "a person can change it, and so can an agent if the scope of its intent names the file literally"
+                }
                 Location::Outside(_) => "a person can change it",
             };
             let reason = format!("`{path}` governs the gate itself, and an agent may not {} it; {who}", effect.operation);

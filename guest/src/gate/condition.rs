@@ -11,35 +11,35 @@ use crate::intents::file::{Governance, PATH};
 use crate::json::object;
 use crate::ports::{FileFault, Root};
 
-/// The largest settings file that is looked at.
+/// Maximum size of the settings file that is read.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
-/// What is looked at, in the order in which it is reported.
+/// The checks, in the order in which they are reported.
 const CHECKS: &[fn(&mut Condition, &mut Gate)] =
     &[Condition::check_intents, Condition::check_settings, Condition::check_hooks, Condition::check_extensions];
 
 /// The condition of the workspace.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Condition {
-    /// Whether changes are ruled on: it has intents, and they could be read once.
+    /// Whether changes are ruled on: the workspace has intents, and they could be read at least once.
     pub governed: bool,
-    /// How many intents can be worked for.
+    /// How many intents are open.
     pub open_intents: usize,
     /// What is wrong.
     pub faults: Vec<String>,
-    /// What waits for a person, and is not wrong.
+    /// What waits for a person but is not wrong.
     pub notes: Vec<String>,
 }
 
 impl Condition {
-    /// Looks at the workspace of a gate.
+    /// Examines the workspace of a gate.
     pub fn of(gate: &mut Gate) -> Self {
         let mut condition = Self::default();
         CHECKS.iter().for_each(|check| check(&mut condition, gate));
         condition
     }
 
-    /// Whether there are intents, and whether they can be read.
+    /// Checks whether there are intents, and whether they can be read.
     fn check_intents(&mut self, gate: &mut Gate) {
         let (governance, diagnoses) = gate.intents();
         let errors = diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count();
@@ -69,7 +69,7 @@ impl Condition {
         }
     }
 
-    /// Whether the workspace's own settings can be read.
+    /// Checks whether the workspace's own settings can be read.
     fn check_settings(&mut self, gate: &mut Gate) {
         match gate.ports().workspace.read(Root::Project, config::PATH, MAX_CONFIG_BYTES) {
             Ok(text) => self.faults.extend(Config::parse(&text).err().map(|fault| fault.to_string())),
@@ -78,8 +78,8 @@ impl Condition {
         }
     }
 
-    /// Hooks that are declared and do not run: they cannot be read, cannot be started, or have not been approved as they
-    /// are.
+    /// Reports hooks that are declared but do not run: they cannot be read, cannot be started, or their current version has not
+    /// been approved.
     fn check_hooks(&mut self, gate: &mut Gate) {
         let (hooks, ports) = gate.hooks();
         let unreadable =
@@ -103,7 +103,7 @@ impl Condition {
         }
     }
 
-    /// Extensions that cannot be used, and those that are wanted and wait for a person.
+    /// Reports extensions that cannot be used, and those that are enabled and wait for a person.
     fn check_extensions(&mut self, gate: &mut Gate) {
         let (extensions, ..) = gate.extensions();
         self.faults.extend(extensions.faults().map(|fault| fault.to_string()));
@@ -116,7 +116,7 @@ impl Condition {
         }
     }
 
-    /// As a host reads it.
+    /// The condition as JSON, as a host reads it.
     pub fn to_json(&self) -> Value {
         object(&mut [("governed", self.governed.into()), ("open_intents", self.open_intents.into())])
     }

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::check::Beside;
+use super::check::RuleInputs;
 use super::scratch::Scratch;
 use super::{Gate, governance_questions};
 use crate::call::{self, ShellCommand, ToolCall, shell};
@@ -19,31 +19,31 @@ use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
 use crate::json::document::Document;
 use crate::ports::{Expectation, Ports, Root};
-use crate::programs::wiring::{Holds, SettingsPlace};
+use crate::programs::wiring::{SettingsPlace, SourceContent};
 use crate::programs::{self, AgentProgram, Wiring};
 use crate::ruling::{Code, Ruling};
 use crate::state;
 use serde_json::Value;
 
 /// How the kernel would hold a command.
-pub(super) struct Hold<'a> {
+pub(super) struct ConfinementPlan<'a> {
     session: &'a str,
     capability: Capability,
     settings: Confinement,
     footprint: &'a Footprint,
     scratch: Vec<String>,
-    /// How the words of the command end.
+    /// The words that the command line ends with.
     words: Vec<String>,
-    /// What whoever runs the command finds by what it may change.
+    /// The key under which whoever runs the command finds what it may change.
     key: EvidenceKey,
-    /// Whether every command goes through the program that confines, also one that runs as it is.
+    /// Whether every command goes through the confining program, even one that runs unconfined.
     runs_all: bool,
     /// The grants, computed on demand.
     grants: OnceCell<Grants>,
 }
 
-impl<'a> Hold<'a> {
-    /// How a command of a session would be held.
+impl<'a> ConfinementPlan<'a> {
+    /// Describes how a command of a session would be held.
     pub(super) fn new(
         session: &'a str,
         footprint: &'a Footprint,
@@ -55,8 +55,8 @@ impl<'a> Hold<'a> {
         Self { session, capability, settings, footprint, scratch, words, key, runs_all: false, grants: OnceCell::new() }
     }
 
-    /// What is answered about a command that runs confined.
-    pub(super) fn answer(&self, intent: Option<&Intent>, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> RunPlan {
+    /// The plan for a command that runs confined.
+    pub(super) fn run_plan(&self, intent: Option<&Intent>, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> RunPlan {
         let Confinement { mode, network, .. } = self.settings;
         let grants = self.grants(scope, guarded, ports).clone();
         RunPlan { run: RunDecision::Confined, mode, network, intent: intent.cloned(), grants, say: None }
@@ -79,41 +79,41 @@ impl<'a> Hold<'a> {
     }
 
     /// Whether every command runs confined.
-    pub(super) fn holds_all(&self) -> bool {
+    pub(super) fn confines_all(&self) -> bool {
         self.settings.mode == ConfineMode::Always
     }
 
-    /// Why the kernel cannot confine the command: something else does its work.
-    pub(super) fn done_elsewhere(&self) -> Option<&String> {
+    /// Why the kernel cannot confine the command: another process does its work.
+    pub(super) fn why_done_elsewhere(&self) -> Option<&String> {
         self.footprint.unconfinable.iter().find_map(|why| match why {
             Unconfinable::Elsewhere(why) => Some(why),
             Unconfinable::HalfWay(_) => None,
         })
     }
 
-    /// Why the command would stop half-way.
-    fn stops_half_way(&self) -> Option<&String> {
+    /// Why confinement would stop the command half-way.
+    fn why_stopped_half_way(&self) -> Option<&String> {
         self.footprint.unconfinable.iter().find_map(|why| match why {
             Unconfinable::HalfWay(why) => Some(why),
             Unconfinable::Elsewhere(_) => None,
         })
     }
 
-    /// The ruling on a command that is in scope as far as it can be seen; none where confinement makes no difference.
+    /// The ruling on a command that is in scope as far as can be seen; `None` if confinement makes no difference.
     pub(super) fn rule(
         &self,
         scope: &Scope,
         effects: &[Effect],
         unknowns: &[String],
         config: &Config,
-        beside: &Beside<'_>,
+        inputs: &RuleInputs<'_>,
     ) -> Option<Ruling> {
         let runs_program = effects.iter().any(|effect| effect.operation == Operation::Execute);
         let is_certain = unknowns.is_empty() && !runs_program;
-        if is_certain && !self.holds_all() || self.done_elsewhere().is_some() {
+        if is_certain && !self.confines_all() || self.why_done_elsewhere().is_some() {
             return None;
         }
-        if let Some(why) = self.stops_half_way() {
+        if let Some(why) = self.why_stopped_half_way() {
             let reason = format!(
                 "commands run confined, and {why}; name the files in scope that it is for (`git restore --source BRANCH FILE`), or let a person run it"
             );
@@ -123,9 +123,9 @@ impl<'a> Hold<'a> {
         if is_denied(!unknowns.is_empty(), config.unknown) || is_denied(runs_program, config.programs) {
             return None;
         }
-        let grants = self.grants(Some(scope), beside.guarded, beside.ports);
+        let grants = self.grants(Some(scope), inputs.guarded, inputs.ports);
         if is_certain {
-            // A command that is read to the end runs as it was read where the kernel cannot express what it may do.
+            // If the kernel cannot express what a command may do whose effects are certain, the command runs unconfined.
             let confined = is_reached(effects, grants);
             return Some(Ruling { confined, ..Ruling::allow(Code::InScope, Vec::new()) });
         }
@@ -136,8 +136,8 @@ impl<'a> Hold<'a> {
     }
 }
 
-/// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known
-/// there.
+/// The key of a call in the evidence. If the agent program passes its commands to a program named in its settings, only the
+/// command is known there.
 pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> EvidenceKey {
     let has_prefix = wiring_of(call).is_some_and(|wiring| wiring.shell_prefix.is_some());
     match command {
@@ -148,7 +148,7 @@ pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> E
     }
 }
 
-/// How the program of a call is wired.
+/// How the agent program of a call is wired.
 fn wiring_of(call: &ToolCall) -> Option<&'static Wiring> {
     call.host.as_deref().and_then(programs::named)?.wiring.as_ref()
 }
@@ -162,23 +162,23 @@ pub struct HostCommand<'a> {
     pub call: Option<&'a str>,
     /// The program and its arguments.
     pub words: &'a [String],
-    /// Where it runs.
+    /// The folder in which it runs.
     pub cwd: &'a str,
-    /// What the system can hold it to.
+    /// The confinement that the system can enforce.
     pub capability: Capability,
-    /// Why the system cannot hold it, where it cannot.
+    /// Why the system cannot confine it, if it cannot.
     pub why: Option<&'a str>,
 }
 
 impl Gate {
-    /// How the kernel would hold a call; none where it does not run a command, or where the settings or the system leave it alone.
-    pub(super) fn hold<'a>(
+    /// How the kernel would hold a call; `None` if it does not run a command, or if the settings or the system do not confine it.
+    pub(super) fn plan_confinement<'a>(
         &mut self,
         call: &'a ToolCall,
         capability: Capability,
         footprint: &'a Footprint,
         config: &Config,
-    ) -> Option<Hold<'a>> {
+    ) -> Option<ConfinementPlan<'a>> {
         let command = call::shell_command(call, config).filter(|_| capability != Capability::None)?;
         let settings = self.confinement(config);
         if settings.mode == ConfineMode::Off {
@@ -191,66 +191,67 @@ impl Gate {
             ShellCommand::Words(words) => words,
         };
         let scratch = Scratch::of(&call.session, &self.ports);
-        let hold = Hold::new(&call.session, footprint, settings, capability, key);
-        Some(Hold { scratch, words, runs_all, ..hold })
+        let plan = ConfinementPlan::new(&call.session, footprint, settings, capability, key);
+        Some(ConfinementPlan { scratch, words, runs_all, ..plan })
     }
 
-    /// Saves the grants of a command that is to run confined, for the program that runs it. A program that runs every command is also told which one
-    /// runs as it is.
-    pub(super) fn prepare(&self, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
+    /// Saves the grants of a command that is to run confined, for the program that runs it. A program that runs every command is
+    /// also told which one runs unconfined.
+    pub(super) fn prepare(&self, intent: Option<&Intent>, plan: &ConfinementPlan<'_>, confined: bool) {
         if confined {
             let scope = intent.map(|intent| &intent.owned_scope);
-            self.keep_answer(hold, &hold.answer(intent, scope, &self.guarded, &self.ports));
-        } else if hold.runs_all {
-            let Confinement { mode, network, .. } = hold.settings;
+            self.save_run_plan(plan, &plan.run_plan(intent, scope, &self.guarded, &self.ports));
+        } else if plan.runs_all {
+            let Confinement { mode, network, .. } = plan.settings;
             let (intent, grants) = (intent.cloned(), Grants::default());
-            self.keep_answer(hold, &RunPlan { run: RunDecision::Plain, mode, network, intent, grants, say: None });
+            self.save_run_plan(plan, &RunPlan { run: RunDecision::Plain, mode, network, intent, grants, say: None });
         }
     }
 
-    /// Whether a command that does not run confined goes through the program that confines all the same, so that it runs in a shell of
-    /// its own: in one that goes on after the call, the next command would be in another folder than the gate takes it to be.
+    /// Whether an unconfined command goes through the confining program all the same, so that it runs in a shell of its own: in a
+    /// shell that outlives the call, the next command would start in a different folder than the gate assumes.
     pub(crate) fn needs_own_shell(&self, call: &ToolCall) -> bool {
         let keeps_shell = wiring_of(call).is_some_and(|wiring| wiring.keeps_shell);
         let key = || evidence_key(call, call::shell_command(call, &self.config.last()).as_ref());
         keeps_shell && evidence::is_prepared(&key(), &self.ports)
     }
 
-    fn keep_answer(&self, hold: &Hold<'_>, answer: &RunPlan) {
-        let words = hold.words.iter().cloned().map(Some).collect();
-        // Where that is not possible, the host asks again. A command that runs in a confined one finds the state closed, and the outer one
-        // has told of the call.
-        let _ = evidence::prepare(&hold.key, words, answer, self.ports.clock.now(), &self.ports);
+    fn save_run_plan(&self, plan: &ConfinementPlan<'_>, answer: &RunPlan) {
+        let words = plan.words.iter().cloned().map(Some).collect();
+        // If that is not possible, the host asks again. A command inside a confined one cannot access the state, and the outer
+        // one has already reported the call.
+        let _ = evidence::prepare(&plan.key, words, answer, self.ports.clock.now(), &self.ports);
     }
 
-    /// The program that runs commands confined; none if this host cannot, or the program is missing.
+    /// The program that runs commands confined; `None` if this host has none, or the program is missing.
     pub(crate) fn confiner(&self) -> Option<&str> {
         self.confiner.program(&self.ports)
     }
 
-    /// Whether a program's settings have it give its commands to the program that runs them confined. A file that says otherwise counts.
+    /// Whether an agent program's settings make it pass its commands to the confining program. One settings file that says
+    /// otherwise is enough to make it false.
     pub(crate) fn has_shell_prefix(&self, program: &AgentProgram) -> bool {
         const MAX_BYTES: u64 = 1 << 20;
         let Some(wiring) = &program.wiring else { return false };
-        // Where nothing confines, settings need not be read.
+        // If nothing confines, the settings need not be read.
         let Some(prefix) = wiring.shell_prefix.as_ref().filter(|_| self.confiner.can_confine()) else { return false };
         let pointer = format!("/env/{}", prefix.variable);
-        let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
+        let named = wiring.settings.iter().filter(|settings| settings.content == SourceContent::Hooks).filter_map(|settings| {
             let (root, path) = match settings.place {
                 SettingsPlace::Workspace(path) => (Root::Project, path),
                 SettingsPlace::Home(path) => (Root::Home, path),
                 SettingsPlace::Own { .. } => return None,
             };
             let text = self.ports.workspace.read(root, path, MAX_BYTES).ok()?;
-            // What cannot be read may say otherwise.
+            // A file that cannot be read may say otherwise.
             let Ok(settings) = Document::parse(&String::from_utf8_lossy(&text)) else { return Some(String::new()) };
             settings.value().pointer(&pointer).map(|value| value.as_str().unwrap_or_default().to_owned())
         });
         let named: Vec<String> = named.collect();
-        !named.is_empty() && named.iter().all(|path| self.confiner.is(path, &self.ports))
+        !named.is_empty() && named.iter().all(|path| self.confiner.is_confiner(path, &self.ports))
     }
 
-    /// The arguments of a call whose command runs confined; none where there is nothing that could run it so.
+    /// The arguments of a call whose command runs confined; `None` if nothing could run it confined.
     pub(crate) fn confined_args(&self, call: &ToolCall) -> Option<Value> {
         let path = self.confiner()?;
         let program = match wiring_of(call) {
@@ -266,7 +267,7 @@ impl Gate {
         })
     }
 
-    /// What is in force about confinement.
+    /// The confinement settings in force.
     pub(super) fn confinement(&mut self, config: &Config) -> Confinement {
         let user = match self.look(&[user_question()]).first() {
             Some(facts) => self.user.refresh(facts, &self.ports).clone(),
@@ -280,7 +281,7 @@ impl Gate {
         self.confinement(&Config::default()).mode == ConfineMode::Off
     }
 
-    /// What a command may change that a host is about to run.
+    /// Plans a command that a host is about to run: how it runs and what it may change.
     pub fn confine(&mut self, command: &HostCommand<'_>) -> RunPlan {
         let HostCommand { session, call, words, cwd, capability, why } = *command;
         let facts = self.look(&governance_questions());
@@ -311,7 +312,7 @@ impl Gate {
         let is_held = pending.as_ref().is_some_and(|pending| pending.confined && pending.open_ended.is_some());
         let intent = match (&intents, pending) {
             (Some(intents), Some(pending)) => intents.find(&pending.intent).cloned(),
-            (Some(intents), None) => self.selected(session, intents),
+            (Some(intents), None) => self.selected_intent(session, intents),
             (None, _) => None,
         };
         let intent = intent.filter(|intent| intent.status.is_open());
@@ -321,7 +322,8 @@ impl Gate {
             }
             let why = why.unwrap_or("this system cannot confine commands");
             if is_held {
-                let say = format!("the command does not run: it was allowed because it was to run confined, and {why}");
+                let say =
+                    format!("the command does not run: it was allowed only because it was going to run confined, and {why}");
                 return RunPlan { run: RunDecision::Refused, ..plain(Some(say), intent) };
             }
             if config.strict {
@@ -334,21 +336,21 @@ impl Gate {
         self.guarded.look_up(&self.ports);
         let footprint = shell::footprint_of_words(words, cwd, &*self.ports.workspace);
         let key = EvidenceKey::of_call(session, call.unwrap_or_default());
-        let hold = Hold {
+        let plan = ConfinementPlan {
             scratch: Scratch::of(session, &self.ports),
             words: words.to_vec(),
-            ..Hold::new(session, &footprint, settings, capability, key)
+            ..ConfinementPlan::new(session, &footprint, settings, capability, key)
         };
         let scope = intent.as_ref().map(|intent| &intent.owned_scope);
-        let answer = hold.answer(intent.as_ref(), scope, &self.guarded, &self.ports);
+        let answer = plan.run_plan(intent.as_ref(), scope, &self.guarded, &self.ports);
         if call.is_some() {
-            self.keep_answer(&hold, &answer);
-            evidence::mark(&hold.key, RunDecision::Confined, &self.ports);
+            self.save_run_plan(&plan, &answer);
+            evidence::mark(&plan.key, RunDecision::Confined, &self.ports);
         }
         answer
     }
 
-    /// Whether a session is told for the first time that its commands run unconfined.
+    /// Whether this is the first time that a session is told that its commands run unconfined.
     fn is_first(&self, session: &str) -> bool {
         let path = state::path("unconfined", &[session]);
         state::replace(&path, b"{}", Expectation::Absent, &self.ports).is_ok()

@@ -2,7 +2,7 @@
 //!
 //! | event | what the gate does |
 //! | --- | --- |
-//! | `before_agent` | takes calls of the session's main agent that left no trace for refused by a person, and gives back what they hold |
+//! | `before_agent` | presumes that calls of the session's main agent that left no trace were refused by a person, and releases what they hold |
 //! | `after_agent` | settles the calls of the session's main agent whose end was not reported |
 //! | `session_end` | the same for all calls of the session |
 //! | `session_start` | the same as after a turn; what programs kept running for sessions that are over is compared one last time |
@@ -13,13 +13,13 @@ use super::{Gate, governance_questions};
 use crate::confine::Confiner;
 use crate::effects::Persistence;
 use crate::engine::{Input, Turn};
-use crate::hooks::registry::Needed;
+use crate::hooks::registry::NeededHooks;
 use crate::inflight::late;
-use crate::inflight::pending::{self, Over};
+use crate::inflight::pending::{self, Ended};
 use crate::intents::file::Governance;
 
 impl Gate {
-    /// Takes in what happened and says what to do, and when to step again though nothing happens.
+    /// Processes inputs; returns what to do, and when to step again even if nothing happens.
     pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Turn {
         self.retry_ledger();
         for input in inputs {
@@ -29,15 +29,15 @@ impl Gate {
             if let Input::Event { name, session, .. } = input
                 && let Some(notice) = self.observe_event(name, session.as_deref())
             {
-                // No one waits for an answer that could say it.
+                // No one waits for an answer that could carry the notice.
                 self.ports.warn(&notice);
             }
         }
-        // Declarations are looked at when they may matter, not at every tick.
+        // Declarations are checked when they may matter, not at every tick.
         if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
-            // Those of an event are read when it is reported.
+            // The declarations for an event are read when it is reported.
             let is_reload = inputs.iter().any(|input| matches!(input, Input::Reload));
-            self.hooks_needed(if is_reload { Needed::All } else { Needed::Components });
+            self.hooks_needed(if is_reload { NeededHooks::All } else { NeededHooks::Components });
         }
         self.forget_ended(inputs);
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
@@ -46,7 +46,7 @@ impl Gate {
             if refused.is_empty() {
                 break;
             }
-            // What follows them continues.
+            // The hooks continue with what follows from the refusals.
             let more = self.hooks.step(now_ms, &refused, &self.ports);
             turn.commands.extend(more.commands);
             turn.next_deadline_ms = more.next_deadline_ms;
@@ -58,7 +58,7 @@ impl Gate {
         turn
     }
 
-    /// Does the gate's own part at an event, before hooks hear of it. Returns what the agent and the person should be told.
+    /// Does the gate's own part at an event, before hooks receive it. Returns what the agent and the person should be told.
     pub fn observe_event(&mut self, event: &str, session: Option<&str>) -> Option<String> {
         let session = session?;
         let moment = match event {
@@ -78,8 +78,8 @@ impl Gate {
         let now = self.ports.clock.now();
         match event {
             "before_agent" => self.presume_refused(session, now),
-            "session_end" => self.settle_left_behind(Over::Session(session), now),
-            _ => self.settle_left_behind(Over::Turn(session), now),
+            "session_end" => self.settle_left_behind(Ended::Session(session), now),
+            _ => self.settle_left_behind(Ended::Turn(session), now),
         }
         if self.look(&[late::question()]).first().is_some_and(late::is_open) {
             self.compare_late(moment);
@@ -88,7 +88,8 @@ impl Gate {
         self.notices.take()
     }
 
-    /// What an agent program kept running for a session ends with it, and has been compared once more when the next one begins.
+    /// Ends the watches of a session: what an agent program kept running for it ends with it, and is compared once more before
+    /// the next session begins.
     fn end_watches(&self, event: &str, session: &str) {
         match event {
             "session_end" => late::change(&self.ports, |watch| {

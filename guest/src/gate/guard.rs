@@ -8,8 +8,8 @@ use crate::call::ToolCall;
 use crate::digest::Digest;
 use crate::effects::path::Location;
 use crate::effects::{Access, Effect, Extent, Footprint, Operation};
-use crate::inflight::lease::{Lease, LeaseDenial};
-use crate::inflight::{lease, seen};
+use crate::inflight::lease::{self, Lease, LeaseDenial};
+use crate::inflight::seen::{self, SeenFiles};
 use crate::ledger::entry::Entry;
 use crate::ledger::reading;
 use crate::ports::{Facts, FileFault, FileKind, Question, Timestamp};
@@ -18,32 +18,32 @@ use crate::ruling::{Code, Ruling};
 /// Arguments in which a call says what it expects the file to be.
 const EXPECTATIONS: &[&str] = &["expected_hash", "expectedHash", "expected_sha256", "expectedSha256", "pre_hash", "preHash"];
 
-/// Larger files are not remembered when they are only read: agents do not rewrite them from memory.
+/// Maximum size of a file that is remembered when it is only read: agents do not rewrite larger ones from memory.
 const MAX_SEEN_BYTES: u64 = 16 << 20;
 
-/// At most this many per call.
+/// Maximum number of files remembered per call.
 const MAX_SEEN: usize = 64;
 
-/// What a session saw of this many files is looked for one by one; for more it is put in order first.
+/// Up to this many files, what a session saw of each is looked up one by one; for more, it is indexed by file first.
 const FEW: usize = 8;
 
-/// A call that changes more files, such as one that removes a folder with everything in it, holds only this many.
+/// Maximum number of leases per call; one that changes more files, such as by removing a whole folder, holds only this many.
 pub(super) const MAX_LEASES: usize = 64;
 
 impl Gate {
-    /// Why the call would overwrite what its session has not seen.
+    /// Why the call would overwrite something that its session has not seen.
     pub(super) fn stale_reason(&self, call: &ToolCall, effects: &[Effect]) -> Option<String> {
         let changes = || effects.iter().filter(|effect| effect.changed_file().is_some());
         changes().next()?;
         let expected = (changes().count() == 1).then(|| expectation(&call.args)).flatten();
-        let journal = seen::Journal::of(&call.session, &self.ports);
-        let by_file = (changes().count() > FEW).then(|| journal.by_file());
+        let seen_files = SeenFiles::of_session(&call.session, &self.ports);
+        let by_file = (changes().count() > FEW).then(|| seen_files.by_file());
         changes().find_map(|effect| {
             let path = effect.location.as_str();
             let seen = match (expected, &by_file) {
                 (Some(expected), _) => Some(expected),
                 (None, Some(by_file)) => by_file.last(path)?,
-                (None, None) => journal.last(path)?,
+                (None, None) => seen_files.last(path)?,
             };
             let now = match (effect.operation, effect.pre_hash) {
                 (Operation::Create, _) => None,
@@ -51,11 +51,16 @@ impl Gate {
                 // There is something, but it could not be hashed, or it is about to be removed and was never looked at.
                 (_, None) => return None,
             };
-            // Its own call that has not been settled yet may have changed it.
-            let own = || expected.is_none() && lease::is_of(path, &call.session, self.ports.clock.now(), &self.ports);
+            // A call of the session's own that has not been settled yet may have changed it.
+            let own = || expected.is_none() && lease::is_held_by(path, &call.session, self.ports.clock.now(), &self.ports);
             (seen != now && !own()).then(|| match expected {
                 Some(expected) => {
-                    format!("`{path}` is not what the call expects, {}: {}; {}", expected.brief(), state_of(now), remedy(now))
+                    format!(
+                        "`{path}` does not have the content that the call expects, {}: {}; {}",
+                        expected.brief(),
+                        state_of(now),
+                        remedy(now)
+                    )
                 }
                 None => self.staleness(&call.session, path, seen, now),
             })
@@ -74,15 +79,15 @@ impl Gate {
             Some(entry) if entry.file.as_ref().is_some_and(|file| file.post_hash == now) => {
                 format!("changed by {}", author(&entry, session))
             }
-            Some(entry) => format!("changed by something outside the gate, after {}", author(&entry, session)),
+            Some(entry) => format!("changed by something outside the gate, after a change by {}", author(&entry, session)),
             None => "changed by something outside the gate, as no call in the ledger accounts for it".to_owned(),
         }
     }
 
-    /// Takes a lease on every file that the call changes. Where another session has one, none is kept.
+    /// Takes a lease on every file that the call changes. If another session holds one, none is kept.
     pub(super) fn lease(&self, call: &ToolCall, effects: &[Effect], now: Timestamp) -> Result<(), Denied> {
         let mut paths: Vec<&str> = effects.iter().filter_map(Effect::changed_file).map(|path| path.as_str()).collect();
-        // In the same order for every process, so that of two calls with the same files one gets them all.
+        // Every process takes them in the same order, so that of two calls with the same files one gets them all.
         paths.sort_unstable();
         paths.dedup();
         paths.truncate(MAX_LEASES);
@@ -101,7 +106,7 @@ impl Gate {
         })
     }
 
-    /// Gives back what a call holds.
+    /// Releases the leases of a call.
     pub(super) fn release_leases<'a>(&self, call: &ToolCall, paths: impl Iterator<Item = &'a str>) {
         paths.for_each(|path| lease::release(path, &call.session, &call.call, &self.ports));
     }
@@ -146,7 +151,7 @@ impl Gate {
                 questions.into_iter().zip(facts).filter_map(|(question, facts)| Some((question.path, Some(facts.digest?)))),
             );
         }
-        seen::note(&call.session, &seen, &self.ports);
+        seen::record(&call.session, &seen, &self.ports);
     }
 }
 
@@ -166,7 +171,7 @@ fn author(entry: &Entry, session: &str) -> String {
     format!("{itself}session `{name}`{program} with `{tool}` at {at}{intent}{late}")
 }
 
-/// A look will do, also one that finds nothing.
+/// Reading again is enough, even if it finds nothing.
 fn remedy(now: Option<Digest>) -> &'static str {
     match now {
         Some(_) => "read it again, then make your change to its current content",
@@ -178,14 +183,14 @@ fn remedy(now: Option<Digest>) -> &'static str {
 pub(super) enum Denied {
     /// Another session writes there.
     Held(String),
-    /// Someone wrote there between the look and the lease.
+    /// Someone wrote there between the check and the lease.
     Stale(String),
-    /// A fault of our own.
+    /// A fault of the gate's own.
     Fault(FileFault),
 }
 
 impl Denied {
-    /// The ruling that follows, unless the fault is ours.
+    /// The ruling that follows, unless the fault is the gate's own.
     pub(super) fn ruling(self, effects: Vec<Effect>) -> Result<Ruling, (FileFault, Vec<Effect>)> {
         match self {
             Self::Held(why) => Ok(Ruling::deny(Code::WriteInFlight, why, effects)),
@@ -203,14 +208,14 @@ fn lease_reason(held: &Lease, now: Timestamp) -> String {
     )
 }
 
-/// What the call expects the file to be, where it says so.
+/// The digest that the call expects the file to have, if it names one.
 fn expectation(args: &Value) -> Option<Digest> {
     let text = EXPECTATIONS.iter().find_map(|name| args.get(name)?.as_str())?;
     let text = text.trim().to_ascii_lowercase();
     if text.contains(':') { text.parse().ok() } else { format!("sha256:{text}").parse().ok() }
 }
 
-/// Whether what the call leaves behind cannot be told from its effects: what a program changed, or what came of a folder.
+/// Whether a call's changes cannot be told from its effects: what a program changed, or what became of a folder.
 pub(super) fn is_open_ended(effects: &[Effect], unknown: bool) -> bool {
     unknown
         || effects

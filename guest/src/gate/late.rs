@@ -1,9 +1,10 @@
-//! Changes made after a call has ended, by what it left running: in the background, detached, or in an open shell.
+//! Changes made after a call has ended, by programs that it left running: in the background, detached, or in an open shell.
 //!
-//! Such a call is watched from when it is allowed. At every later call of any session, at the end of a turn and of a session and when
-//! one begins, the workspace is compared with what it was at the last comparison. What changed and no other call explains is entered
-//! with the call that may have done it, marked as late, and judged by the scope that was in force when that call began. Nobody sees
-//! into the processes of a machine, so a person's own change looks the same; the entry and the notice say *may*.
+//! Such a call is watched from the moment it is allowed. At every later call of any session, when a turn or a session ends and
+//! when a session begins, the workspace is compared with its state at the last comparison. A change that no other call explains
+//! is entered with the call that may have made it, marked as late, and judged by the scope that was in force when that call
+//! began. The gate cannot see into a machine's processes, so a person's own change looks the same; the entry and the notice say
+//! *may*.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use super::Gate;
 use super::left_behind::explains;
 use super::reconcile::{is_in_scope, operation_between};
 use super::settle::{CallOutcome, Work, truncate};
-use crate::call::{ToolCall, leaves_end_untold};
+use crate::call::{ToolCall, omits_end_while_running};
 use crate::effects::path::{Location, printable};
 use crate::effects::{Extent, Persistence};
 use crate::inflight::late::{self, Ongoing, Watch};
@@ -22,16 +23,16 @@ use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ports::Timestamp;
 
-/// One comparison enters no more than this.
+/// Maximum number of entries for one comparison.
 const MAX_ENTRIES: usize = 200;
 
-/// Paths that a notice names.
+/// Maximum number of paths that a notice names.
 const MAX_NAMED: usize = 10;
 
-/// A program that has been under way for longer no longer keeps others from being compared.
+/// How long a program that is under way keeps others from being compared.
 const MAX_UNDER_WAY_MS: u64 = 3_600_000;
 
-/// An entry bears the time at which its call was settled, and is in the ledger a moment later.
+/// Margin between the time in an entry, which is when its call was settled, and its arrival in the ledger.
 const MARGIN_MS: u64 = 60_000;
 
 /// When a comparison is made.
@@ -43,17 +44,17 @@ pub(super) enum ComparisonTime {
     Turn,
 }
 
-/// What a comparison is made from.
+/// The inputs of a comparison.
 struct SnapshotComparison<'w> {
     watch: &'w Watch,
-    /// Of each call.
+    /// The scope of each call.
     scopes: Vec<Scope>,
     now: Timestamp,
 }
 
 impl SnapshotComparison<'_> {
-    /// The call that may have changed a file, and how many others may have: the one that says so, else the latest whose intent owns
-    /// the file, else the latest.
+    /// The call that may have changed a file, and how many others may have: the one that declares the file, else the latest whose
+    /// intent owns it, else the latest.
     fn likely_cause(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
         let may: Vec<(usize, &Ongoing)> = self.watch.calls.iter().enumerate().filter(|(_, call)| call.may_change(path)).collect();
         let owns = |(nth, _): &&(usize, &Ongoing)| self.scopes.get(*nth).is_some_and(|scope| is_in_scope(scope, path));
@@ -64,7 +65,7 @@ impl SnapshotComparison<'_> {
 }
 
 impl Gate {
-    /// Watches a call from now on. `after` is what the workspace looks like, where that is known already.
+    /// Starts watching a call. `after` is the state of the workspace, if it is known already.
     pub(super) fn watch(&mut self, pending: &Pending, persistence: Persistence, key: &str, after: Option<Snapshot>) {
         let open_ended = pending.open_ended.as_ref();
         let call = Ongoing {
@@ -82,10 +83,10 @@ impl Gate {
         let ignored = || open_ended.map_or_else(|| Ignored::text(ports), |open| open.ignored.clone());
         let begin = || {
             let ignored = ignored();
-            match after.clone().or_else(|| Snapshot::kept(&snapshot_of(key), ports)) {
+            match after.clone().or_else(|| Snapshot::load(&snapshot_of(key), ports)) {
                 Some(files) => Ok((files, ignored)),
                 None => {
-                    let mut files = Snapshot::look(&Snapshot::latest(ports), &Ignored::parse(&ignored), ports)?;
+                    let mut files = Snapshot::take(&Snapshot::latest(ports), &Ignored::parse(&ignored), ports)?;
                     files.hash(None, ports);
                     Ok((files, ignored))
                 }
@@ -96,25 +97,25 @@ impl Gate {
         }
     }
 
-    /// Watches a call no longer.
+    /// Stops watching a call.
     pub(super) fn unwatch(&self, session: &str, call: &str) {
-        late::change(&self.ports, |watch| watch.calls.retain(|ongoing| !ongoing.is(session, call)));
+        late::change(&self.ports, |watch| watch.calls.retain(|ongoing| !ongoing.is_call(session, call)));
     }
 
-    /// Keeps watching what runs on after its call has ended, and stops watching what never ran. Says whether it is watched.
+    /// Keeps watching a call that left something running, and stops watching one that never ran. Returns whether it is watched.
     pub(super) fn watch_ended(&mut self, work: &Work<'_>, key: &str, after: Option<Snapshot>, is_heard: bool) -> bool {
         let Pending { caller, persistence, certain, .. } = work.pending;
         match work.outcome {
             CallOutcome::Running => self.watch(work.pending, Persistence::Session.max(*persistence), key, after),
             // A shell command whose end was not reported, in a program that reports it only once the command has ended.
             CallOutcome::Unknown if *persistence == Persistence::Ends => {
-                let is_left_open = !certain && caller.host.is_some() && leaves_end_untold(caller.host.as_deref());
+                let is_left_open = !certain && caller.host.is_some() && omits_end_while_running(caller.host.as_deref());
                 if !is_left_open {
                     return false;
                 }
                 self.watch(work.pending, Persistence::Interactive, key, after);
             }
-            CallOutcome::Unknown if !is_heard && !leaves_end_untold(caller.host.as_deref()) => {
+            CallOutcome::Unknown if !is_heard && !omits_end_while_running(caller.host.as_deref()) => {
                 self.unwatch(&caller.session, &caller.call);
                 return false;
             }
@@ -123,7 +124,7 @@ impl Gate {
         true
     }
 
-    /// Compares after a call has ended, and stops watching it if that means that nothing of it is still running.
+    /// Compares after a call has ended, and stops watching it if its end means that nothing of it is still running.
     pub(super) fn compare_ended(&mut self, call: &ToolCall, outcome: &CallOutcome) {
         if matches!(outcome, CallOutcome::Refused(_)) {
             self.unwatch(&call.session, &call.call);
@@ -131,14 +132,14 @@ impl Gate {
         self.compare_late(ComparisonTime::Call);
         if matches!(outcome, CallOutcome::Done | CallOutcome::Failed(_)) {
             let has_ended =
-                |ongoing: &Ongoing| ongoing.persistence == Persistence::Interactive && ongoing.is(&call.session, &call.call);
+                |ongoing: &Ongoing| ongoing.persistence == Persistence::Interactive && ongoing.is_call(&call.session, &call.call);
             if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
                 self.unwatch(&call.session, &call.call);
             }
         }
     }
 
-    /// Says once why what programs change is not seen.
+    /// Reports, once, why changes made by programs are not detected.
     pub(super) fn warn_undetected(&mut self, fault: &SnapshotFault) {
         let why = fault.to_string();
         if late::record_if_new(&why, &self.ports) {
@@ -150,7 +151,8 @@ impl Gate {
     /// Enters what was changed by calls that keep running, unless another process is doing so.
     pub(super) fn compare_late(&mut self, moment: ComparisonTime) {
         let now = self.ports.clock.now();
-        // A look that fails takes as long as the largest that succeeds, so after one the next is at the end of the turn.
+        // A failing look takes as long as the largest that succeeds, so after a failure the next one waits for the end of the
+        // turn.
         if moment == ComparisonTime::Call && late::has_reason(&self.ports) || !late::claim(now, &self.ports) {
             return;
         }
@@ -164,14 +166,14 @@ impl Gate {
 
     fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) {
         let SnapshotComparison { watch, now, .. } = comparison;
-        let mut after = match Snapshot::look(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
+        let mut after = match Snapshot::take(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
             Ok(after) => {
                 late::forget_reason(&self.ports);
                 after
             }
             Err(fault) => {
                 self.warn_undetected(&fault);
-                // The next comparison that is possible finds what has changed until then.
+                // The next comparison that succeeds finds what has changed until then.
                 if watch.calls.iter().any(|call| call.is_expired(*now)) {
                     late::change(&self.ports, |watch| watch.calls.retain(|call| !call.is_expired(*now)));
                 }
@@ -188,10 +190,11 @@ impl Gate {
             after.keep_latest(&self.ports);
             self.copy(&anew, &watch.files, &after);
         }
-        let is_changed = |path: &String| comparison.likely_cause(path).is_some() && differs(watch.files.at(path), after.at(path));
+        let is_changed =
+            |path: &String| comparison.likely_cause(path).is_some() && differs(watch.files.file_at(path), after.file_at(path));
         let changed = asked.into_iter().filter(is_changed).collect();
-        let unexplained = self.unexplained(comparison, &after, changed, &mut held);
-        // The rest is for the next comparison.
+        let unexplained = self.unexplained_changes(comparison, &after, changed, &mut held);
+        // The rest is left for the next comparison.
         held.extend(unexplained.iter().skip(MAX_ENTRIES).map(|(path, _)| path.clone()));
         let found: Vec<(usize, Entry)> =
             unexplained.iter().take(MAX_ENTRIES).filter_map(|found| self.late_entry(comparison, found, &after)).collect();
@@ -211,8 +214,8 @@ impl Gate {
         }
     }
 
-    /// Of changed files, those that no other call explains. Those of which that cannot be told yet are held back.
-    fn unexplained(
+    /// The changed files that no other call explains. Files about which that cannot be told yet are held back.
+    fn unexplained_changes(
         &self,
         comparison: &SnapshotComparison<'_>,
         after: &Snapshot,
@@ -223,11 +226,11 @@ impl Gate {
         if changed.is_empty() {
             return Vec::new();
         }
-        // First who is under way, then what has been entered: whoever ends in between is in the ledger.
+        // First the calls under way, then the entries: a call that ends in between is in the ledger.
         let mut under_way = pending::calls_under_way(&self.ports);
         under_way.extend(self.recorder.unsaved_calls().cloned());
         under_way.retain(|pending| {
-            let is_watched = watch.calls.iter().any(|call| call.is(&pending.caller.session, &pending.caller.call));
+            let is_watched = watch.calls.iter().any(|call| call.is_call(&pending.caller.session, &pending.caller.call));
             !is_watched && !pending.is_presumed_refused && pending.since.saturating_add(MAX_UNDER_WAY_MS) > now.0
         });
         if under_way.iter().any(|pending| pending.open_ended.is_some()) {
@@ -240,9 +243,9 @@ impl Gate {
         let began = now.to_string();
         let mut unexplained = Vec::new();
         for path in changed {
-            let digest = after.at(&path).and_then(|look| look.digest);
+            let digest = after.file_at(&path).and_then(|look| look.digest);
             let mut of_file = entered.iter().filter(|entry| entry.path() == Some(&path));
-            if explains(&entered, &path, digest, after.at(&path).is_some()) {
+            if explains(&entered, &path, digest, after.file_at(&path).is_some()) {
                 continue;
             }
             if touched.contains(path.as_str()) || of_file.clone().any(|entry| entry.timestamp > began) {
@@ -255,7 +258,7 @@ impl Gate {
         unexplained
     }
 
-    /// The entry for a file that a call that keeps running may have changed, and the call.
+    /// The entry for a file that a call that keeps running may have changed, with the call's index.
     fn late_entry(
         &self,
         comparison: &SnapshotComparison<'_>,
@@ -263,7 +266,7 @@ impl Gate {
         after: &Snapshot,
     ) -> Option<(usize, Entry)> {
         let (nth, call, others) = comparison.likely_cause(path)?;
-        let (was, is) = (comparison.watch.files.at(path), after.at(path));
+        let (was, is) = (comparison.watch.files.file_at(path), after.file_at(path));
         let before = last.as_ref().and_then(|entry| entry.file.as_ref()).map(|file| file.post_hash);
         let file = FileChange {
             relative_path: path.clone(),
@@ -281,7 +284,7 @@ impl Gate {
         Some((nth, Entry { scope_validation, late: Some(late), ..entry }))
     }
 
-    /// Says what changed out of scope.
+    /// Reports changes out of scope.
     fn report_late_changes(&mut self, comparison: &SnapshotComparison<'_>, found: &[(usize, Entry)]) {
         for (nth, call) in comparison.watch.calls.iter().enumerate() {
             let strays: Vec<&str> = found
@@ -299,14 +302,14 @@ impl Gate {
             let (intent, names, began) = (&call.intent, names.join(", "), Timestamp(call.began));
             let CallOrigin { session, tool, .. } = &call.caller;
             let said = format!(
-                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still be running and may have changed them, so they are recorded with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and do not revert anything unless asked"
+                "files outside the scope of {intent} changed: {names}; a program that session `{session}` started with `{tool}` at {began} may still be running and may have changed them, so they are recorded under that call as FAIL, marked late; a person may have changed them as well, so tell the person you work for and do not revert anything unless asked"
             );
             self.ports.warn(&said);
             self.notices.add([said]);
         }
     }
 
-    /// Remembers what has been compared, and lets go of calls that have been watched for as long as calls are.
+    /// Saves what has been compared, and drops calls that have been watched for the maximum time.
     fn keep_comparison(
         &self,
         comparison: &SnapshotComparison<'_>,
@@ -324,7 +327,7 @@ impl Gate {
                     call.entered.clear();
                     continue;
                 }
-                let nth = watch.calls.iter().position(|known| known.is(&call.caller.session, &call.caller.call));
+                let nth = watch.calls.iter().position(|known| known.is_call(&call.caller.session, &call.caller.call));
                 let paths = found.iter().filter(|(of, _)| Some(*of) == nth).filter_map(|(_, entry)| entry.path());
                 call.entered.extend(paths.map(str::to_owned));
             }
@@ -332,12 +335,13 @@ impl Gate {
     }
 }
 
-/// Whether a file was entered for a call since the last turn ended. Of too many, the rest waits for the end of the turn.
+/// Whether a file was entered for a call since the last turn ended. If there are too many, the rest waits for the end of the
+/// turn.
 fn was_entered(call: &Ongoing, path: &str) -> bool {
     call.entered.len() >= late::MAX_ENTERED || call.entered.iter().any(|entered| entered == path)
 }
 
-/// Whether a file is another one than it was, as far as that was looked at.
+/// Whether a file has changed, or may have because its content was not read.
 pub(super) fn differs(was: Option<&SnapshotFile>, is: Option<&SnapshotFile>) -> bool {
     !matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest)
 }

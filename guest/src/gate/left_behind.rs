@@ -1,18 +1,18 @@
 //! Calls whose end is never reported: the gate failed, the host died, a person refused, or the session is over.
 //!
-//! The record of such a call still exists, so that what it changed is still entered: when the next call has ended,
-//! when its turn or its session ends, at the latest after a day. How the call ended is not known, and the entry says so. Files that
-//! are as they were, or as someone else's entry left them, are not entered; where there are no others, the call is over, and so is
-//! its lease.
+//! The record of such a call still exists, so that what it changed is still entered: when the next call has ended, when its turn
+//! or its session ends, or after a day at the latest. How the call ended is not known, and the entry says so. Files that are
+//! unchanged, or as someone else's entry left them, are not entered; if there are no others, the call is over, and so is its
+//! lease.
 
 use super::Gate;
 use super::late::differs;
 use super::recorder::CallRecord;
 use super::settle::{CallOutcome, Settlement, digest_question, leased_files};
-use crate::call::{ToolCall, leaves_end_untold};
+use crate::call::{ToolCall, omits_end_while_running};
 use crate::digest::Digest;
 use crate::effects::Persistence;
-use crate::inflight::pending::{self, Over, Pending, snapshot_of};
+use crate::inflight::pending::{self, Ended, Pending, snapshot_of};
 use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
@@ -21,16 +21,16 @@ use crate::ports::{FileKind, Question, Timestamp};
 /// The error in an entry for a call whose end was never reported.
 pub(super) const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
 
-/// No more are entered at once: others wait for the answer.
+/// Maximum number of calls settled at once: others wait for the answer.
 const MAX_AT_ONCE: usize = 1_000;
 
 impl Gate {
     /// Enters what was changed by calls that will never be settled; if a turn or session is over, by all of its calls.
-    pub(super) fn settle_left_behind(&mut self, over: Over<'_>, now: Timestamp) {
-        let left = pending::left_behind(over, now, &self.ports);
+    pub(super) fn settle_left_behind(&mut self, ended: Ended<'_>, now: Timestamp) {
+        let left = pending::left_behind(ended, now, &self.ports);
         for (key, pending) in left.into_iter().take(MAX_AT_ONCE) {
             let call = pending.caller.call();
-            // What an earlier version remembered does not say whose it is.
+            // A record from an earlier version does not say whose it is.
             if pending::key(&call.session, &call.call) != key {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
@@ -43,13 +43,13 @@ impl Gate {
         }
     }
 
-    /// Takes calls that were allowed and left no trace for refused by a person, now that the session is given something new to do, and
-    /// gives back what they hold. One that is still under way ends as usual.
+    /// Presumes that calls that were allowed and left no trace were refused by a person, now that the session is given something
+    /// new to do, and releases what they hold. A call that is still under way ends as usual.
     pub(super) fn presume_refused(&mut self, session: &str, now: Timestamp) {
-        let left = pending::left_behind(Over::Turn(session), now, &self.ports);
+        let left = pending::left_behind(Ended::Turn(session), now, &self.ports);
         for (key, mut pending) in left.into_iter().take(MAX_AT_ONCE) {
             let host = pending.caller.host.as_deref();
-            let may_run_untold = !pending.certain && host.is_some() && leaves_end_untold(host);
+            let may_run_untold = !pending.certain && host.is_some() && omits_end_while_running(host);
             let is_own = pending.caller.session == session && !pending.is_presumed_refused;
             if !is_own || may_run_untold || !self.is_without_trace(&key, &pending) {
                 continue;
@@ -60,7 +60,7 @@ impl Gate {
             }
             let call = pending.caller.call();
             self.release_leases(&call, leased_files(&pending));
-            if pending.persistence != Persistence::Ends && !leaves_end_untold(call.host.as_deref()) {
+            if pending.persistence != Persistence::Ends && !omits_end_while_running(call.host.as_deref()) {
                 self.unwatch(&call.session, &call.call);
             }
         }
@@ -70,13 +70,14 @@ impl Gate {
     fn is_without_trace(&self, key: &str, pending: &Pending) -> bool {
         let entered = self.entered_since(pending.since);
         if let Some(open) = &pending.open_ended {
-            let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else { return false };
-            let Ok(mut after) = Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) else { return false };
+            let Some(before) = Snapshot::load(&snapshot_of(key), &self.ports) else { return false };
+            let Ok(mut after) = Snapshot::take(&before, &Ignored::parse(&open.ignored), &self.ports) else { return false };
             let suspects = after.possibly_changed(&before);
             after.hash(Some(&suspects), &self.ports);
-            let digest = |path: &str| after.at(path).and_then(|look| look.digest);
+            let digest = |path: &str| after.file_at(path).and_then(|look| look.digest);
             return suspects.iter().all(|path| {
-                !differs(before.at(path), after.at(path)) || explains(&entered, path, digest(path), after.at(path).is_some())
+                !differs(before.file_at(path), after.file_at(path))
+                    || explains(&entered, path, digest(path), after.file_at(path).is_some())
             });
         }
         let questions: Vec<Question> = pending.changes.iter().map(|change| digest_question(&change.path)).collect();
@@ -90,7 +91,7 @@ impl Gate {
         })
     }
 
-    /// Enters of a call only that it cannot be inspected: the gate failed on it again and again, and would fail on every call after it.
+    /// Enters only that a call cannot be inspected: the gate failed on it again and again, and would fail on every call after it.
     pub(super) fn give_up(&mut self, call: &ToolCall, key: String, pending: &Pending, now: Timestamp) -> Settlement {
         let why =
             format!("what `{}` changed is not known: the gate failed {} times while comparing", call.tool, pending::MAX_ATTEMPTS);
@@ -105,7 +106,8 @@ impl Gate {
     }
 }
 
-/// Whether one of these entries says that a file is what it is now. Without a digest, that can only be known of a file that is gone.
+/// Whether one of these entries accounts for the state that a file is in now. Without a digest, that can only be known of a
+/// deleted file.
 pub(super) fn explains(entered: &[Entry], path: &str, digest: Option<Digest>, exists: bool) -> bool {
     let is_same = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.relative_path == path && file.post_hash == digest);
     exists == digest.is_some() && entered.iter().any(is_same)

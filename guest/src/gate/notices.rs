@@ -1,21 +1,21 @@
-//! Notices of the gate: those that go out with the answer being made, and those that wait until hooks have answered an event.
+//! Notices of the gate: those that go out with the current answer, and those that wait until hooks have answered an event.
 
 use serde_json::Value;
 
 use super::settle::join;
 use crate::engine::Order;
 
-/// At most this many notices wait for answers; a host that never fetches an answer does not miss its notice either.
+/// Maximum number of notices that wait for answers; a host that never fetches an answer does not miss its notice either.
 const MAX_PENDING: usize = 64;
 
-/// What the gate has to tell the agent and the person beside its answers.
+/// What the gate tells the agent and the person alongside its answers.
 #[derive(Default)]
 pub(super) struct Notices {
     now: Vec<String>,
     pending: Vec<PendingNotice>,
 }
 
-/// A notice about an event, until the answer to it goes out.
+/// A notice about an event, kept until the answer to it goes out.
 struct PendingNotice {
     /// The number of the question, as in its answer.
     number: u64,
@@ -23,12 +23,12 @@ struct PendingNotice {
 }
 
 impl Notices {
-    /// Adds a notice to the answer that is being made.
+    /// Adds a notice to the current answer.
     pub(super) fn add(&mut self, notice: impl IntoIterator<Item = String>) {
         self.now.extend(notice);
     }
 
-    /// Takes everything to be said with the answer that is being made, as one text.
+    /// Takes all notices for the current answer, as one text.
     pub(super) fn take(&mut self) -> Option<String> {
         std::mem::take(&mut self.now).into_iter().reduce(join)
     }

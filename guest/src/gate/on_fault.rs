@@ -1,8 +1,8 @@
 //! What happens to a call when the gate itself fails before the tool runs: `on_fault` in the user's `~/.tollgate/config.json`.
 //!
-//! `"ask"`, which is also the default: a person decides, and where no one can be asked the call does not run.
-//! `"allow"`: the call runs. It is a person's choice for all of their workspaces, so a workspace cannot make it: neither its own
-//! settings count nor a file of the user's that is in the workspace, where a repository can ship it.
+//! `"ask"`, the default: a person decides, and if no one can be asked the call does not run. `"allow"`: the call runs. It is a
+//! person's choice for all of their workspaces, so a workspace cannot make it: neither its own settings count nor a user's file
+//! that is inside the workspace, where a repository can ship it.
 //!
 //! A host that cannot start the gate at all asks [`OnFault::read`] itself. See `docs/hosts.md`.
 
@@ -15,7 +15,7 @@ use crate::ports::Ports;
 /// The user's own settings, below the home folder.
 pub const PATH: &str = home::SETTINGS;
 
-/// A larger file is a mistake.
+/// Maximum size of the file; a larger one is a mistake.
 pub const MAX_BYTES: u64 = home::MAX_BYTES;
 
 /// What happens to a call when the gate itself fails.
@@ -28,12 +28,12 @@ pub enum OnFault {
 }
 
 impl OnFault {
-    /// Reads the user's choice. Faults are rare, so it is read when one happens.
+    /// Reads the user's choice. Faults are rare, so it is read only when one happens.
     pub(super) fn of_user(ports: &Ports) -> Self {
         Self::read(&home::read(PATH, ports).unwrap_or_default())
     }
 
-    /// Reads the user's choice out of the text of the user's settings.
+    /// Parses the user's choice from the text of the user's settings.
     pub fn read(settings: &[u8]) -> Self {
         match document::read::<Value>(settings) {
             Ok(settings) if settings.get("on_fault").and_then(Value::as_str) == Some("allow") => Self::Allow,

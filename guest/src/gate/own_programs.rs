@@ -1,10 +1,10 @@
-//! Programs that Tollgate starts itself and that run confined: hooks and MCP servers that are declared with `"confine": true`.
+//! Programs that Tollgate starts itself and that run confined: hooks and MCP servers declared with `"confine": true`.
 //!
 //! They are started by `tollgate confine --run ID -- …`, which finds in the state what they may change. A host that can restrict a process
 //! itself does so instead of starting that command.
 
 use super::Gate;
-use super::confined::Hold;
+use super::confined::ConfinementPlan;
 use crate::augment::{LookupRequest, Plan};
 use crate::call::shell;
 use crate::config::confine::Capability;
@@ -17,34 +17,34 @@ use crate::state;
 
 /// Why a program cannot be confined, and what to do about it.
 const CANNOT: &str =
-    "nothing here can confine it; install the native `tollgate` on the search path, on a system that `docs/confinement.md` lists";
+    "nothing here can confine it; install the native `tollgate` on the search path, on a system listed in docs/confinement.md";
 
 /// A program to start.
 struct ProgramLaunch<'a> {
-    /// What it is called in messages.
+    /// Its name in messages.
     title: String,
-    /// What its temporary folder is kept under.
+    /// The name under which its temporary folder is kept.
     owner: String,
-    /// What its run is known by.
+    /// The id of its run.
     run: String,
     /// The session whose intent says what it may change.
     session: Option<&'a str>,
     argv: &'a [String],
-    /// The words of it that lead to a copy of a script, once there is one.
+    /// The indexes of the words that lead to a copy of a script, once there is one.
     copied: Vec<usize>,
 }
 
 /// How a program is started.
 enum LaunchMode {
-    /// By these words.
+    /// Confined, with this launcher.
     Confined(Launcher),
-    /// As it is.
+    /// Unconfined.
     Plain,
-    /// Not at all.
+    /// Not at all; the reason.
     Refused(String),
 }
 
-/// What the run and the temporary folder of an MCP server are kept under.
+/// The name under which the run and the temporary folder of an MCP server are kept.
 fn server_owner(server: &str) -> String {
     format!("server {server}")
 }
@@ -56,7 +56,7 @@ pub(super) struct Running {
 }
 
 impl Gate {
-    /// Has programs run confined that are declared so. Returns how those ended that may not run.
+    /// Makes programs that are declared as confined run confined. Returns the endings of those that may not run.
     pub(super) fn confine_runs(&mut self, commands: &mut Vec<Command>) -> Vec<Input> {
         let mut refused = Vec::new();
         for command in std::mem::take(commands) {
@@ -98,12 +98,12 @@ impl Gate {
         let is_over = |running: &Running| {
             inputs.iter().any(|input| matches!(input, Input::Ended { command, .. } if *command == running.command))
         };
-        for over in self.running.extract_if(.., |running| is_over(running)) {
-            evidence::forget(&over.key, &self.ports);
+        for ended in self.running.extract_if(.., |running| is_over(running)) {
+            evidence::forget(&ended.key, &self.ports);
         }
     }
 
-    /// Has MCP servers of a plan run confined that are declared so.
+    /// Makes MCP servers of a plan that are declared as confined run confined.
     pub(super) fn confine_servers(&mut self, plan: &mut Plan, session: &str) {
         for lookup in &mut plan.lookups {
             let LookupRequest::Mcp { server, start, .. } = &mut lookup.request else { continue };
@@ -112,7 +112,7 @@ impl Gate {
             match self.confined_server(server, &program.argv) {
                 Ok(argv) => program.argv = argv,
                 Err(why) => {
-                    if self.is_told(session, &server_owner(server)) {
+                    if self.claim_first_notice(session, &server_owner(server)) {
                         self.ports.warn(&why);
                     }
                     *start = None;
@@ -121,13 +121,14 @@ impl Gate {
         }
     }
 
-    /// The words that start an MCP server confined, or as it is where nothing can confine it; why it is not started.
+    /// The words that start an MCP server confined, or unconfined if nothing can confine it; the error says why it is not
+    /// started.
     pub(super) fn confined_server(&mut self, server: &str, argv: &[String]) -> Result<Vec<String>, String> {
         let own = ProgramLaunch {
             title: format!("the MCP server `{server}`"),
             run: server_owner(server),
             owner: server_owner(server),
-            // A server is kept for all sessions.
+            // A server is shared by all sessions.
             session: None,
             argv,
             copied: Vec::new(),
@@ -145,10 +146,10 @@ impl Gate {
         let Some(confiner) = self.confiner.command(&self.ports).map(str::to_owned) else {
             if config.strict {
                 return LaunchMode::Refused(format!(
-                    "{title} does not run: it is to run confined, the settings are strict, and {CANNOT}"
+                    "{title} does not run: it has to run confined, the settings are strict, and {CANNOT}"
                 ));
             }
-            if self.is_told(session.unwrap_or_default(), &program.owner) {
+            if self.claim_first_notice(session.unwrap_or_default(), &program.owner) {
                 self.ports.warn(&format!("{title} runs unconfined: {CANNOT}"));
             }
             return LaunchMode::Plain;
@@ -158,32 +159,32 @@ impl Gate {
         let footprint = shell::footprint_of_words(argv, "", &*self.ports.workspace);
         let settings = self.confinement(&config);
         let key = EvidenceKey::of_program(&program.run);
-        let hold = Hold::new(&program.owner, &footprint, settings, Capability::Trees, key.clone());
-        // Without an intent it owns nothing; what the settings name and what tools build is open to it all the same.
+        let confinement = ConfinementPlan::new(&program.owner, &footprint, settings, Capability::Trees, key.clone());
+        // Without an intent the program owns nothing; what the settings name and what tools build is open to it all the same.
         let nothing = Scope::default();
         let scope = intent.as_ref().map_or(&nothing, |intent| &intent.owned_scope);
-        let answer = hold.answer(intent.as_ref(), Some(scope), &self.guarded, &self.ports);
+        let answer = confinement.run_plan(intent.as_ref(), Some(scope), &self.guarded, &self.ports);
         let word = |(at, word): (usize, &String)| (!program.copied.contains(&at)).then(|| word.clone());
         let words = argv.iter().enumerate().map(word).collect();
         match evidence::prepare(&key, words, &answer, self.ports.clock.now(), &self.ports) {
             Ok(()) => LaunchMode::Confined(Launcher::new(&confiner, &self.confiner.workspace, self.state_folder(), &program.run)),
             Err(fault) => LaunchMode::Refused(format!(
-                "{title} does not run: it is to run confined, and what it may change cannot be saved: {fault}"
+                "{title} does not run: it has to run confined, and what it may change cannot be saved: {fault}"
             )),
         }
     }
 
-    /// The folder that the state of all workspaces is in; none where it cannot be told.
+    /// The folder with the state of all workspaces; `None` if it cannot be told.
     fn state_folder(&self) -> Option<String> {
         let own = self.look(&[state::question(".")]).pop()?.real_path?;
         let (folder, _) = own.rsplit_once(['/', '\\'])?;
-        // A folder of the workspace is given relative to it.
+        // A folder inside the workspace is given relative to it.
         let is_absolute = own.starts_with('/') || own.get(1..2) == Some(":");
         Some(if is_absolute { folder.to_owned() } else { format!("{}/{folder}", self.confiner.workspace) })
     }
 
-    /// Whether a session is to be told, for the first time, that a program runs unconfined.
-    fn is_told(&self, session: &str, owner: &str) -> bool {
+    /// Whether this is the first time that a session is told that a program runs unconfined.
+    fn claim_first_notice(&self, session: &str, owner: &str) -> bool {
         state::replace(&state::path("unconfined", &[session, owner]), b"{}", Expectation::Absent, &self.ports).is_ok()
     }
 }

@@ -11,12 +11,12 @@ use crate::json::object;
 use crate::ports::{Expectation, FileFault};
 use crate::state;
 
-/// A prompt goes through the same lookups as a call, under this name.
+/// The name under which a prompt goes through the same lookups as a call.
 const PROMPT: &str = "prompt";
 
 impl Gate {
-    /// What the model should know about the session's intent, where it has not been told: at first, and when the session has another
-    /// intent or its intent says something else. `again` tells it in any case, as after a compaction. Otherwise empty.
+    /// What the model should know about the session's intent, if it has not been told: at first, and when the session has another
+    /// intent or its intent has changed. `again` tells it in any case, as after a compaction. Otherwise empty.
     pub fn context_if_new(&mut self, session: &str, limit_chars: usize, again: bool) -> String {
         let at = state::path("told", &[session]);
         let Some(intent) = self.current(session) else {
@@ -42,15 +42,15 @@ impl Gate {
         text
     }
 
-    /// Which concepts a prompt names, and what to look up about them.
+    /// Plans what to look up about the concepts that a prompt names.
     pub fn plan_lookups_for_text(&mut self, session: &str, text: &str) -> Plan {
         self.plan_lookups(&prompt(session, text))
     }
 
-    /// What is known about the concepts that a prompt names, to be told beside it; none where there is nothing to tell.
+    /// What is known about the concepts that a prompt names, to be told alongside it; `None` if there is nothing to tell.
     pub fn augment_text(&mut self, session: &str, text: &str, found: &[LookupFinding]) -> Option<String> {
         let call = prompt(session, text);
-        let named = self.knowledge.named(&call, &self.ports).ok()?;
+        let named = self.knowledge.named_concepts(&call, &self.ports).ok()?;
         let config = self.settings();
         self.knowledge.apply(&call, named, TextReader::default(), found, &config.augment, &self.ports).text
     }

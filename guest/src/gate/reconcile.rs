@@ -1,8 +1,8 @@
-//! Detects what a program changed whose effects were not known beforehand.
+//! Detects the changes of a program whose effects were not known beforehand.
 //!
-//! Before it runs, every file of the workspace is looked at; afterwards again. What differs is its doing, unless the ledger
-//! tells of someone else's. What lies in the intent's scope is entered like any change; what does not is recorded as FAIL,
-//! told to the agent and the user, and can be put back.
+//! Every file of the workspace is inspected before the program runs, and again afterwards. Differences are the program's changes,
+//! unless the ledger attributes them to someone else. Changes in the intent's scope are entered like any other; changes out of
+//! scope are recorded as FAIL, reported to the agent and the user, and can be reverted.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -25,31 +25,31 @@ use crate::ledger::images;
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::reading::{self, Filter};
 
-/// One program enters no more than this.
+/// Maximum number of entries for one program.
 const MAX_ENTRIES: usize = 1_000;
 
-/// Paths that a notice names.
+/// Maximum number of paths that a notice names.
 const MAX_NAMED: usize = 10;
 
 /// What a program changed.
 #[derive(Default)]
 pub(super) struct Reconciled {
     pub(super) entries: Vec<Entry>,
-    /// What to say about it.
+    /// The notice about the changes.
     pub(super) notice: Option<String>,
-    /// What the workspace looks like now, where it could be looked at.
+    /// The state of the workspace now, if it could be inspected.
     pub(super) after: Option<Snapshot>,
-    /// Which of these changes are to be taken back.
+    /// The ids of the entries whose changes are to be reverted.
     pub(super) restore: Vec<String>,
 }
 
 impl Gate {
-    /// Looks at every file before a program runs, and copies those that are new or changed since the last look and that
-    /// git does not have.
+    /// Inspects every file before a program runs, and copies those that are new or changed since the last look and that git does
+    /// not have.
     pub(super) fn take_snapshot(&mut self, key: &str, intent: &Intent) -> Option<OpenEnded> {
         let latest = Snapshot::latest(&self.ports);
         let ignored = Ignored::text(&self.ports);
-        let mut snapshot = match Snapshot::look(&latest, &Ignored::parse(&ignored), &self.ports) {
+        let mut snapshot = match Snapshot::take(&latest, &Ignored::parse(&ignored), &self.ports) {
             Ok(snapshot) => {
                 late::forget_reason(&self.ports);
                 snapshot
@@ -67,24 +67,24 @@ impl Gate {
         match snapshot.keep(&snapshot_of(key), &self.ports) {
             Ok(()) => Some(OpenEnded { scope: intent.owned_scope.patterns().to_vec(), ignored }),
             Err(fault) => {
-                self.ports.warn(&format!("what the program changes is not detected: the snapshot cannot be saved: {fault}"));
+                self.ports.warn(&format!("what the program changes will not be detected: the snapshot cannot be saved: {fault}"));
                 None
             }
         }
     }
 
-    /// Copies files that were read again, for the next program, unless git has them.
+    /// Copies files that were newly hashed, for the next program, unless git has them.
     pub(super) fn copy(&self, anew: &[String], before: &Snapshot, now: &Snapshot) {
         let index = GitIndex::read(&self.ports);
         let mut wanted: Vec<(&str, Digest, u64)> = Vec::new();
         for path in anew {
-            let Some((digest, size)) = now.at(path).and_then(|look| Some((look.digest?, look.size))) else { continue };
-            // What changed since the last look need not be what git has, though the size is the same.
-            if !index.has(path, size) || before.at(path).is_some() {
+            let Some((digest, size)) = now.file_at(path).and_then(|look| Some((look.digest?, look.size))) else { continue };
+            // A file that changed since the last look need not be the one that git has, even if its size is the same.
+            if !index.has(path, size) || before.file_at(path).is_some() {
                 wanted.push((path, digest, size));
             }
         }
-        // Rarely asked, and then for every copy there is.
+        // Rarely needed, and then for every copy there is.
         let needed = OnceCell::new();
         let is_needed =
             |digest: &Digest| needed.get_or_init(|| self.contents_to_keep(now)).binary_search(&digest.short()).is_ok();
@@ -102,20 +102,20 @@ impl Gate {
         wanted
     }
 
-    /// The entries for what changed while a program ran, what to say about it, and what the workspace looks like now.
+    /// The entries for what changed while a program ran, the notice about it, and the state of the workspace now.
     pub(super) fn reconcile(&mut self, work: &Work<'_>, key: &str, open: &OpenEnded) -> Reconciled {
         let unseen = |why: String| {
             self.ports.warn(&why);
             Reconciled { notice: Some(why), ..Reconciled::default() }
         };
-        let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
+        let Some(before) = Snapshot::load(&snapshot_of(key), &self.ports) else {
             let tool = &work.call.tool;
             let why = format!("what changed while `{tool}` ran is not known: the snapshot taken before it is gone");
             let entry = self.failure_entry(work, &why);
             let seen = unseen(format!("{why}; it is recorded as FAIL; check the workspace yourself"));
             return Reconciled { entries: vec![entry], ..seen };
         };
-        let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
+        let mut after = match Snapshot::take(&before, &Ignored::parse(&open.ignored), &self.ports) {
             Ok(after) => after,
             Err(fault) => {
                 let why = format!("what changed while `{}` ran is not known: {fault}", work.call.tool);
@@ -139,7 +139,7 @@ impl Gate {
         let others_run = || *others_run.get_or_init(|| pending::calls_under_way(&self.ports).iter().any(is_others));
         let mut changed: Vec<(String, bool)> = Vec::new();
         for path in suspects {
-            let (was, is) = (before.at(&path), after.at(&path));
+            let (was, is) = (before.file_at(&path), after.file_at(&path));
             let touched_only = matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest);
             let ruled = changes.contains(path.as_str());
             let digest = is.and_then(|look| look.digest);
@@ -148,7 +148,7 @@ impl Gate {
             let is_explained = || {
                 let (session, call) = (&work.call.session, &work.call.call);
                 explains(&entered, &path, digest, is.is_some())
-                    || lease::is_of_another(&path, session, call, work.now, &self.ports)
+                    || lease::is_held_by_another_call(&path, session, call, work.now, &self.ports)
                     || entered.iter().any(is_foreign) && others_run()
             };
             if touched_only || ruled || is_explained() {
@@ -160,7 +160,7 @@ impl Gate {
         let unrecorded = cut_to(MAX_ENTRIES, &mut changed);
         let mut entries: Vec<Entry> = changed
             .iter()
-            .map(|(path, is_owned)| self.unattributed_change(work, *is_owned, path, before.at(path), after.at(path)))
+            .map(|(path, is_owned)| self.unattributed_change(work, *is_owned, path, before.file_at(path), after.file_at(path)))
             .collect();
         let summary = (unrecorded.all > 0).then(|| unrecorded.text(&work.call.tool));
         if let Some(summary) = &summary {
@@ -205,7 +205,7 @@ impl Gate {
 /// How many changes of one call are not recorded one by one.
 struct Unrecorded {
     all: usize,
-    /// Those out of scope.
+    /// How many of them are out of scope.
     strays: usize,
 }
 
@@ -223,7 +223,7 @@ impl Unrecorded {
     }
 }
 
-/// Keeps at most this many changes, those out of scope before the others, in the order of their paths. Counts the rest.
+/// Keeps at most this many changes, those out of scope before the others, and sorts them by path. Counts the rest.
 fn cut_to(limit: usize, changed: &mut Vec<(String, bool)>) -> Unrecorded {
     if changed.len() <= limit {
         return Unrecorded { all: 0, strays: 0 };
@@ -262,14 +262,13 @@ fn notice(work: &Work<'_>, entries: &[Entry], restore: &[String], unentered: usi
     ))
 }
 
-/// What to say about changes that are taken back.
+/// The notice about changes that are reverted.
 fn restored_notice(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<String> {
     let changes: Vec<&Entry> = entries.iter().filter(|entry| restore.contains(&entry.id)).collect();
     let first = changes.first()?;
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(
-        "`{tool}` changed files outside those that {intent} owns: {}; they are recorded as FAIL and were restored; a person can apply the change \
-         again with `tollgate trace`, see entry {}",
+        "`{tool}` changed files that {intent} does not own: {}; they are recorded as FAIL from entry {} on and were restored; a person can apply a change again by reverting its restoration with `tollgate trace revert` (`tollgate trace` lists both)",
         names(&changes, 0),
         first.id
     ))

@@ -1,7 +1,8 @@
-//! Appending to the ledger, with one retry when it is briefly unwritable, and the calls that could not be saved meanwhile.
+//! Appends to the ledger, with one retry if it is briefly unwritable, and keeps the calls that could not be saved meanwhile.
 //!
-//! A gap in the ledger is bad; blocked work is worse. What cannot be appended is tried once more after a moment: at the next
-//! call, or when the host's timer fires. Nothing waits for it. What still cannot be appended then is not lost: see `left_behind`.
+//! A gap in the ledger is bad; blocked work is worse. An entry that cannot be appended is retried once after a moment: at the
+//! next call, or when the host's timer fires. Nothing waits for it. If it still cannot be appended then, it is not lost: see
+//! `left_behind`.
 
 use crate::config::Config;
 use crate::inflight::pending::{self, Pending};
@@ -13,7 +14,7 @@ use crate::ports::{Facts, FileFault, FileKind, Ports};
 /// The delay before the single retry.
 const RETRY_MS: u64 = 100;
 
-/// At most this many calls are kept in memory because the state folder cannot be written.
+/// Maximum number of calls kept in memory because the state folder cannot be written.
 const MAX_UNSAVED: usize = 64;
 
 /// Writes the ledger for the gate.
@@ -23,18 +24,26 @@ pub(super) struct Recorder {
     waiting: Vec<PendingEntries>,
     /// Why the last attempt to append failed.
     fault: Option<FileFault>,
-    /// Calls under way that could not be kept in the state folder.
-    unsaved_calls: Vec<(String, Pending)>,
+    /// Calls under way that could not be saved in the state folder.
+    unsaved_calls: Vec<UnsavedCall>,
     /// The stamps of the checkpoint and of the ledger when they were last compared.
     compared: Option<(u64, u64)>,
-    /// Where the ledger ended when it was last looked at.
+    /// Where the ledger ended when it was last inspected.
     position: Option<LedgerPosition>,
+}
+
+/// A call under way that could not be saved in the state folder.
+struct UnsavedCall {
+    key: String,
+    pending: Pending,
+    /// Whether this process has noted it as settled. Its entries may still wait for the ledger.
+    is_settled_here: bool,
 }
 
 /// What is kept of a call until it is settled.
 pub(super) struct CallRecord {
     key: String,
-    /// Whether a snapshot was taken before it.
+    /// Whether a snapshot was taken before the call.
     has_snapshot: bool,
 }
 
@@ -55,15 +64,15 @@ pub(super) struct PendingEntries {
 pub(super) struct Entered {
     /// Their lines.
     pub(super) lines: Vec<String>,
-    /// What there is to say about the ledger itself.
+    /// A notice about the ledger itself.
     pub(super) notice: Option<String>,
 }
 
 /// Entries that could not be appended yet.
 pub(super) struct Unentered {
-    /// Those that could.
+    /// The lines of those that could be appended.
     pub(super) lines: Vec<String>,
-    /// Why not the others.
+    /// Why the others could not be appended.
     pub(super) why: String,
 }
 
@@ -79,7 +88,7 @@ impl Recorder {
             }
             Err(fault) => {
                 let why = format!(
-                    "`{}` cannot be written: {fault}; recording what the call changed is retried in a moment",
+                    "`{}` cannot be written: {fault}; recording what the call changed will be retried shortly",
                     ledger::PATH
                 );
                 ports.warn(&why);
@@ -98,7 +107,7 @@ impl Recorder {
             return;
         }
         let now = ports.clock.now().0;
-        // What is due later than that was put off before the clock was set back.
+        // An entry that is due later than that was postponed before the clock was set back.
         let is_due = |waiting: &PendingEntries| waiting.due <= now || waiting.due > now + RETRY_MS;
         let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(is_due);
         self.waiting = later;
@@ -127,11 +136,11 @@ impl Recorder {
         }
     }
 
-    /// What to say about a call that is settled and whose entries still wait for the retry.
+    /// The notice about a call that is settled but whose entries still wait for the retry.
     pub(super) fn waiting_notice(&self, key: &str) -> Option<String> {
         let waiting = self.waiting.iter().any(|waiting| waiting.call.as_ref().is_some_and(|call| call.key == key));
         waiting
-            .then(|| format!("`{}` could not be written; recording what the call changed is retried in a moment", ledger::PATH))
+            .then(|| format!("`{}` could not be written; recording what the call changed will be retried shortly", ledger::PATH))
     }
 
     /// How many milliseconds from now the next retry is due.
@@ -140,7 +149,7 @@ impl Recorder {
         Some(due.saturating_sub(ports.clock.now().0).min(RETRY_MS))
     }
 
-    /// Why no more changes may be made, where the settings are strict about a ledger that cannot be written.
+    /// Why no more changes may be made, if the settings are strict about a ledger that cannot be written.
     pub(super) fn strict_fault(&self, config: &Config) -> Option<String> {
         let fault = self.fault.filter(|_| config.strict)?;
         let path = ledger::PATH;
@@ -163,37 +172,47 @@ impl Recorder {
         }
     }
 
-    /// Forgets what is kept of a call in memory alone.
+    /// Forgets what is kept of a call only in memory.
     pub(super) fn forget_unsaved(&mut self, key: &str) {
-        self.unsaved_calls.retain(|(known, _)| known != key);
+        self.unsaved_calls.retain(|call| call.key != key);
     }
 
-    /// Keeps a call in memory that could not be saved; the oldest one goes where there are too many.
+    /// Keeps a call in memory that could not be saved; drops the oldest if there are too many.
     pub(super) fn keep_unsaved(&mut self, key: String, pending: Pending) {
         if self.unsaved_calls.len() == MAX_UNSAVED {
             self.unsaved_calls.remove(0);
         }
-        self.unsaved_calls.push((key, pending));
+        self.unsaved_calls.push(UnsavedCall { key, pending, is_settled_here: false });
     }
 
-    /// The calls that are kept in memory alone.
+    /// The calls that are kept only in memory.
     pub(super) fn unsaved_calls(&self) -> impl Iterator<Item = &Pending> {
-        self.unsaved_calls.iter().map(|(_, pending)| pending)
+        self.unsaved_calls.iter().map(|call| &call.pending)
     }
 
-    /// Whether the call under way with this key is kept in memory alone.
+    /// Whether the call under way with this key is kept only in memory.
     pub(super) fn is_unsaved(&self, key: &str) -> bool {
-        self.unsaved_calls.iter().any(|(known, _)| known == key)
+        self.unsaved_calls.iter().any(|call| call.key == key)
+    }
+
+    /// Notes that this process has settled a call that is kept only in memory.
+    pub(super) fn mark_settled(&mut self, key: &str) {
+        self.unsaved_calls.iter_mut().filter(|call| call.key == key).for_each(|call| call.is_settled_here = true);
+    }
+
+    /// Whether this process has settled the call with this key, which is kept only in memory.
+    pub(super) fn is_settled_here(&self, key: &str) -> bool {
+        self.unsaved_calls.iter().any(|call| call.key == key && call.is_settled_here)
     }
 
     /// The call under way with this key.
     pub(super) fn recall(&self, key: &str, ports: &Ports) -> Option<Pending> {
-        let here = self.unsaved_calls.iter().find(|(known, _)| known == key).map(|(_, pending)| pending.clone());
+        let here = self.unsaved_calls.iter().find(|call| call.key == key).map(|call| call.pending.clone());
         here.or_else(|| pending::recall(key, ports))
     }
 
-    /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of `ledger_questions`.
-    /// Returns what to say.
+    /// Detects a ledger that is not the one this machine last wrote to, given what the host saw of `ledger_questions`. Returns
+    /// the notice about it.
     pub(super) fn watch(&mut self, governed: bool, facts: &[Facts], ports: &Ports) -> Option<String> {
         let [kept, ledger] = facts else { return None };
         self.position = LedgerPosition::of(ledger);
@@ -209,12 +228,12 @@ impl Recorder {
         checkpoint::check(ports)
     }
 
-    /// Where the ledger ended when it was last looked at.
+    /// Where the ledger ended when it was last inspected.
     pub(super) fn position(&self) -> Option<LedgerPosition> {
         self.position
     }
 
-    /// Whether the ledger has been compared with its checkpoint since the workspace is governed.
+    /// Whether the ledger has been compared with its checkpoint since the workspace became governed.
     pub(super) fn has_compared(&self) -> bool {
         self.compared.is_some()
     }

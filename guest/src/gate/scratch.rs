@@ -1,7 +1,8 @@
-//! Scratch space: what a session itself makes directly in a temporary folder of the system, it may change later.
+//! Scratch space: a session may change what it itself created directly in a temporary folder of the system.
 //!
-//! So does its own folder there, which confined commands find in `TMPDIR`. Nothing else there is the session's: a file that is already, or a folder that someone else made, is out of scope like
-//! everything outside. What lies in a temporary folder and is run is unknown ([`resolve`](crate::call::resolve)).
+//! The same goes for the session's own folder there, which confined commands find in `TMPDIR`. Nothing else there is the
+//! session's: a file that exists already, or a folder that someone else made, is out of scope like everything outside. Running
+//! what lies in a temporary folder has unknown effects ([`resolve`](crate::call::resolve)).
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::effects::{Effect, Extent, Operation};
 use crate::ports::{Expectation, Ports};
 use crate::state;
 
-/// A session that makes more is not scribbling.
+/// Maximum number of entries; a session that makes more is not using scratch space.
 const MAX_ENTRIES: usize = 200;
 
 /// What a session has made in temporary folders.
@@ -23,7 +24,7 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// What a session has created, and would create by these effects. Nothing is read where none leads there.
+    /// What a session has created, and would create by these effects. Nothing is read if no effect leads to a temporary folder.
     pub(super) fn new(session: &str, effects: &[Effect], ports: &Ports) -> Self {
         let mut made =
             effects.iter().filter(|effect| effect.mutates()).filter_map(|effect| Some((effect, entry(effect)?))).peekable();
@@ -40,7 +41,7 @@ impl Scratch {
         Self { entries, own: temporary::name(session) }
     }
 
-    /// Whether an effect is on what the session made.
+    /// Whether an effect is on something that the session created.
     pub(super) fn owns(&self, effect: &Effect) -> bool {
         let is_own = |entry: &str| entry.rsplit('/').next() == Some(&self.own) && !self.own.is_empty();
         entry(effect).is_some_and(|(entry, _)| self.entries.contains(entry) || is_own(entry))
@@ -51,7 +52,7 @@ impl Scratch {
         load_scratch(session, ports).into_iter().collect()
     }
 
-    /// Remembers what the session makes.
+    /// Saves what the session creates.
     pub(super) fn keep(&self, session: &str, ports: &Ports) {
         if self.entries.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! Connections to MCP servers, with what extensions bring and with programs that run confined.
+//! Connections to MCP servers, including the servers of extensions and programs that run confined.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::ports::Ports;
 use crate::servers::hub::HubTurn;
 use crate::servers::{self, ServerSource, ServerSpec};
 
-/// What extensions bring, for the connections.
+/// The MCP servers of active extensions, for the connections.
 struct ActiveExtensions<'g> {
     extensions: &'g Extensions,
     machine: &'g Machine,
@@ -37,9 +37,9 @@ impl servers::ExtensionServers for ActiveExtensions<'_> {
 }
 
 impl Gate {
-    /// Takes in what happened to connections to MCP servers, and says what to do about it.
+    /// Processes what happened to connections to MCP servers; returns what to do about it.
     pub fn step_servers(&mut self, now_ms: u64, inputs: &[Value]) -> HubTurn {
-        // These look at what is declared now; the others go on with what is there.
+        // These inputs need the current declarations; the others use what is already known.
         let looks = |input: &Value| matches!(json::text(input, "type"), Some("want" | "request" | "reload"));
         if inputs.iter().any(looks) {
             self.hooks();
@@ -57,11 +57,12 @@ impl Gate {
     }
 
     fn step_hub(&mut self, now_ms: u64, inputs: &[Value]) -> HubTurn {
-        let brought = ActiveExtensions { extensions: &self.extensions, machine: self.hooks.machine(), ports: &self.ports };
-        self.servers.step(now_ms, inputs, &brought, &self.ports)
+        let extensions = ActiveExtensions { extensions: &self.extensions, machine: self.hooks.machine(), ports: &self.ports };
+        self.servers.step(now_ms, inputs, &extensions, &self.ports)
     }
 
-    /// Has the programs of servers run confined that are declared so. Returns how those connections ended that may not be made.
+    /// Makes the programs of servers that are declared as confined run confined. Returns the endings of connections that may not
+    /// be made.
     fn confine_connections(&mut self, commands: &mut Vec<Value>) -> Vec<Value> {
         let mut refused = Vec::new();
         for mut command in std::mem::take(commands) {

@@ -14,8 +14,8 @@ use crate::config;
 use crate::digest::Digest;
 use crate::effects::{Effect, Operation, Persistence};
 use crate::extensions;
-use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
-use crate::inflight::rulings::{self, Past};
+use crate::inflight::pending::{self, AllowedChange, CallOrigin, Ended, Pending};
+use crate::inflight::rulings::{self, CallFate};
 use crate::inflight::seen;
 use crate::intents::intent::{Intent, IntentId};
 use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
@@ -25,19 +25,19 @@ use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, FileKind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
 
-/// Text from outside is no longer than this in an entry.
+/// Maximum length of text from outside in an entry, in characters.
 const MAX_CHARS: usize = 2_000;
 
-/// Content before a change is kept up to this size, to tell which lines changed.
+/// Maximum size of content kept from before a change, to tell which lines changed.
 const MAX_BEFORE_BYTES: u64 = 64 << 10;
 
-/// At most this many files per call.
+/// Maximum number of files per call whose content is kept.
 const MAX_BEFORE_FILES: usize = 8;
 
-/// Content after a change is read up to this size.
+/// Maximum size of content that is read after a change.
 const MAX_AFTER_BYTES: u64 = 1 << 20;
 
-/// Entries for one rejected call.
+/// Maximum number of entries for one rejected call.
 pub(super) const MAX_REJECTED: usize = 50;
 
 /// How much of the ledger is searched for others' entries.
@@ -48,13 +48,13 @@ const RECENTLY_BYTES: u64 = 256 << 10;
 pub enum CallOutcome {
     /// It ran.
     Done,
-    /// It ran and failed; the tool's own words.
+    /// It ran and failed; the tool's error message.
     Failed(String),
     /// The tool reports that its command keeps running.
     Running,
-    /// It did not run; why.
+    /// It did not run; the reason.
     Refused(String),
-    /// It may have run: that was not reported, or the gate failed when it was.
+    /// It may have run: its end was not reported, or the gate failed when it was.
     Unknown,
 }
 
@@ -68,16 +68,16 @@ impl CallOutcome {
 /// The result of settling a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settlement {
-    /// The lines, as they were entered.
+    /// The lines, as entered in the ledger.
     pub lines: Vec<String>,
     /// What the agent should be told.
     pub notice: Option<String>,
-    /// The entries whose change is to be taken back, by id.
+    /// The ids of the entries whose changes are to be reverted.
     pub restore: Vec<String>,
 }
 
-/// What is remembered about a call beside its changes.
-pub(super) struct Remembered {
+/// What is remembered about a call besides its changes.
+pub(super) struct RememberedFacts {
     pub(super) since: u64,
     pub(super) certain: bool,
     pub(super) open_ended: bool,
@@ -93,7 +93,7 @@ impl Gate {
         call: &ToolCall,
         intent: &Intent,
         effects: &[Effect],
-        how: Remembered,
+        how: RememberedFacts,
     ) -> Result<(), FileFault> {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
@@ -104,7 +104,7 @@ impl Gate {
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let Remembered { since, certain, persistence, confined, leased, .. } = how;
+        let RememberedFacts { since, certain, persistence, confined, leased, .. } = how;
         let (caller, intent) = (CallOrigin::of(call), intent.id.clone());
         let pending = Pending {
             caller,
@@ -124,7 +124,7 @@ impl Gate {
         }
         self.recorder.forget_unsaved(&key);
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
-            // A person may still let it run, and this process at least remembers.
+            // A person may still let it run, and at least this process remembers it.
             self.ports.warn(&format!("the record of the call `{}` cannot be saved: {fault}", call.call));
             self.recorder.keep_unsaved(key, pending);
         })
@@ -135,7 +135,7 @@ impl Gate {
             let path = effect.changed_file()?.as_str().to_owned();
             Some(AllowedChange { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
-        // A file that is removed and made again changes once.
+        // A file that is removed and created again changes once.
         let mut known = BTreeSet::new();
         let mut changes: Vec<AllowedChange> = Vec::new();
         for change in effects.iter().filter_map(change) {
@@ -143,7 +143,7 @@ impl Gate {
                 changes.push(change);
             }
         }
-        // Files that go with their folder were listed, not looked at.
+        // Files that are deleted with their folder were listed, not inspected.
         let unknown = |change: &&mut AllowedChange| change.operation == Operation::Delete && change.pre_hash.is_none();
         let mut listed: Vec<&mut AllowedChange> = changes.iter_mut().filter(unknown).collect();
         if !listed.is_empty() {
@@ -160,19 +160,19 @@ impl Gate {
         self.settle_with(call, outcome, None)
     }
 
-    /// The same with what the tool said, which may tell that the kernel kept it from something.
+    /// The same, with the tool's output, which may tell that the kernel denied the command something.
     pub fn settle_with(&mut self, call: &ToolCall, outcome: &CallOutcome, output: Option<&str>) -> Settlement {
         self.retry_ledger();
         let key = pending::key(&call.session, &call.call);
         if let Some(notice) = self.recorder.waiting_notice(&key) {
             return Settlement { notice: Some(notice), ..Settlement::default() };
         }
-        let ground = self.inspect_governance();
+        let facts = self.inspect_governance();
         let pending = self.recorder.recall(&key, &self.ports);
-        let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
+        let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &facts);
         let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
-            None => self.settle_unrecorded(call, outcome, &ground),
+            None => self.settle_unrecorded(call, outcome, &facts),
         };
         // A command that keeps running is still confined.
         if *outcome != CallOutcome::Running {
@@ -180,20 +180,26 @@ impl Gate {
         }
         // A call whose end was never reported is compared when it is concluded to have ended.
         if *outcome != CallOutcome::Unknown {
-            if ground.is_watching {
+            if facts.is_watching {
                 self.compare_ended(call, outcome);
             }
             settlement.notice = settlement.notice.into_iter().chain(self.notices.take()).reduce(join);
         }
-        settlement.notice = ground.notice.into_iter().chain(settlement.notice).chain(refusal).reduce(join);
+        settlement.notice = facts.notice.into_iter().chain(settlement.notice).chain(refusal).reduce(join);
         settlement
     }
 
-    /// Enters what a call changed that is remembered.
+    /// Enters what a call with a record changed.
     fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, key: String, pending: &Pending) -> Settlement {
         let now = self.ports.clock.now();
         // No other process knows of a call that could not be saved, unless it was told of the same call and saved it.
         let is_known_here = self.recorder.is_unsaved(&key) && pending::recall(&key, &self.ports).is_none();
+        // That process may then have settled the call, too.
+        let is_settled = || rulings::is_settled(&call.session, &call.call, Timestamp(pending.since), &self.ports);
+        if is_known_here && !self.recorder.is_settled_here(&key) && is_settled() {
+            self.recorder.forget_unsaved(&key);
+            return Settlement::default();
+        }
         let claim = if is_known_here { Some(1) } else { pending::claim(&key, pending, now, &self.ports) };
         let Some(attempts) = claim else { return Settlement::default() };
         if attempts > pending::MAX_ATTEMPTS {
@@ -207,7 +213,7 @@ impl Gate {
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
-        // Their secrets must not be entered.
+        // The secrets of extensions must not be entered.
         self.refresh_extensions(facts.get(1..own).unwrap_or_default(), &self.config.last());
         let work = Work { call, pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
@@ -217,7 +223,7 @@ impl Gate {
             seen = self.reconcile(&work, &key, open);
             entries.append(&mut seen.entries);
         }
-        if let Some((entry, said)) = self.unconfined(&work) {
+        if let Some((entry, said)) = self.entry_if_unconfined(&work) {
             entries.push(entry);
             seen.notice = seen.notice.into_iter().chain([said]).reduce(join);
         }
@@ -225,11 +231,14 @@ impl Gate {
         self.note_writes(&work, &entries);
         let is_heard = attempts > 1 || !entries.is_empty();
         let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
-        // Before it is forgotten, so that it is always one or the other.
+        // This is noted before the record is forgotten, so that there is always one or the other.
         match outcome {
             CallOutcome::Refused(_) => self.note_refusal(call, pending),
             CallOutcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, pending),
-            _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
+            _ => {
+                rulings::note(super::unrecorded::call_key(call), CallFate::Settled, now, &self.ports);
+                self.recorder.mark_settled(&key);
+            }
         }
         let lines = match self.recorder.enter(Some(CallRecord::new(key, pending)), entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
@@ -243,12 +252,12 @@ impl Gate {
         };
         self.release_leases(call, leased_files(pending));
         if *outcome != CallOutcome::Unknown {
-            self.settle_left_behind(Over::Nothing, now);
+            self.settle_left_behind(Ended::Nothing, now);
         }
         Settlement { lines, notice, restore: seen.restore }
     }
 
-    /// Enters a call that was rejected, where the settings want that.
+    /// Enters a rejected call, if the settings ask for that.
     pub(super) fn enter_rejection(&mut self, call: &ToolCall, intent: Option<&IntentId>, ruling: &Ruling) {
         let now = self.ports.clock.now();
         let error = format!("{}: {}", ruling.code.as_str(), ruling.reason);
@@ -282,7 +291,7 @@ impl Gate {
             CallOutcome::Refused(why) => (false, Some(redacted(why, &self.ports))),
             CallOutcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
-        let others = self.others(work);
+        let others = self.entries_of_others(work);
         let doubtful = *outcome == CallOutcome::Unknown;
         let entered = if doubtful { self.entered_since(pending.since) } else { Vec::new() };
         let mut entries = Vec::new();
@@ -296,7 +305,7 @@ impl Gate {
             if explains(&entered, &change.path, facts.digest, !gone) {
                 continue;
             }
-            // By what there was and is, not by what was meant.
+            // Judged by what was there and is there now, not by what was intended.
             let operation = match (gone, change.operation) {
                 (true, _) if change.pre_hash.is_some() => Operation::Delete,
                 (false, Operation::Delete) if change.pre_hash.is_some() => Operation::Modify,
@@ -319,8 +328,8 @@ impl Gate {
         entries
     }
 
-    /// What others entered while the call was under way.
-    fn others(&self, work: &Work<'_>) -> Vec<Entry> {
+    /// What other sessions entered while the call was under way.
+    fn entries_of_others(&self, work: &Work<'_>) -> Vec<Entry> {
         let own = truncate(&work.call.session);
         self.entered_during(work).into_iter().filter(|entry| entry.session_id != own).collect()
     }
@@ -329,18 +338,17 @@ impl Gate {
     pub(super) fn entered_during(&self, work: &Work<'_>) -> Vec<Entry> {
         // If the end of the call was not reported, the ledger may not have been read just now.
         let now = self.recorder.position().filter(|_| *work.outcome != CallOutcome::Unknown);
-        let entered = work
-            .pending
-            .ledger
-            .zip(now)
-            .and_then(|(then, now)| then.entries_since(now, &since(work.pending.since), RECENTLY_BYTES, &self.ports));
-        entered.map_or_else(|| self.entered_since(work.pending.since), |entries| effective(entries).collect())
+        let entered = work.pending.ledger.zip(now).and_then(|(then, now)| {
+            then.entries_since(now, &entries_since_filter(work.pending.since), RECENTLY_BYTES, &self.ports)
+        });
+        entered.map_or_else(|| self.entered_since(work.pending.since), |entries| effective_entries(entries).collect())
     }
 
-    /// What anybody entered from a moment on.
+    /// What anyone entered since a moment.
     pub(super) fn entered_since(&self, moment: u64) -> Vec<Entry> {
-        let page = reading::newest(&since(moment), usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
-        effective(page.entries).collect()
+        let page =
+            reading::newest(&entries_since_filter(moment), usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
+        effective_entries(page.entries).collect()
     }
 
     fn line_ranges(&self, change: &AllowedChange, facts: &Facts) -> Vec<LineRange> {
@@ -356,17 +364,17 @@ impl Gate {
         line_ranges::changed_lines(before, &after)
     }
 
-    /// What a session wrote it has seen, unless someone else wrote there at the same time.
+    /// Records that a session has seen what it wrote, unless someone else wrote there at the same time.
     fn note_writes(&self, work: &Work<'_>, entries: &[Entry]) {
         let own = |entry: &&Entry| entry.concurrent.is_none();
         let seen = entries.iter().filter(own).filter_map(|entry| entry.file.as_ref());
         let seen: Vec<(String, Option<Digest>)> = seen.map(|file| (file.relative_path.clone(), file.post_hash)).collect();
         if !matches!(work.outcome, CallOutcome::Refused(_)) {
-            seen::note(&work.call.session, &seen, &self.ports);
+            seen::record(&work.call.session, &seen, &self.ports);
         }
     }
 
-    /// An entry of a call that went well.
+    /// An entry for a call that succeeded.
     pub(super) fn entry(
         &self,
         call: &ToolCall,
@@ -385,7 +393,7 @@ impl Gate {
         }
     }
 
-    /// The entry of a call about which something is wrong that concerns no file.
+    /// The entry for a call about which something is wrong that concerns no file.
     pub(super) fn failure_entry(&self, work: &Work<'_>, why: &str) -> Entry {
         let class = claimed_class(work.call).unwrap_or(MutationClass::IntentEvolution);
         Entry {
@@ -397,13 +405,13 @@ impl Gate {
     }
 }
 
-/// Entries from a moment on.
-fn since(moment: u64) -> Filter {
+/// A filter for entries since a moment.
+fn entries_since_filter(moment: u64) -> Filter {
     Filter { since: Some(Timestamp(moment).to_string()), ..Filter::default() }
 }
 
-/// Those of calls that went well or changed something: a command that failed may have done so before.
-fn effective(entries: Vec<Entry>) -> impl Iterator<Item = Entry> {
+/// The entries of calls that succeeded or changed something: a command that failed may have made changes before.
+fn effective_entries(entries: Vec<Entry>) -> impl Iterator<Item = Entry> {
     let changed = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.post_hash != file.pre_hash);
     entries.into_iter().filter(move |entry| entry.success || changed(entry))
 }
@@ -417,7 +425,7 @@ pub(super) struct Work<'a> {
     pub(super) now: Timestamp,
 }
 
-/// The files that a call holds.
+/// The files on which a call holds leases.
 pub(super) fn leased_files(pending: &Pending) -> impl Iterator<Item = &str> {
     let leased = pending.changes.iter().filter(|_| pending.leased);
     let mut paths: Vec<&str> = leased.map(|change| &*change.path).collect();
@@ -430,12 +438,12 @@ pub(super) fn digest_question(path: &str) -> Question {
     Question { root: Root::Project, path: path.to_owned(), digest: true }
 }
 
-/// What the agent says its change is, where it says something we know.
+/// The class that the agent claims for its change, if it is one we know.
 pub(super) fn claimed_class(call: &ToolCall) -> Option<MutationClass> {
     MutationClass::deserialize(call.args.get("mutation_class")?).ok()
 }
 
-/// Text from outside, without secrets.
+/// Redacts text from outside and truncates it.
 pub(super) fn redacted(text: &str, ports: &Ports) -> String {
     ports.secrets.redact(text).chars().take(MAX_CHARS).collect()
 }
@@ -444,9 +452,9 @@ pub(super) fn truncate(text: &str) -> String {
     text.chars().take(MAX_CHARS / 4).collect()
 }
 
-/// Two notices as one.
+/// Joins two notices.
 pub(super) fn join(one: String, other: String) -> String {
-    // A fault that several calls met is told once.
+    // A fault that several calls ran into is reported once.
     let is_told = other.lines().all(|line| one.lines().any(|told| told == line));
     if is_told { one } else { format!("{one}\n{other}") }
 }

@@ -1,4 +1,4 @@
-//! Hooks of third parties around a call: what they are told, and the effect of their answers.
+//! Third-party hooks around a call: what they are told, and the effect of their answers.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::call::{self, ToolCall};
 use crate::engine::{Command, Order};
 use crate::hooks::components::feedback::{HookFeedback, Objection};
 use crate::hooks::components::{self, Ask, ComponentAnswer, Function, ObjectionSeverity, Subject};
-use crate::hooks::registry::Needed;
+use crate::hooks::registry::NeededHooks;
 use crate::json::object;
 use crate::ruling::{Ruling, Verdict};
 
@@ -29,12 +29,12 @@ pub(super) struct PendingAnswer {
 }
 
 impl Gate {
-    /// Looks for changed settings, extensions and declarations, before anything is asked about a call in this event.
+    /// Refreshes settings, extensions and declarations, before hooks are asked about a call in this event.
     pub(crate) fn refresh_hooks(&mut self, event: &str) {
-        self.hooks_needed(Needed::For(event));
+        self.hooks_needed(NeededHooks::For(event));
     }
 
-    /// The same for operations, which hosts put in by the thousand: only where there are components at all. New ones are noticed at
+    /// The same for operations, which hosts send by the thousand: only if there are components at all. New ones are noticed at
     /// the next event, and when a host starts.
     fn refresh_if_components(&mut self) {
         if self.hooks.has_any_component() {
@@ -42,8 +42,8 @@ impl Gate {
         }
     }
 
-    /// Has hooks called that want to add to a call; false where there is none. What they say comes by
-    /// [`take_feedback`](Self::take_feedback), under this number.
+    /// Asks hooks to add to a call; false if there are none. Their feedback comes from [`take_feedback`](Self::take_feedback),
+    /// under this number.
     pub(crate) fn ask_to_augment(&mut self, call: &ToolCall, number: u64) -> bool {
         if !self.hooks.has_components(Function::Augment, &call.tool) {
             return false;
@@ -52,7 +52,7 @@ impl Gate {
         self.hooks.ask(number, subject, &self.ports)
     }
 
-    /// Has hooks called that may object to a call that was ruled on.
+    /// Asks hooks whether they object to a call that was ruled on.
     pub(crate) fn ask_to_check(&mut self, call: &ToolCall, ruling: &Ruling, number: u64) -> bool {
         if !self.hooks.has_components(Function::PreTool, &call.tool) {
             return false;
@@ -61,7 +61,7 @@ impl Gate {
         self.hooks.ask(number, subject, &self.ports)
     }
 
-    /// Has hooks called that remark on how a call ended. `result` is what the tool said, where that is known.
+    /// Asks hooks to remark on how a call ended. `result` is the tool's output, if it is known.
     pub(crate) fn ask_to_settle(&mut self, call: &ToolCall, outcome: &CallOutcome, result: Option<&str>, number: u64) -> bool {
         if !self.hooks.has_components(Function::PostTool, &call.tool) {
             return false;
@@ -85,23 +85,24 @@ impl Gate {
         self.hooks.take_due()
     }
 
-    /// Takes in what hooks answered; a step brings what follows.
+    /// Takes in what hooks answered; a step brings what follows from it.
     pub fn report(&mut self, number: u64, answers: &[ComponentAnswer]) {
         self.hooks.report(number, answers, &self.ports);
     }
 
-    /// What hooks said to the questions above.
+    /// The feedback of hooks to the questions above.
     pub(crate) fn take_feedback(&mut self) -> Vec<(u64, HookFeedback)> {
-        std::mem::take(&mut self.said)
+        std::mem::take(&mut self.hook_feedback)
     }
 
-    /// What is against a call, by what hooks said to it.
+    /// The objection to a call that follows from the feedback of hooks.
     pub(crate) fn objection(&mut self, said: &HookFeedback) -> Option<Objection> {
         let is_strict = !said.faults.is_empty() && self.settings().strict;
         said.strictest(is_strict)
     }
 
-    /// Lets hooks object to a ruling that is answered as JSON. Returns the number under which the answer comes, where one is asked.
+    /// Lets hooks object to a ruling that is answered as JSON. Returns the number under which the answer comes, if a hook is
+    /// asked.
     pub(crate) fn ask_about_ruling(&mut self, call: &ToolCall, ruling: &Ruling, answer: &Value) -> Option<u64> {
         if ruling.verdict == Verdict::Deny {
             return None;
@@ -129,11 +130,11 @@ impl Gate {
         number
     }
 
-    /// Answers the operations whose hooks have spoken. What others wait for is kept for them.
+    /// Answers the operations whose hooks have answered. Feedback for others is kept for them.
     pub(super) fn answer_waiting_operations(&mut self, commands: &mut Vec<Command>) {
         for (number, said) in self.hooks.take_feedback() {
             let Some(at) = self.waiting_for_hooks.iter().position(|waiting| waiting.number == number) else {
-                self.said.push((number, said));
+                self.hook_feedback.push((number, said));
                 continue;
             };
             let waiting = self.waiting_for_hooks.remove(at);
@@ -182,7 +183,7 @@ impl Gate {
     fn describe_call(&mut self, call: &ToolCall, ruling: Option<&Ruling>, result_bytes: Option<usize>) -> components::Call {
         let config = self.settings();
         let footprint = self.footprint(call, &config);
-        // Digests are not asked for here.
+        // Digests are not needed here.
         let touches = footprint.as_ref().map_or(&[][..], |footprint| &footprint.touches);
         let questions: Vec<_> = touches.iter().map(resolve::question_at_touch).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };

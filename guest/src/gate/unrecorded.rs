@@ -1,7 +1,7 @@
 //! Calls that ended without a pending record: they were denied and ran anyway, or their record is gone.
 //!
-//! Either is recorded as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
-//! and that is as it should be.
+//! Either is recorded as FAIL and reported. Calls that only read, that were settled before or that nothing governed have no
+//! record either, as they should.
 
 use super::recorder::{Entered, Unentered};
 use super::settle::{CallOutcome, Settlement, claimed_class, digest_question, join, redacted};
@@ -11,32 +11,32 @@ use crate::effects::path::WorkspacePath;
 use crate::effects::{Access, Effect, Extent, Footprint, Operation};
 use crate::inflight::late;
 use crate::inflight::pending::{AllowedChange, Pending};
-use crate::inflight::rulings::{self, CallKey, DeniedCall, Past, Unheard};
+use crate::inflight::rulings::{self, CallFate, CallKey, DeniedCall, Unheard};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ports::{Facts, FileKind, Question};
 
-/// Entries for one call.
+/// Maximum number of entries for one call.
 const MAX_ENTRIES: usize = 50;
 
-/// Paths that a notice names.
+/// Maximum number of paths that a notice names.
 const MAX_NAMED: usize = 10;
 
-/// What a call was on when it ended.
+/// The state of governance when a call ended.
 pub(super) struct GovernanceFacts {
     pub(super) governance: Governance,
-    /// Whether a call was ruled on here before, so that one without a record is strange.
+    /// Whether calls were ruled on here before, so that a call without a record is suspicious.
     is_known: bool,
-    /// What there is to say about the ledger.
+    /// A notice about the ledger.
     pub(super) notice: Option<String>,
-    /// Whether calls are watched that may still be running.
+    /// Whether calls that may still be running are watched.
     pub(super) is_watching: bool,
 }
 
 impl Gate {
-    /// Looks at what governs, and at the ledger.
+    /// Inspects the governance and the ledger.
     pub(super) fn inspect_governance(&mut self) -> GovernanceFacts {
         let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
@@ -46,7 +46,7 @@ impl Gate {
         if let Some(file) = facts.get(2) {
             self.config.refresh(file, &self.ports);
         }
-        // A ruling on a call is preceded by a checkpoint, and a ledger that has lines is older than this call.
+        // A checkpoint is made before a call is ruled on, and a ledger with lines in it is older than this call.
         let is_known = self.recorder.has_compared()
             || facts.get(3).is_some_and(|kept| kept.kind != FileKind::Missing)
             || facts.get(4).is_some_and(|ledger| ledger.size > 0);
@@ -56,36 +56,36 @@ impl Gate {
         GovernanceFacts { governance, is_known, notice, is_watching }
     }
 
-    /// Remembers a call that is not to run, in case it does.
+    /// Remembers a denied call, in case it runs anyway.
     pub(super) fn note_denial(&mut self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
         let effects: Vec<Effect> = effects.iter().filter(|effect| effect.mutates()).take(MAX_ENTRIES).cloned().collect();
         let denial = DeniedCall { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
         let now = self.ports.clock.now();
         self.intents.keep_parsed(now, &self.ports);
-        rulings::note(named(call), Past::Denied(denial), now, &self.ports);
+        rulings::note(call_key(call), CallFate::Denied(denial), now, &self.ports);
     }
 
-    /// The same for a call that was allowed, or asked about, and that someone else kept from running.
+    /// The same for a call that was allowed, or asked about, but that someone else kept from running.
     pub(super) fn note_refusal(&self, call: &ToolCall, pending: &Pending) {
         let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let denial = DeniedCall { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
-        rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
+        rulings::note(call_key(call), CallFate::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
-    /// Remembers a call that was allowed and of which nothing was heard, in case it ends after all.
+    /// Remembers an allowed call of which nothing was heard, in case it ends after all.
     pub(super) fn note_unheard(&self, call: &ToolCall, pending: &Pending) {
         let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let (intent, open_ended) = (pending.intent.clone(), pending.open_ended.is_some());
-        let past = Past::Unheard(Unheard { intent, changes, open_ended });
-        rulings::note(named(call), past, self.ports.clock.now(), &self.ports);
+        let fate = CallFate::Unheard(Unheard { intent, changes, open_ended });
+        rulings::note(call_key(call), fate, self.ports.clock.now(), &self.ports);
     }
 
     /// Enters a call without a record if it should not have run.
-    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &CallOutcome, ground: &GovernanceFacts) -> Settlement {
+    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &CallOutcome, facts: &GovernanceFacts) -> Settlement {
         let (Governance::By(intents), true, false) =
-            (&ground.governance, ground.is_known, matches!(outcome, CallOutcome::Refused(_)))
+            (&facts.governance, facts.is_known, matches!(outcome, CallOutcome::Refused(_)))
         else {
             return Settlement::default();
         };
@@ -95,30 +95,30 @@ impl Gate {
             return Settlement::default();
         }
         let (why, entries) = match rulings::last(&call.session, &call.call, &self.ports) {
-            Some(Past::Settled | Past::Passed) => return Settlement::default(),
-            Some(Past::Unheard(unheard)) => return self.settle_unheard(call, outcome, &unheard),
-            Some(Past::Denied(denial)) => {
+            Some(CallFate::Settled | CallFate::Passed) => return Settlement::default(),
+            Some(CallFate::Unheard(unheard)) => return self.settle_unheard(call, outcome, &unheard),
+            Some(CallFate::Denied(denial)) => {
                 let why = format!("it was denied ({}) and ran anyway", denial.code);
                 let changed = self.changed_since(&denial.changes);
-                // A host may tell of a call that it kept from running as one that failed.
+                // A host may report a call that it kept from running as one that failed.
                 if changed.is_empty() && !outcome.is_success() {
                     return Settlement::default();
                 }
                 let entries = self.unrecorded_entries(call, outcome, denial.intent.as_ref(), changed, &why);
                 (why, entries)
             }
-            // An existing folder does not have to be created, so this may have been ruled to change nothing.
+            // An existing folder does not have to be created, so the call may have been ruled to change nothing.
             None if footprint.as_ref().is_ok_and(only_makes_folders) => return Settlement::default(),
             None => {
                 let why =
                     "the gate has no record of having allowed it: the record was removed, or the gate was not asked".to_owned();
-                let selected = self.selected(&call.session, intents).map(|intent| intent.id);
-                let changed = self.touched(call, footprint);
+                let selected = self.selected_intent(&call.session, intents).map(|intent| intent.id);
+                let changed = self.touched_files(call, footprint);
                 let entries = self.unrecorded_entries(call, outcome, selected.as_ref(), changed, &why);
                 (why, entries)
             }
         };
-        rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
+        rulings::note(call_key(call), CallFate::Settled, self.ports.clock.now(), &self.ports);
         let notice = notice(&call.tool, &why, &entries);
         self.ports.warn(&notice);
         match self.recorder.enter(None, entries, &self.ports) {
@@ -132,10 +132,10 @@ impl Gate {
         }
     }
 
-    /// Enters a call that had been taken for refused.
+    /// Enters a call that was presumed refused.
     fn settle_unheard(&mut self, call: &ToolCall, outcome: &CallOutcome, unheard: &Unheard) -> Settlement {
         let now = self.ports.clock.now();
-        rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
+        rulings::note(call_key(call), CallFate::Settled, self.ports.clock.now(), &self.ports);
         let mut notice = None;
         let changed = self.changed_since(&unheard.changes);
         let (success, error) = match outcome {
@@ -149,7 +149,7 @@ impl Gate {
             entries.push(Entry { success, error: error.clone(), ..entry });
         }
         if unheard.open_ended {
-            let why = format!("what changed while `{}` ran is not known: its turn had ended before it did", call.tool);
+            let why = format!("what changed while `{}` ran is not known: the agent's turn ended before the call did", call.tool);
             let class = claimed_class(call).unwrap_or(MutationClass::IntentEvolution);
             let entry = self.entry(call, Some(&unheard.intent), now, None, class);
             entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
@@ -182,11 +182,11 @@ impl Gate {
     }
 
     /// The files that a call without a record says it changes, as they are now.
-    fn touched(&self, call: &ToolCall, footprint: Result<Footprint, CallFault>) -> Vec<(Operation, FileChange)> {
+    fn touched_files(&self, call: &ToolCall, footprint: Result<Footprint, CallFault>) -> Vec<(Operation, FileChange)> {
         let Ok(footprint) = footprint else { return Vec::new() };
         let questions: Vec<Question> = footprint.touches.iter().map(resolve::question).collect();
         let facts = self.look(&questions);
-        // Nothing is searched: what it did to files that it does not name can no longer be found out.
+        // Nothing is searched: what the call did to files that it does not name can no longer be found out.
         let owns_nothing = |_: &WorkspacePath, _: Extent| false;
         let effects = resolve::effects(call, &footprint, &facts, &*self.ports.workspace, &owns_nothing);
         let Ok(effects) = effects else { return Vec::new() };
@@ -225,12 +225,12 @@ impl Gate {
     }
 }
 
-/// A call, as the journal of rulings names it.
-pub(super) fn named(call: &ToolCall) -> CallKey<'_> {
+/// The key of a call in the journal of rulings.
+pub(super) fn call_key(call: &ToolCall) -> CallKey<'_> {
     CallKey { session: &call.session, call: &call.call, program: call.host.as_deref(), tool: &call.tool }
 }
 
-/// Whether a call may leave anything different, as its arguments say.
+/// Whether a call may change anything, judging by its arguments.
 pub(super) fn may_change(footprint: &Footprint) -> bool {
     !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.access.mutates())
 }

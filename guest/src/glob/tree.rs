@@ -3,9 +3,10 @@
 use super::{CharPattern, Glob, MAX_PATH_BYTES, NamePattern, Steps, leads_to, matches_pieces};
 
 impl Glob {
-    /// Whether the pattern matches everything there is or could be below a folder, at any depth.
+    /// Whether the pattern matches everything that is or could be below a folder, at any depth.
     ///
-    /// True where the pattern ends in `**` and what precedes that matches the folder or one above it. It errs to no.
+    /// True if the pattern ends in `**` and what precedes `**` matches the folder or a folder above it. When in doubt, the answer
+    /// is false.
     pub fn covers_tree(&self, folder: &str) -> bool {
         if folder.len() > MAX_PATH_BYTES {
             return false;
@@ -21,11 +22,11 @@ impl Glob {
         })
     }
 
-    /// Whether the folder is, or lies above, the one that the pattern names before its first wildcard.
+    /// Whether the folder is, or is above, the folder that the pattern names before its first wildcard.
     pub fn leads_through(&self, folder: &str) -> bool {
         let (folder, steps) = (names(folder), Steps::new());
         self.alternatives.iter().any(|pattern| {
-            // The last name is a file's, or matches files.
+            // The last name is the name of a file, or matches files.
             let folders = pattern.get(..pattern.len().saturating_sub(1)).unwrap_or_default();
             let literal = |name: &NamePattern, expected: &str| match name {
                 NamePattern::AnyNames => false,

@@ -1,7 +1,7 @@
 //! A script and the files that it needs, which are approved together, copied together and run from the copy.
 //!
-//! They are the script's own folder, or what the declaration names in `files`. Everything is bounded, and nothing is
-//! followed out of it: a link among the files is refused.
+//! These are the files in the script's own folder, or those that the declaration names in `files`. Everything is bounded, and no
+//! link is followed: a link among the files is refused.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,30 +11,30 @@ use crate::digest::Digest;
 use crate::glob::Glob;
 use crate::ports::{DirEntry, Facts, FileKind, Listing, ListingLimits, Ports, Question, Root};
 
-/// At most this many files are copied for a run.
+/// Maximum number of files copied for a run.
 pub const MAX_FILES: usize = 256;
 
-/// At most this many bytes, all of them together.
+/// Maximum size of all of them together, in bytes.
 pub const MAX_BYTES: u64 = 16 << 20;
 
-/// Folders below the script's own are copied this deep.
+/// Maximum depth of folders below the script's own that are copied.
 pub const MAX_DEPTH: u32 = 8;
 
-/// At most this many names are looked through for all patterns of a hook.
+/// Maximum number of names searched for all patterns of a hook.
 const MAX_SEARCHED: u32 = 10_000;
 
-/// And this deep.
+/// Maximum depth of that search.
 const MAX_SEARCH_DEPTH: u32 = 32;
 
-/// What interpreters keep beside their scripts and rewrite where it is missing.
+/// Folders that interpreters keep beside their scripts and write again if they are missing.
 const CACHES: &[&str] = &["__pycache__"];
 
-/// A script in one of these folders shares it with files that change all the time, so it is taken alone.
+/// Folders that a script shares with files that change all the time, so a script in one of them is taken alone.
 const SHARED_FOLDERS: &[&str] = &["", ".tollgate", ".akira", ".orchestration", ".git"];
 
 const REMEDY: &str = "move the script to a folder of its own, or name the files that it needs in `files`";
 
-/// A file, by its path in the workspace, and what is in it.
+/// A file's path in the workspace, and the digest of its content.
 pub type Checked = (String, Digest);
 
 /// One pattern of `files`, as written and compiled.
@@ -45,7 +45,7 @@ pub struct FilePattern {
 }
 
 impl FilePattern {
-    /// Reads a pattern, or says what is wrong with it.
+    /// Compiles a pattern, or says what is wrong with it.
     pub fn compile(written: &str) -> Result<Self, String> {
         let path = written.strip_prefix("./").unwrap_or(written);
         let leads_out = path.starts_with('/') || path.get(1..2) == Some(":") && path.get(2..3) == Some("/");
@@ -57,7 +57,7 @@ impl FilePattern {
         Ok(Self { written: path.to_owned(), glob })
     }
 
-    /// The folder that everything it matches lies in, and whether it is a pattern at all.
+    /// The folder that contains everything it matches, and whether it is a pattern at all.
     fn folder(&self) -> (String, bool) {
         let is_literal = |name: &&str| !name.contains(['*', '?', '[', ']', '{', '}', '\\']);
         let names: Vec<&str> = self.written.split('/').collect();
@@ -66,11 +66,11 @@ impl FilePattern {
     }
 }
 
-/// The files that belong to a script, itself among them, sorted by path. A text says why they cannot be had.
+/// The files that belong to a script, including the script itself, sorted by path. The error says what is wrong with them.
 pub fn of_script(script: &str, named: Option<&[FilePattern]>, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
     let mut found = match named {
-        Some(patterns) => matching(patterns, ports)?,
-        None => folder_of(script, ports)?,
+        Some(patterns) => matching_files(patterns, ports)?,
+        None => files_beside(script, ports)?,
     };
     if !found.iter().any(|path| path == script) {
         found.push(script.to_owned());
@@ -85,13 +85,13 @@ pub fn check_file(path: &str, ports: &Ports) -> Result<Vec<Checked>, String> {
 
 /// The files that patterns name, sorted by path.
 pub fn check_matching(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<Checked>, String> {
-    check_files(matching(patterns, ports)?, None, ports)
+    check_files(matching_files(patterns, ports)?, None, ports)
 }
 
-/// At most this many files of an extension are checked.
+/// Maximum number of files of an extension that are checked.
 pub const MAX_TREE_FILES: usize = 2_000;
 
-/// At most this many bytes, all of them together.
+/// Maximum size of all of them together, in bytes.
 const MAX_TREE_BYTES: u64 = 64 << 20;
 
 /// All files of an extension's folder, sorted by path.
@@ -110,23 +110,23 @@ pub fn check_tree(folder: &str, known: &Digests, ports: &Ports) -> Result<Vec<Ch
             }
             FileKind::Directory => {}
             FileKind::File => files.push(whole),
-            _ => return Err(format!("`{whole}` is a link, or not a file; replace it by a file")),
+            _ => return Err(format!("`{whole}` is a link, or not a file; replace it with a file")),
         }
     }
     if listing.truncated || files.len() > MAX_TREE_FILES {
         return Err(format!("it has more than {MAX_TREE_FILES} files"));
     }
-    measured(files, MAX_TREE_BYTES, Some(known), ports)
+    hash_files(files, MAX_TREE_BYTES, Some(known), ports)
 }
 
-/// One digest for files and what is in them.
+/// One digest for files and their content.
 pub fn digest(files: &[Checked]) -> Digest {
     let lines: String = files.iter().map(|(path, digest)| format!("{digest} {path}\n")).collect();
     Digest::of(lines.as_bytes())
 }
 
 /// The files in a script's own folder.
-fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
+fn files_beside(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
     let folder = script.rsplit_once('/').map_or("", |(folder, _)| folder);
     if SHARED_FOLDERS.contains(&folder) {
         return Ok(Vec::new());
@@ -152,7 +152,7 @@ fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
 }
 
 /// The files that patterns name, each once.
-fn matching(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<String>, String> {
+fn matching_files(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<String>, String> {
     let mut files: Vec<String> = Vec::new();
     let mut left = MAX_SEARCHED;
     for pattern in patterns {
@@ -185,7 +185,7 @@ fn matching(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<String>, Stri
                 return Err(format!("`files` names `{written}`, which matches no file"));
             }
         } else {
-            match look(written, ports) {
+            match inspect_path(written, ports) {
                 Some(facts) if facts.kind == FileKind::Directory => {
                     return Err(format!("`files` names the folder `{written}`; write `{written}/**` for the files in it"));
                 }
@@ -202,17 +202,17 @@ fn matching(patterns: &[FilePattern], ports: &Ports) -> Result<Vec<String>, Stri
     Ok(files)
 }
 
-/// The files with their digests, if they are few and small enough and each is what its path says.
+/// The files with their digests, if they are few and small enough and none is reached by a link.
 fn check_files(files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     if files.len() > MAX_FILES {
         return Err(format!("it needs more than {MAX_FILES} files; {REMEDY}"));
     }
-    measured(files, MAX_BYTES, known, ports)
+    hash_files(files, MAX_BYTES, known, ports)
 }
 
-fn measured(mut files: Vec<String>, limit: u64, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
+fn hash_files(mut files: Vec<String>, limit: u64, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     files.sort_unstable();
-    let looked_at = inspected(&files, false, ports)?;
+    let looked_at = inspect_files(&files, false, ports)?;
     // A large file is not hashed only to be refused.
     if looked_at.iter().try_fold(0u64, |sum, facts| sum.checked_add(facts.size)).is_none_or(|sum| sum > limit) {
         return Err(format!("its files are larger than {} MiB together; {REMEDY}", limit >> 20));
@@ -221,7 +221,7 @@ fn measured(mut files: Vec<String>, limit: u64, known: Option<&Digests>, ports: 
     let mut digests: Vec<Option<Digest>> = files.iter().zip(&looked_at).map(find).collect();
     let missing: Vec<String> =
         files.iter().zip(&digests).filter(|(_, digest)| digest.is_none()).map(|(path, _)| path.clone()).collect();
-    let hashed = inspected(&missing, true, ports)?;
+    let hashed = inspect_files(&missing, true, ports)?;
     for ((slot, path), facts) in digests.iter_mut().filter(|digest| digest.is_none()).zip(&missing).zip(hashed) {
         let digest = facts.digest.ok_or_else(|| format!("`{path}` cannot be read"))?;
         *slot = Some(digest);
@@ -233,7 +233,7 @@ fn measured(mut files: Vec<String>, limit: u64, known: Option<&Digests>, ports: 
 }
 
 /// What the host says about files, each of which must be a file at exactly its path.
-fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>, String> {
+fn inspect_files(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>, String> {
     let question = |path: &String| Question { root: Root::Project, path: path.clone(), digest };
     let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());
     for (path, facts) in files.iter().zip(&facts) {
@@ -245,15 +245,16 @@ fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>
     Ok(facts)
 }
 
-/// Digests of files that have not changed since, so that many hooks with one folder do not have it hashed many times. Only for
-/// what is copied: there the host hashes what it reads, so nothing runs if the digest is outdated.
+/// Digests of files that have not changed since, so that a folder shared by many hooks is not hashed many times. For files that are
+/// copied, the host hashes what it reads, so nothing runs if the digest is outdated. MCP servers run in place: for them, a change is
+/// noticed as far as the stamp and the size show it.
 #[derive(Debug, Clone, Default)]
 pub struct Digests(Rc<RefCell<HashMap<String, DigestEntry>>>);
 
 /// The stamp and the size that a file had, and its digest.
 type DigestEntry = (u64, u64, Digest);
 
-/// At most this many are kept.
+/// Maximum number of digests kept.
 const MAX_KEPT: usize = 4_096;
 
 impl Digests {
@@ -274,7 +275,7 @@ impl Digests {
 
 fn not_a_file(path: &str) -> String {
     format!(
-        "`{path}` is a link, or not a file, so it cannot be copied with the script; replace it by a file, or name the files that the script needs in `files`"
+        "`{path}` is a link, or not a file, so it cannot be copied with the script; replace it with a file, or name the files that the script needs in `files`"
     )
 }
 
@@ -282,7 +283,7 @@ fn list(folder: &str, reach: &ListingLimits, ports: &Ports) -> Result<Listing, S
     ports.workspace.list(Root::Project, folder, reach).map_err(|fault| format!("the folder `{folder}` cannot be read: {fault}"))
 }
 
-fn look(path: &str, ports: &Ports) -> Option<Facts> {
+fn inspect_path(path: &str, ports: &Ports) -> Option<Facts> {
     ports.workspace.inspect(&[Question::project(path)]).into_iter().next()
 }
 
@@ -290,20 +291,20 @@ fn names_of(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// The texts of checked files, script first: only bytes that have the digest, so that what is shown is what is approved.
+/// The texts of checked files, script first: only those whose bytes have the digest, so that what is shown is what is approved.
 #[derive(Debug, Default)]
 pub struct Texts {
-    /// Path and text, as far as there is room.
+    /// Path and text of each file, as far as there is room.
     pub texts: Vec<(String, String)>,
     /// Files whose text is not shown.
     pub missing: Vec<String>,
 }
 
-/// At most this many bytes of text are shown and kept for one approval.
+/// Maximum number of bytes of text shown and kept for one approval.
 const MAX_TEXT: u64 = 64 << 10;
 
 /// Reads the texts of checked files again, and takes only those that still have their digest.
-pub fn texts(script: &str, files: &[Checked], ports: &Ports) -> Texts {
+pub fn read_texts(script: &str, files: &[Checked], ports: &Ports) -> Texts {
     let mut texts = Texts::default();
     let mut room = MAX_TEXT;
     let is_script = |(path, _): &&Checked| path == script;
@@ -407,11 +408,11 @@ mod tests {
         let known = Digests::default();
         let files = of_script("hooks/a.sh", None, &known, &ports).unwrap();
         assert_eq!(of_script("hooks/a.sh", None, &known, &ports).unwrap(), files, "known or not");
-        let shown = texts("hooks/a.sh", &files, &ports);
+        let shown = read_texts("hooks/a.sh", &files, &ports);
         let expected = [("hooks/a.sh".to_owned(), "one".to_owned()), ("hooks/0.sh".to_owned(), "zero".to_owned())];
         assert_eq!((shown.texts.as_slice(), shown.missing), (expected.as_slice(), vec!["hooks/long".to_owned()]));
         world.write("hooks/a.sh", "two");
         assert_ne!(of_script("hooks/a.sh", None, &known, &ports).unwrap(), files);
-        assert_eq!(texts("hooks/a.sh", &files, &ports).texts, expected[1..]);
+        assert_eq!(read_texts("hooks/a.sh", &files, &ports).texts, expected[1..]);
     }
 }

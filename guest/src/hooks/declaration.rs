@@ -26,7 +26,7 @@ pub const ANY_CALL: &str = "tool_call";
 /// A hook.
 #[derive(Debug, Clone)]
 pub struct Hook {
-    /// What people call it.
+    /// Its id, by which people refer to it.
     pub id: String,
     /// The event that it waits for.
     pub trigger: String,
@@ -34,11 +34,11 @@ pub struct Hook {
     pattern: Option<Glob>,
     /// What it does.
     pub action: Action,
-    /// Whether it was declared to run.
+    /// Whether it is declared as enabled.
     pub enabled: bool,
     /// How many of its runs may be in progress at once.
     pub concurrency: usize,
-    /// How long one run may take, if it says so.
+    /// How long one run may take, if the declaration says so.
     pub timeout_ms: Option<u64>,
     /// What happens when it fails.
     pub retry: Retry,
@@ -50,7 +50,7 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, if it names them.
     pub files: Option<Vec<bundle::FilePattern>>,
-    /// What its component may have of what it asks for.
+    /// How much its component may have of what it asks for.
     pub allowed: Allowed,
     /// The settings of its component.
     pub settings: Option<Value>,
@@ -58,7 +58,7 @@ pub struct Hook {
     pub confine: bool,
     /// What makes it a hook in Claude Code's format.
     pub claude: Option<Declared>,
-    /// The extension that it comes with.
+    /// The extension that it comes with, if any.
     pub owner: Option<Rc<Owner>>,
     /// The declaration as it was written.
     pub written: Value,
@@ -69,9 +69,9 @@ pub struct Hook {
 pub enum Action {
     /// Runs a program.
     Command {
-        /// Its words; of a shell command the only one.
+        /// Its words; a shell command is a single one.
         words: Vec<String>,
-        /// Whether a shell reads them.
+        /// Whether a shell runs them.
         shell: bool,
     },
     /// Asks a model.
@@ -94,9 +94,9 @@ impl Action {
 /// What happens when a hook fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// How often it is tried again.
+    /// How often it is retried.
     pub count: u64,
-    /// How long to wait before the first time.
+    /// How long to wait before the first retry.
     pub backoff_ms: u64,
     /// The factor from one wait to the next, in thousandths.
     pub factor_thousandths: u64,
@@ -105,7 +105,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// How long to wait after a number of attempts; `chance` decides how much of the wait is left out.
+    /// How long to wait after this many attempts; `chance` decides how much of the wait is left out.
     pub fn wait_ms(&self, attempts: u64, chance: u64) -> u64 {
         let mut wait = self.backoff_ms;
         for _ in 1..attempts.min(64) {
@@ -122,14 +122,14 @@ impl Retry {
 /// Something wrong with a declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclarationFault {
-    /// Where it is.
+    /// Where in the declaration it is.
     pub path: Vec<PathStep>,
     /// What is wrong, and the remedy.
     pub message: String,
 }
 
 impl Hook {
-    /// Whether an event is one that it waits for; `calls` are those of the event in Claude Code's words, where they matter.
+    /// Whether the hook waits for an event; `calls` are those of the event in Claude Code's terms, if they matter.
     pub fn fits(&self, event: &event::Event, calls: &[ClaudeCall]) -> bool {
         // Components are called about tool calls themselves, not about the events.
         let is_call = matches!(self.action, Action::Component(_)) && matches!(&*event.name, "before_tool" | "after_tool");
@@ -149,13 +149,13 @@ impl Hook {
         selected && own_repository
     }
 
-    /// Whether a tool is one that it is about.
+    /// Whether the hook is about a tool.
     pub fn is_about(&self, tool: &str) -> bool {
         self.pattern.as_ref().is_none_or(|pattern| pattern.matches(tool))
     }
 }
 
-/// A folder as it is compared.
+/// Normalizes a folder for comparison.
 fn plain(folder: &str) -> &str {
     let folder = folder.strip_prefix("./").unwrap_or(folder).trim_end_matches('/');
     if folder == "." { "" } else { folder }

@@ -22,21 +22,21 @@ use super::event::{self, Event};
 use super::journal;
 use super::machine::Machine;
 use super::outcome::RunOutcome;
-use super::registry::{Needed, RegisteredHook, Registry, Source};
+use super::registry::{NeededHooks, RegisteredHook, Registry, Source};
 use super::run::{Run, RunStage, RunStatus};
-use super::schedule::{Added, Due, RunKey, Schedule};
+use super::schedule::{AddOutcome, DueRun, RunKey, Schedule};
 use super::settings::HookSettings;
 use super::trust::{self, Approvals, Fingerprint, Trust};
 use crate::engine::{Command, Input, Order, Turn};
 use crate::json::object;
 use crate::ports::Ports;
 
-/// Who waits for what hooks say.
+/// Who waits for the answer of hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
     /// The host, under the number of its question.
     Host(u64),
-    /// The gate itself, under a number of its own: the answer is given by [`Hooks::take_answers`].
+    /// The gate itself, under a number of its own: [`Hooks::take_answers`] gives the answer.
     Gate(u64),
     /// No one.
     Nobody,
@@ -50,29 +50,29 @@ type Stamps = (u64, u64);
 pub struct Hooks {
     machine: Machine,
     prompts_by_host: bool,
-    /// Declared and registered ones.
+    /// All hooks, declared and registered.
     pub registry: Registry,
     approvals: Approvals,
     schedule: Schedule,
     settings: HookSettings,
     chains: HashMap<u64, Chain>,
-    /// What operations have queued since the last step.
+    /// The events that operations have queued since the last step.
     inbox: Vec<(Event, VecDeque<RegisteredHook>, Asker, bool)>,
     /// The answers of hooks to the gate's own questions.
     answers: Vec<(u64, Value)>,
     listening: Vec<String>,
-    /// How many runs of hooks without approval were looked at in this step.
+    /// How many runs of hooks without approval were examined in this step.
     examined: usize,
     /// Calls of components: those that the host has to make, those in progress, and their results.
     due: Vec<Ask>,
     rounds: Vec<Round>,
     said: Vec<(u64, HookFeedback)>,
-    /// Components as they were approved, by the declaration.
+    /// Approved components, by declaration.
     approved: Vec<(Rc<Hook>, Stamps, Rc<Approved>)>,
     /// Components that a person was asked about.
     refused: Vec<(String, Stamps)>,
     faults: Faults,
-    /// Approvals that were asked for: once for each hook and digest.
+    /// Approvals that were asked for, once for each hook and digest.
     asked: Vec<(String, String)>,
     counts: Counts,
     /// Whether the engine is finishing its runs, or canceling them.
@@ -85,8 +85,8 @@ pub struct Hooks {
 }
 
 impl Hooks {
-    /// Looks for changed declarations, as far as they are needed, and applies the settings.
-    pub fn refresh(&mut self, needed: Needed<'_>, settings: HookSettings, ports: &Ports) {
+    /// Refreshes declarations, as far as they are needed, and applies the settings.
+    pub fn refresh(&mut self, needed: NeededHooks<'_>, settings: HookSettings, ports: &Ports) {
         self.settings = settings;
         self.schedule.set_limits(settings);
         self.registry.refresh(needed, &self.machine, ports);
@@ -104,7 +104,7 @@ impl Hooks {
     }
 
     /// Queues an event whose answer the gate itself waits for, under this number; false if no hook waits for it.
-    pub fn put_for_gate(&mut self, event: Event, number: u64) -> bool {
+    pub fn queue_for_gate(&mut self, event: Event, number: u64) -> bool {
         let left = self.registry.waiting_for(&event);
         let waits = !left.is_empty();
         if waits {
@@ -118,14 +118,14 @@ impl Hooks {
         std::mem::take(&mut self.answers)
     }
 
-    /// A number that nothing else in this instance has.
+    /// A number that is unique within this instance.
     pub fn next_number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 
     /// Queues one run of one hook, regardless of its trigger.
-    pub fn put_by_hand(&mut self, hook: RegisteredHook, data: Value) -> u64 {
+    pub fn queue_manual_run(&mut self, hook: RegisteredHook, data: Value) -> u64 {
         let event = Event { name: hook.hook.trigger.as_str().into(), session: None, data: Rc::new(data) };
         self.numbers += 1;
         self.inbox.push((event, VecDeque::from([hook]), Asker::Host(self.numbers), true));
@@ -173,15 +173,15 @@ impl Hooks {
             self.listening.clear();
         }
         if self.registry.take_changed() || is_introduced {
-            self.listen();
+            self.update_listeners();
         }
         for (event, left, asker, by_hand) in std::mem::take(&mut self.inbox) {
             self.open_chain(event, left, asker, by_hand, ports);
         }
         for due in self.schedule.due(self.now) {
             match due {
-                Due::Late(key) => self.stop(key, RunStatus::Timeout),
-                Due::Unconfirmed(key) => self.confirm_end(key, ports),
+                DueRun::Late(key) => self.stop(key, RunStatus::Timeout),
+                DueRun::Unconfirmed(key) => self.confirm_end(key, ports),
             }
         }
         while let Some(key) = self.schedule.begin() {
@@ -204,7 +204,7 @@ impl Hooks {
                 self.machine.temp = told.temporary.clone();
                 self.prompts_by_host = told.runs_prompts;
             }
-            // The caller has already looked for changed declarations.
+            // The caller has already refreshed the declarations.
             Input::Reload => {}
             Input::Event { name, session, data } => {
                 let session = session.as_deref().map(Rc::<str>::from);
@@ -219,12 +219,12 @@ impl Hooks {
             Input::Cancel(run) => {
                 let is_it = |key: &RunKey| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == *run);
                 if let Some(key) = self.schedule.keys().into_iter().find(is_it) {
-                    self.call_off(key, "it was canceled", ports);
+                    self.cancel_run(key, "it was canceled", ports);
                 }
             }
             Input::Listening { trigger, failed } => {
                 if let Some(why) = failed {
-                    self.not_listening(trigger, why, ports);
+                    self.disable_unobservable(trigger, why, ports);
                 }
             }
             Input::Shutdown(drain) => {
@@ -233,11 +233,11 @@ impl Hooks {
                     self.schedule.end_waits(self.now);
                 } else {
                     for key in self.schedule.keys() {
-                        self.call_off(key, "all runs were canceled", ports);
+                        self.cancel_run(key, "all runs were canceled", ports);
                     }
                 }
             }
-            // Lookups are not for hooks.
+            // Hooks look nothing up.
             Input::Found { .. } => {}
             Input::Unknown(other) => {
                 ports.warn(&format!("the host reported `{other}`, which is not known; its version may be newer"));
@@ -246,7 +246,7 @@ impl Hooks {
     }
 
     /// Tells the host which events to listen to, and which ones it can stop listening to.
-    fn listen(&mut self) {
+    fn update_listeners(&mut self) {
         let wanted = self.registry.triggers();
         let before = std::mem::replace(&mut self.listening, wanted.clone());
         for trigger in wanted.iter().filter(|trigger| !before.contains(trigger)) {
@@ -257,14 +257,14 @@ impl Hooks {
         }
     }
 
-    fn not_listening(&mut self, trigger: &str, why: &str, ports: &Ports) {
-        let reason = format!("nothing can listen to `{trigger}`: {why}");
+    fn disable_unobservable(&mut self, trigger: &str, why: &str, ports: &Ports) {
+        let reason = format!("`{trigger}` cannot be observed here: {why}");
         self.registry.load_for(trigger, ports);
         let of_trigger = |registered: &&RegisteredHook| registered.hook.trigger == trigger && registered.disabled.is_none();
         let ids: Vec<String> =
             self.registry.all().iter().filter(of_trigger).map(|registered| registered.hook.id.clone()).collect();
         for id in ids {
-            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` shows its state"));
+            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks list` shows its state"));
             self.registry.set_enabled(&id, Some(reason.clone()));
         }
         self.listening.retain(|other| other != trigger);
@@ -308,13 +308,13 @@ impl Hooks {
 
     fn add(&mut self, run: Run, ports: &Ports) {
         let (key, left_out) = match self.schedule.add(run, self.now) {
-            Added::Joined => return,
-            Added::Waits(key) => (Some(key), None),
-            Added::Refused(run) => (None, Some(run)),
-            Added::Instead(key, oldest) => (Some(key), Some(oldest)),
+            AddOutcome::Joined => return,
+            AddOutcome::Waits(key) => (Some(key), None),
+            AddOutcome::Refused(run) => (None, Some(run)),
+            AddOutcome::Replaced(key, oldest) => (Some(key), Some(oldest)),
         };
         if let Some(key) = key {
-            self.show(key, RunStatus::Queued, ports);
+            self.report_status(key, RunStatus::Queued, ports);
         }
         if let Some(run) = left_out {
             let why = format!("more than {} runs were waiting; see `hooks.queue` in the settings", self.settings.queue);
@@ -330,8 +330,8 @@ impl Hooks {
     }
 }
 
-/// Whether a person has to approve a hook: those of a workspace, and all components, because a person has to see
-/// what they get.
+/// Whether a person has to approve a hook: those of a workspace, and all components, because a person has to see what they are
+/// granted.
 pub fn needs_approval(registered: &RegisteredHook) -> bool {
     registered.source == Source::Workspace || matches!(registered.hook.action, Action::Component(_))
 }

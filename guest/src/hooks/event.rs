@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::json;
 
-/// Events of editors and watchers. Nothing waits for the answers of hooks to them.
+/// Events of editors and watchers. Nothing waits for hooks to answer them.
 const BACKGROUND: &[&str] = &[
     "onDidSaveTextDocument",
     "onWillSaveTextDocument",
@@ -25,12 +25,12 @@ pub struct Event {
     pub name: Rc<str>,
     /// The session that it belongs to.
     pub session: Option<Rc<str>>,
-    /// What it says.
+    /// Its data.
     pub data: Rc<Value>,
 }
 
 impl Event {
-    /// What a hook's pattern is about: the file, else the tool.
+    /// What a hook's pattern is matched with: the file, else the tool.
     pub fn subject(&self) -> Option<&str> {
         self.file().or_else(|| json::text(&self.data, "tool_name"))
     }
@@ -46,7 +46,7 @@ pub fn is_background(trigger: &str) -> bool {
     BACKGROUND.contains(&trigger)
 }
 
-/// Whether it comes from a repository.
+/// Whether an event comes from a repository.
 pub fn is_git(trigger: &str) -> bool {
     trigger.starts_with("git")
 }

@@ -1,11 +1,11 @@
 //! Finds the file that an interpreter runs, for known interpreters and options.
 //!
-//! Known are some interpreters that run the file in their first operand and obey no file of the folder they run in, with
-//! options that load nothing. Everything else is unknown, and says why.
+//! The known interpreters run the file in their first operand and obey no file of the folder they run in; their known options
+//! load nothing, or only files that they name. Everything else is unknown, and the reason is given.
 
-/// How an interpreter's words are read.
+/// How an interpreter's arguments are read.
 struct Interpreter {
-    /// What it is called, without its version.
+    /// Its names, without versions.
     names: &'static [&'static str],
     /// Options of one letter without a value, which can be combined.
     letters: &'static str,
@@ -13,7 +13,7 @@ struct Interpreter {
     settings: &'static [(char, &'static [&'static str])],
     /// Whole options without a value.
     options: &'static [&'static str],
-    /// Beginnings of options that carry their value.
+    /// Prefixes of options that carry their value.
     prefixes: &'static [&'static str],
     /// Options whose next word is a file that is loaded before the script.
     loads: &'static [&'static str],
@@ -51,45 +51,45 @@ const KNOWN: &[Interpreter] = &[
     Interpreter { names: &["php"], letters: "", settings: &[], options: &[], prefixes: &[], loads: &[] },
 ];
 
-/// Programs that run a file which they are given, or another program, in ways that are not known exactly.
+/// Programs that run a file that they are given, or another program, in ways that are not known exactly.
 const LAUNCHERS: &[&str] = &[
     "bun", "deno", "tsx", "ts-node", "lua", "luajit", "Rscript", "julia", "pwsh", "env", "nice", "nohup", "timeout", "stdbuf",
     "time", "xargs", "npx", "make", "gmake", "just", "busybox", "sudo", "setsid", "watch",
 ];
 
-/// Behind these a program finds its text in the next argument, not in a file.
+/// Options after which a program finds its text in the next argument, not in a file.
 const INLINE: &[&str] = &["-c", "-e", "-E", "-p", "-pe", "-ne", "--eval", "--print", "-r", "eval"];
 
-/// What the words of an installed program mean.
+/// What the arguments of an installed program mean.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Interpretation {
-    /// The script is this word, and these are loaded before it.
+    /// They run a script.
     Script {
-        /// Which argument, from 0.
+        /// The index of the script's argument, from 0.
         at: usize,
-        /// The arguments that are files too.
+        /// The indexes of arguments that are files too, which are loaded before it.
         loads: Vec<usize>,
     },
-    /// The words are only options: what they run comes from elsewhere.
+    /// They are only options: what the program runs comes from elsewhere.
     Options,
-    /// It runs files that it is given, but which and what else is not known.
+    /// The program runs files that it is given, but which and what else is not known; the reason.
     Launcher(String),
-    /// Nothing is known about it.
+    /// Nothing is known about the program; the reason.
     Unknown(String),
 }
 
-/// Reads the arguments of the program that is at `real` and was found as `runs`.
+/// Interprets the arguments of the program that is at `real` and was found as `runs`.
 pub fn read(runs: &str, real: &str, arguments: &[String]) -> Interpretation {
     let (called, name) = (base(runs), base(real));
     if [runs, real].iter().any(|path| path.split(['/', '\\']).any(|folder| folder == "shims")) {
-        return Interpretation::Launcher(format!("`{runs}` chooses what to run by the folder it runs in"));
+        return Interpretation::Launcher(format!("`{runs}` chooses what to run based on the folder it runs in"));
     }
-    // Whatever a link calls it, it is what it leads to; but one program is many shells by its name.
+    // A program is what a link leads to, whatever the link is called; but busybox is many shells by its name.
     let name = if name == "busybox" && called == "sh" { "ash".to_owned() } else { name };
     let Some(known) = KNOWN.iter().find(|known| known.names.contains(&name.as_str())) else {
         let runs_files = LAUNCHERS.iter().any(|launcher| [&called, &name].contains(&&base(launcher)))
             || KNOWN.iter().any(|known| known.names.contains(&called.as_str()));
-        let why = format!("`{name}` decides itself what it reads and runs");
+        let why = format!("`{name}` decides by itself what it reads and runs");
         return if runs_files { Interpretation::Launcher(why) } else { Interpretation::Unknown(why) };
     };
     let mut loads = Vec::new();
@@ -112,7 +112,7 @@ pub fn read(runs: &str, real: &str, arguments: &[String]) -> Interpretation {
     Interpretation::Options
 }
 
-/// Whether a word says that the next one is a text to run.
+/// Whether an argument says that the next one is text to run.
 pub fn is_inline(word: &str) -> bool {
     INLINE.contains(&word)
 }
@@ -199,7 +199,7 @@ mod tests {
             };
             assert_eq!(read, expected, "{program}");
         }
-        // What a link calls it does not make it so.
+        // The name of a link does not change what it leads to.
         assert!(matches!(read("/opt/node", "/usr/bin/make", &["a.js".to_owned()]), Interpretation::Launcher(_)));
         assert!(matches!(read("/bin/sh", "/bin/busybox", &["a.sh".to_owned()]), Interpretation::Script { .. }));
         assert!(matches!(read("/bin/make", "/bin/busybox", &["a.sh".to_owned()]), Interpretation::Launcher(_)));

@@ -1,4 +1,4 @@
-//! The log of runs, `.tollgate/logs/hooks.log`: one JSON object a line, the one before kept as `hooks.log.1`.
+//! The log of runs, `.tollgate/logs/hooks.log`: one JSON object per line; the previous log is kept as `hooks.log.1`.
 
 use serde_json::Value;
 
@@ -6,12 +6,12 @@ use crate::digest::Digest;
 use crate::json;
 use crate::ports::{Expectation, FileFault, Ports, Question, Root};
 
-/// Where it is.
+/// Path of the log.
 pub const PATH: &str = ".tollgate/logs/hooks.log";
 const BEFORE: &str = ".tollgate/logs/hooks.log.1";
 const IGNORE: &str = ".tollgate/logs/.gitignore";
 
-/// A longer log is rotated.
+/// Maximum size of a log; a longer one is rotated.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Appends lines in one write. A log that cannot be written stops nothing.

@@ -5,18 +5,18 @@ use super::bundle::Digests;
 /// What the host said about the machine.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
-    /// Where the workspace is.
+    /// The path of the workspace.
     pub workspace: String,
-    /// Where programs are looked for.
+    /// The folders in which programs are searched for.
     pub path: Vec<String>,
-    /// Where temporary files lie.
+    /// The folder for temporary files.
     pub temp: Option<String>,
-    /// Files that were hashed before.
+    /// Digests of files that were hashed before.
     pub(crate) digests: Digests,
 }
 
 impl Machine {
-    /// What the host says. Programs are looked for neither in the workspace nor wherever one happens to be.
+    /// Takes over the host's report. Programs are searched for neither in the workspace nor in relative folders.
     pub fn new(workspace: &str, path: impl Iterator<Item = String>) -> Self {
         let mut machine = Self { workspace: workspace.trim_end_matches('/').to_owned(), ..Self::default() };
         let installed = |folder: &String| {
@@ -30,12 +30,12 @@ impl Machine {
         machine
     }
 
-    /// A path that the host reported, as an absolute one.
+    /// Makes a path that the host reported absolute.
     pub fn absolute(&self, path: &str) -> String {
         if self.is_absolute(path) { path.to_owned() } else { format!("{}/{path}", self.workspace) }
     }
 
-    /// The folders of programs as a variable of the environment.
+    /// The search path as an environment variable.
     pub fn path_variable(&self) -> String {
         self.path.join(if self.has_drives() { ";" } else { ":" })
     }
@@ -44,7 +44,7 @@ impl Machine {
         self.workspace.get(1..2) == Some(":")
     }
 
-    /// Whether a path that the host reported lies outside of the workspace.
+    /// Whether a path that the host reported is outside the workspace.
     pub fn is_absolute(&self, path: &str) -> bool {
         path.starts_with('/') || self.has_drives() && path.get(1..2) == Some(":")
     }

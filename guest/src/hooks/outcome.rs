@@ -9,10 +9,10 @@ use crate::engine::RunEnding;
 use crate::ports::Ports;
 use crate::redact::Pattern;
 
-/// How much of a run's output is kept, in characters.
+/// Maximum number of characters kept of a run's output.
 const MAX_CHARS: usize = 8_000;
 
-/// Where the host cut the output, a secret may have been cut in two: this much of the last word is dropped too, in bytes.
+/// If the host cut the output, a secret may have been cut in two: the last word is dropped too, up to this many bytes.
 const LONGEST_TORN: usize = 4_096;
 
 /// The outcome of a run.
@@ -23,7 +23,7 @@ pub(super) struct RunOutcome {
     pub(super) reason: Option<String>,
     /// What it printed, without its secrets.
     pub(super) output: Option<String>,
-    /// What it answered, where it printed an object.
+    /// Its answer, if it printed an object.
     pub(super) answer: Option<Map<String, Value>>,
     /// Whether it printed something that is not an answer.
     pub(super) is_malformed: bool,
@@ -35,7 +35,7 @@ impl RunOutcome {
         Self { status: Some(status), reason: Some(reason.to_owned()), ..Self::default() }
     }
 
-    /// The same for results, which are small where all is well.
+    /// The same, boxed, which keeps results small when all is well.
     pub(super) fn boxed(status: RunStatus, reason: &str) -> Box<Self> {
         Box::new(Self::of(status, reason))
     }
@@ -46,7 +46,7 @@ impl RunOutcome {
         if let Some(declared) = &hook.claude {
             outcome.answer = claude::answer::read(declared, ending);
             outcome.is_malformed = false;
-            // To stop something is what such a hook is there for, not a failure of it.
+            // Stopping something is what such a hook is for, and not a failure.
             if outcome.exit_code == Some(2) {
                 (outcome.status, outcome.reason) = (Some(RunStatus::Success), None);
             }
@@ -61,7 +61,7 @@ impl RunOutcome {
             RunEnding::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
             RunEnding::Changed(path) => {
                 let why = format!(
-                    "`{path}` has changed since it was approved; a person can look at it and let it run: `tollgate hooks approve`"
+                    "`{path}` has changed since it was approved; a person can review and approve it: `tollgate hooks approve ID`"
                 );
                 return Self::of(RunStatus::Skipped, &clean(&why));
             }
@@ -79,8 +79,8 @@ impl RunOutcome {
             Value::Object(answer) => Some(answer),
             _ => None,
         });
-        // Each stream was cut by itself.
-        let [said, complaint] = [printed, complained].map(|text| if is_cut { untorn(text) } else { text }.trim_end());
+        // Each stream was cut on its own.
+        let [said, complaint] = [printed, complained].map(|text| if is_cut { drop_torn_word(text) } else { text }.trim_end());
         let whole = [said, complaint].join(if said.is_empty() || complaint.is_empty() { "" } else { "\n" });
         let mut output: String = clean(&whole);
         if let Some((cut, _)) = output.char_indices().nth(MAX_CHARS) {
@@ -99,8 +99,8 @@ impl RunOutcome {
     }
 }
 
-/// Without the last word, of which a part may be missing.
-fn untorn(text: &str) -> &str {
+/// Drops the last word, part of which may be missing.
+fn drop_torn_word(text: &str) -> &str {
     let from = text.len().saturating_sub(LONGEST_TORN);
     let tail = text.as_bytes().get(from..).unwrap_or_default();
     let keep = tail.iter().rposition(u8::is_ascii_whitespace).map_or(from, |at| from + at);
@@ -133,7 +133,7 @@ mod tests {
         // The host may have cut a secret in two, and half a secret cannot be recognised.
         assert_eq!(output(done("all is well ghp_0123456789", true), &[]), "all is well");
         assert_eq!(output(done(&"x".repeat(5_000), true), &[]).len(), 5_000 - 4_096);
-        // Cut in two by our own: hidden before it is cut.
+        // Cut in two by the gate itself: redacted before it is cut.
         let long = format!("{} ghp_0123456789abcdef0123456789", "x".repeat(MAX_CHARS - 10));
         assert!(output(done(&long, false), &[]).ends_with(" [REDACTED…"));
     }

@@ -7,10 +7,10 @@ use crate::digest::Digest;
 pub struct Owner {
     /// The extension's name.
     pub extension: String,
-    /// Its folder: relative to the workspace where it lies in it, else absolute.
+    /// Its folder: relative to the workspace if it is inside it, else absolute.
     pub folder: String,
     /// The digest of all its files when a person approved it; `None` if it needs no approval, because it is the user's own.
     pub approved: Option<Digest>,
-    /// The settings that it is given, as variables.
+    /// The settings that a hook is given, as variables.
     pub variables: Vec<(String, String)>,
 }

@@ -9,29 +9,29 @@ use super::machine::Machine;
 use crate::json;
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
-/// Longer scripts are a mistake.
+/// Maximum size of a script; a longer one is a mistake.
 const MAX_SCRIPT: u64 = 16 << 20;
 
-/// So are longer commands.
+/// Maximum number of words in a command; more are a mistake.
 const MAX_WORDS: usize = 256;
 
 /// The note about a command whose files run from a copy and whose words are known exactly.
 const CHECKED: &str = "only these files are checked, and they run from a private copy; whatever else they open or start, in the workspace or elsewhere, is not checked";
 
-/// The note about the rest, after the reason.
-const UNASKED: &str = "changes of that are not asked about again";
+/// The note about any other command, after the reason.
+const UNASKED: &str = "changes to what is not checked do not need a new approval";
 
-/// How programs begin that need no interpreter.
+/// The first bytes of programs that need no interpreter.
 const NATIVE: &[&[u8]] = &[b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
 
-/// What is copied before the program runs, and run from the copy.
+/// The files that are copied before the program runs, and run from the copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Copied {
     /// The script, by its path in the workspace.
     pub script: String,
     /// All files, the script among them, sorted by path.
     pub files: Vec<Checked>,
-    /// The words that name files of the copy: which they are, and which file.
+    /// The words that name files of the copy: the index of each, and the file.
     pub words: Vec<(usize, String)>,
 }
 
@@ -40,7 +40,7 @@ pub struct Copied {
 pub struct ResolvedProgram {
     /// The words that the host is given.
     pub argv: Vec<String>,
-    /// Where the program is once every link is followed.
+    /// Where the program is, with every link followed.
     pub real: String,
     /// The script and the files beside it.
     pub copied: Option<Copied>,
@@ -51,7 +51,7 @@ pub struct ResolvedProgram {
 }
 
 impl ResolvedProgram {
-    /// As it is hashed and shown.
+    /// The program as it is hashed and shown.
     pub fn shown(&self) -> Value {
         let file = |(path, digest): &Checked| Value::from(vec![path.clone(), digest.to_string()]);
         let of_script = |copied: &&Copied| copied.files.iter().find(|(path, _)| *path == copied.script).map(file);
@@ -77,31 +77,38 @@ impl ResolvedProgram {
     }
 }
 
-/// What an approval of a command covers; it goes up when that becomes more, so that older ones are asked for again.
+/// The version of what an approval of a command covers; it goes up when that becomes more, so that older ones are asked for
+/// again.
 pub const FORMAT: u64 = 2;
 
 /// Finds out what a command's words run, or why that is not known.
 pub fn find(command: &DeclaredCommand<'_>, machine: &Machine, ports: &Ports) -> Result<ResolvedProgram, String> {
     let finder = Finder { files: command.files, machine, ports };
     if command.shell {
-        let found = located("sh", machine, ports)?;
+        let found = locate("sh", machine, ports)?;
         let argv = [&[found.runs, "-c".to_owned()], command.words].concat();
-        let why = "a shell reads the text, and what that names runs as it is at that time".to_owned();
-        return Ok(ResolvedProgram { argv, real: found.real, copied: None, in_place: finder.declared()?, unchecked: Some(why) });
+        let why = "a shell interprets the text, and the files that it names run as they are at that time".to_owned();
+        return Ok(ResolvedProgram {
+            argv,
+            real: found.real,
+            copied: None,
+            in_place: finder.check_declared_files()?,
+            unchecked: Some(why),
+        });
     }
-    let (name, arguments) = command.words.split_first().ok_or("it has no words")?;
-    let found = located(name, machine, ports)?;
+    let (name, arguments) = command.words.split_first().ok_or("the command is empty")?;
+    let found = locate(name, machine, ports)?;
     if found.is_own { finder.own_program(name, &found.real, arguments) } else { finder.installed_program(found, arguments) }
 }
 
 /// A declared command.
 #[derive(Debug, Clone, Copy)]
 pub struct DeclaredCommand<'h> {
-    /// Its words; of a shell command the only one.
+    /// Its words; a shell command is a single one.
     pub words: &'h [String],
-    /// Whether a shell reads them.
+    /// Whether a shell runs them.
     pub shell: bool,
-    /// The files that it says it needs, if it says so.
+    /// The files that it declares, if it does.
     pub files: Option<&'h [FilePattern]>,
 }
 
@@ -128,7 +135,7 @@ impl Finder<'_> {
             if interpreter.rsplit('/').next() == Some("env") {
                 interpreter = said.find(|word| *word != "-S").unwrap_or_default();
             }
-            let interpreter = located(interpreter, self.machine, self.ports)?;
+            let interpreter = locate(interpreter, self.machine, self.ports)?;
             if interpreter.is_own {
                 return Err(format!("the interpreter of `{name}` is in the workspace itself; use an installed one"));
             }
@@ -142,13 +149,13 @@ impl Finder<'_> {
             argv.push(interpreter.runs);
             argv.extend(options);
         } else if !NATIVE.iter().any(|magic| head.starts_with(magic)) {
-            unchecked = Some(format!("`{name}` does not say in its first line what runs it"));
+            unchecked = Some(format!("the first line of `{name}` does not name an interpreter"));
         }
         let words = vec![(argv.len(), script.to_owned())];
         argv.push(script.to_owned());
         argv.extend_from_slice(arguments);
-        let copied = self.copied(script, words)?;
-        self.finished(ResolvedProgram { argv, real, copied: Some(copied), in_place: Vec::new(), unchecked }, arguments)
+        let copied = self.copy_script(script, words)?;
+        self.with_named_files(ResolvedProgram { argv, real, copied: Some(copied), in_place: Vec::new(), unchecked }, arguments)
     }
 
     /// A program that is installed, with the files of the workspace that it is told to run.
@@ -161,7 +168,7 @@ impl Finder<'_> {
             Interpretation::Script { at, loads } => self.run_script(program, arguments, at, &loads),
             Interpretation::Launcher(why) => {
                 program.unchecked = Some(why);
-                // The first file is most likely what runs, so that at least cannot be exchanged.
+                // The first file is most likely the one that runs, so at least that one cannot be exchanged.
                 let mut script = None;
                 for (at, word) in arguments.iter().enumerate().take(MAX_WORDS) {
                     if interpreter::is_inline(word) {
@@ -173,24 +180,24 @@ impl Finder<'_> {
                     }
                 }
                 if let Some((at, path)) = script {
-                    program.copied = Some(self.copied(&path, vec![(at, path.clone())])?);
+                    program.copied = Some(self.copy_script(&path, vec![(at, path.clone())])?);
                 } else {
-                    program.in_place = self.declared()?;
+                    program.in_place = self.check_declared_files()?;
                 }
-                self.finished(program, arguments)
+                self.with_named_files(program, arguments)
             }
             Interpretation::Options | Interpretation::Unknown(_) => {
                 program.unchecked = Some(match reading {
                     Interpretation::Unknown(why) => why,
                     _ => "what it runs is not among its arguments".to_owned(),
                 });
-                program.in_place = self.declared()?;
+                program.in_place = self.check_declared_files()?;
                 Ok(program)
             }
         }
     }
 
-    /// An interpreter whose words are known: this one is the script.
+    /// A program whose interpreter is known: the argument at `at` is the script.
     fn run_script(
         &self,
         mut program: ResolvedProgram,
@@ -201,10 +208,10 @@ impl Finder<'_> {
         let word = arguments.get(at).map(String::as_str).unwrap_or_default();
         let Some(script) = self.file(word)? else {
             program.unchecked = Some(format!("`{word}` is not a file of the workspace"));
-            program.in_place = self.declared()?;
-            return self.finished(program, arguments);
+            program.in_place = self.check_declared_files()?;
+            return self.with_named_files(program, arguments);
         };
-        let mut copied = self.copied(&script, vec![(at + 1, script.clone())])?;
+        let mut copied = self.copy_script(&script, vec![(at + 1, script.clone())])?;
         for at in loads {
             let word = arguments.get(*at).map(String::as_str).unwrap_or_default();
             let path = self.file(word)?;
@@ -217,11 +224,11 @@ impl Finder<'_> {
         }
         copied.words.sort_unstable();
         program.copied = Some(copied);
-        self.finished(program, arguments)
+        self.with_named_files(program, arguments)
     }
 
-    /// With the other files that the words name: they are read where they are, so they are not covered by the approval.
-    fn finished(&self, mut program: ResolvedProgram, arguments: &[String]) -> Result<ResolvedProgram, String> {
+    /// Adds the other files that the words name: they are read in place, so the approval does not cover them.
+    fn with_named_files(&self, mut program: ResolvedProgram, arguments: &[String]) -> Result<ResolvedProgram, String> {
         if arguments.len() > MAX_WORDS {
             return Err(format!("it has more than {MAX_WORDS} words; put them into a script"));
         }
@@ -234,7 +241,7 @@ impl Finder<'_> {
             }
             let value = argument.split_once('=').map(|(_, value)| value);
             for word in std::iter::once(argument.as_str()).chain(value) {
-                match self.stands_at(word) {
+                match self.kind_named_by(word) {
                     Some(FileKind::File) => {
                         let Some(path) = self.file(word)? else { continue };
                         if !named.contains(&path) {
@@ -258,18 +265,18 @@ impl Finder<'_> {
         Ok(program)
     }
 
-    fn copied(&self, script: &str, words: Vec<(usize, String)>) -> Result<Copied, String> {
+    fn copy_script(&self, script: &str, words: Vec<(usize, String)>) -> Result<Copied, String> {
         let files = bundle::of_script(script, self.files, &self.machine.digests, self.ports)?;
         Ok(Copied { script: script.to_owned(), files, words })
     }
 
-    /// What the declaration names, where nothing is copied.
-    fn declared(&self) -> Result<Vec<Checked>, String> {
+    /// The files that the declaration names, if nothing is copied.
+    fn check_declared_files(&self) -> Result<Vec<Checked>, String> {
         self.files.map_or(Ok(Vec::new()), |patterns| bundle::check_matching(patterns, self.ports))
     }
 
-    /// What of the workspace a word names.
-    fn stands_at(&self, word: &str) -> Option<FileKind> {
+    /// What a word names in the workspace.
+    fn kind_named_by(&self, word: &str) -> Option<FileKind> {
         if word.is_empty() || word.len() >= 1_000 {
             return None;
         }
@@ -278,7 +285,7 @@ impl Finder<'_> {
         (is_own(&facts.real_path) || is_own(&facts.entry_path)).then_some(facts.kind)
     }
 
-    /// The file of the workspace that a word names, where every link is followed; `None` if there is none. What nobody can
+    /// The file of the workspace that a word names, with every link followed; `None` if there is none. A file that nobody can
     /// vouch for is refused.
     fn file(&self, word: &str) -> Result<Option<String>, String> {
         if word.is_empty() || word.len() >= 1_000 {
@@ -297,16 +304,16 @@ impl Finder<'_> {
 }
 
 struct Executable {
-    /// What is run.
+    /// The path that is run.
     runs: String,
-    /// Where that leads.
+    /// Where that path leads.
     real: String,
     /// Whether it is in the workspace.
     is_own: bool,
 }
 
-/// The program of a name, as the operating system would find it.
-fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Executable, String> {
+/// Finds a program by its name, as the operating system would.
+fn locate(name: &str, machine: &Machine, ports: &Ports) -> Result<Executable, String> {
     let candidates: Vec<String> = if name.contains('/') {
         vec![name.to_owned()]
     } else {
@@ -323,7 +330,7 @@ fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Executable, S
     })?;
     let real = facts.real_path.unwrap_or_default();
     let entry = facts.entry_path.unwrap_or_default();
-    // Environments of a language are links; what a link in the workspace says is the workspace's word, so it is not taken.
+    // Environments of a language are links; a link in the workspace is the workspace's word, so it is not used.
     let outside = machine.is_absolute(&entry) && machine.is_absolute(&written);
     let runs = if outside { written } else { real.clone() };
     Ok(Executable { runs, is_own: !machine.is_absolute(&real), real })
@@ -398,23 +405,23 @@ mod tests {
             ),
             (
                 "env PYTHONPATH=hooks node hooks/a.js",
-                "/usr/bin/env PYTHONPATH=hooks node hooks/a.js (/usr/bin/env) 3=hooks/a.js ALL ? `env` decides itself what it reads and runs",
+                "/usr/bin/env PYTHONPATH=hooks node hooks/a.js (/usr/bin/env) 3=hooks/a.js ALL ? `env` decides by itself what it reads and runs",
             ),
             (
                 "make -f hooks/run.mk",
-                "/usr/bin/make -f hooks/run.mk (/usr/bin/make) 2=hooks/run.mk ALL ? `make` decides itself what it reads and runs",
+                "/usr/bin/make -f hooks/run.mk (/usr/bin/make) 2=hooks/run.mk ALL ? `make` decides by itself what it reads and runs",
             ),
             ("./hooks/b.sh q", "/bin/sh -e hooks/b.sh q (/bin/sh) 2=hooks/b.sh ALL"),
             ("hooks/c", "/usr/bin/node hooks/c (/usr/bin/node22) 1=hooks/c ALL"),
             (
                 "hooks/run.mk",
-                "/usr/bin/make -f hooks/run.mk (/usr/bin/make) 2=hooks/run.mk ALL ? `make` decides itself what it reads and runs",
+                "/usr/bin/make -f hooks/run.mk (/usr/bin/make) 2=hooks/run.mk ALL ? `make` decides by itself what it reads and runs",
             ),
             ("hooks/d", "hooks/d (hooks/d) 0=hooks/d ALL"),
-            ("hooks/odd", "hooks/odd (hooks/odd) 0=hooks/odd ALL ? `hooks/odd` does not say in its first line what runs it"),
+            ("hooks/odd", "hooks/odd (hooks/odd) 0=hooks/odd ALL ? the first line of `hooks/odd` does not name an interpreter"),
             (
                 "eslint hooks/a.js",
-                "/usr/bin/eslint hooks/a.js (/usr/bin/eslint) ? `eslint` decides itself what it reads and runs",
+                "/usr/bin/eslint hooks/a.js (/usr/bin/eslint) ? `eslint` decides by itself what it reads and runs",
             ),
             ("./venv x", "/usr/bin/python3 x (/usr/bin/python3) ? `x` is not a file of the workspace"),
             ("hooks/evil", "the interpreter of `hooks/evil` is in the workspace itself; use an installed one"),
@@ -435,10 +442,11 @@ mod tests {
         let files = ["c:x.sh", "hooks/a.*"].map(|written| FilePattern::compile(written).unwrap());
         let named = "/usr/bin/node --import ./c:x.sh hooks/d (/usr/bin/node22) 2=c:x.sh 3=hooks/d [c:x.sh hooks/a.js hooks/d]";
         assert_eq!(run("node --import ./c:x.sh hooks/d", false, Some(&files)), named);
-        // A text for a shell is not searched for files; those that are declared are noticed when they change.
+        // Text for a shell is not searched for files; those that are declared are noticed when they change.
         let text = "cd x && ./hooks/b.sh;node 'hooks/a.js'";
-        let unread =
-            format!("/bin/sh -c {text} (/bin/sh) ? a shell reads the text, and what that names runs as it is at that time");
+        let unread = format!(
+            "/bin/sh -c {text} (/bin/sh) ? a shell interprets the text, and the files that it names run as they are at that time"
+        );
         assert_eq!(run(text, true, None), unread);
         assert_eq!(run(text, true, Some(&files)), unread.replace(" ?", " +c:x.sh +hooks/a.js ?"));
     }

@@ -1,7 +1,7 @@
 //! The registry of hooks, in the order in which they run: built-in, user, workspace.
 //!
-//! A file of the user that lies in the workspace is a file of the workspace: anyone who can write there may have written it. So it is where
-//! the workspace is the home folder.
+//! A user's file that is in the workspace counts as the workspace's: anyone who can write there may have written it. The same
+//! goes if the workspace is the home folder.
 
 mod brief;
 mod hooks_file;
@@ -10,31 +10,31 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use super::claude::Declared;
-use super::claude::call::{Translate, untranslated};
+use super::claude::call::{Translate, keep_untranslated};
 use super::claude::installed::Installed;
 use super::declaration::Hook;
 use super::event::{self, Event};
 use super::machine::Machine;
-use super::settings::{self, OfUser};
+use super::settings::{self, UserHookSettings};
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
 use brief::Brief;
 use hooks_file::HooksFile;
 
 pub use hooks_file::HooksFileFault;
 
-/// A hook is told about at most this many calls for one event, such as the files of a patch.
+/// Maximum number of calls that a hook is told about for one event, such as the files of a patch.
 pub(super) const MAX_PARTS: usize = 256;
 
-/// The part of an event that has more.
+/// The part that stands for an event with more calls than that.
 pub(super) const TOO_MANY: usize = usize::MAX;
 
-/// How many files declare hooks.
+/// Number of files that declare hooks.
 const FILE_COUNT: usize = 3;
 
 /// Where a hook was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
-    /// By the program that has the gate in it.
+    /// By the program that embeds the gate.
     BuiltIn,
     /// By the user, for every workspace.
     User,
@@ -43,7 +43,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// What it is called.
+    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BuiltIn => "built-in",
@@ -60,21 +60,21 @@ pub struct RegisteredHook {
     pub hook: Rc<Hook>,
     /// Where it was declared.
     pub source: Source,
-    /// In which file.
+    /// The file in which it was declared.
     pub file: Rc<str>,
     /// Why it does not run, if it does not.
     pub disabled: Option<String>,
-    /// Which part of an event a run of it is about, where it is told several.
+    /// Which part of an event a run is about, if the event has several.
     pub part: usize,
 }
 
-/// A hook that an extension brings, where it is declared and whose it is.
+/// A hook of an extension, with its source and the file that declares it.
 pub type ExtensionHook = (Rc<Hook>, Source, Rc<str>);
 
 /// Which hooks a process has to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Needed<'e> {
-    /// All.
+pub enum NeededHooks<'e> {
+    /// All hooks.
     All,
     /// Those that wait for this event, and components.
     For(&'e str),
@@ -82,8 +82,8 @@ pub enum Needed<'e> {
     Components,
 }
 
-impl Needed<'_> {
-    /// Whether it includes hooks of a file.
+impl NeededHooks<'_> {
+    /// Whether it includes any hook of a file.
     fn includes(self, brief: &Brief) -> bool {
         match self {
             Self::All => true,
@@ -93,21 +93,21 @@ impl Needed<'_> {
     }
 }
 
-/// The registry.
+/// The registry of hooks.
 #[derive(Debug)]
 pub struct Registry {
     built_in: Vec<Rc<Hook>>,
     files: [HooksFile; FILE_COUNT],
-    /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
-    said: Vec<(String, HookOverride)>,
-    /// Those of extensions: the user's, then the workspace's.
-    brought: Vec<ExtensionHook>,
-    /// What Claude Code runs itself.
+    /// What was decided about hooks since: run it although it is declared as disabled, do not run it (and why), forget it.
+    overrides: Vec<(String, HookOverride)>,
+    /// The hooks of extensions: the user's, then the workspace's.
+    extension_hooks: Vec<ExtensionHook>,
+    /// The hooks that Claude Code runs itself.
     installed: Installed,
-    /// Tells calls in Claude Code's words.
+    /// Translates calls into Claude Code's terms.
     pub(super) translate: Translate,
     all: Vec<RegisteredHook>,
-    of_user: (u64, OfUser),
+    user_settings: (u64, UserHookSettings),
     changed: bool,
 }
 
@@ -127,30 +127,31 @@ impl Default for Registry {
                 HooksFile::new(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
                 HooksFile::new(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
             ],
-            said: Vec::new(),
-            brought: Vec::new(),
+            overrides: Vec::new(),
+            extension_hooks: Vec::new(),
             installed: Installed::default(),
-            translate: untranslated,
+            translate: keep_untranslated,
             all: Vec::new(),
-            of_user: (0, OfUser::default()),
+            user_settings: (0, UserHookSettings::default()),
             changed: false,
         }
     }
 }
 
 impl Registry {
-    /// Reads what has changed, as far as it is needed, and says whether anything did.
-    pub fn refresh(&mut self, needed: Needed<'_>, machine: &Machine, ports: &Ports) -> bool {
+    /// Reads what has changed, as far as it is needed; returns whether anything has.
+    pub fn refresh(&mut self, needed: NeededHooks<'_>, machine: &Machine, ports: &Ports) -> bool {
         let mut questions: Vec<Question> = self.files.iter().map(HooksFile::question).collect();
-        questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
-        // What cannot be looked at has no stamp, and is not missing for that.
+        questions.push(Question { root: Root::Home, path: settings::USER_CONFIG.to_owned(), digest: false });
+        // A file that cannot be inspected has no stamp, but that does not make it missing.
         let stamp = |facts: &Facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp.max(1) };
         let looked_at = ports.workspace.inspect(&questions);
         let is_outside = |facts: &Facts| facts.real_path.as_deref().is_none_or(|path| machine.is_absolute(path));
-        // Settings that lie in the workspace are the workspace's, which does not say who answers prompts.
-        let of_user = looked_at.last().filter(|facts| is_outside(facts)).map_or(0, stamp);
-        if of_user != self.of_user.0 {
-            self.of_user = (of_user, if of_user == 0 { OfUser::default() } else { OfUser::read(ports) });
+        // Settings in the workspace are the workspace's, which does not decide who answers prompts.
+        let user_stamp = looked_at.last().filter(|facts| is_outside(facts)).map_or(0, stamp);
+        if user_stamp != self.user_settings.0 {
+            self.user_settings =
+                (user_stamp, if user_stamp == 0 { UserHookSettings::default() } else { UserHookSettings::read(ports) });
         }
         let mut changed = false;
         let places: Vec<Option<&str>> = looked_at.iter().map(|facts| facts.real_path.as_deref()).collect();
@@ -168,7 +169,7 @@ impl Registry {
         let is_current = |(file, facts): (&HooksFile, &Facts)| file.stamp == stamp(facts);
         if !self.files.iter().zip(&looked_at).all(is_current) {
             changed = true;
-            let briefs = if needed == Needed::All { None } else { self.briefs(needed, &looked_at, ports) };
+            let briefs = if needed == NeededHooks::All { None } else { self.briefs(needed, &looked_at, ports) };
             let mut briefs = briefs.unwrap_or_default().into_iter();
             for (file, facts) in self.files.iter_mut().zip(&looked_at) {
                 let stamp = stamp(facts);
@@ -186,36 +187,36 @@ impl Registry {
             changed |= self.read_all(&looked_at, ports);
         }
         if changed {
-            self.said.clear();
+            self.overrides.clear();
             self.arrange();
         }
         self.refresh_installed(ports);
         changed
     }
 
-    /// What each file is about, if that was kept of every file and none has hooks that are needed. Ids are only compared among hooks
-    /// that are known, so either all hooks are known or none is.
-    fn briefs(&self, needed: Needed<'_>, looked_at: &[Facts], ports: &Ports) -> Option<Vec<Option<Brief>>> {
+    /// The briefs of all files, if they were kept for every file and no file has hooks that are needed. Ids are only compared
+    /// among hooks that are known, so either all hooks are known or none is.
+    fn briefs(&self, needed: NeededHooks<'_>, looked_at: &[Facts], ports: &Ports) -> Option<Vec<Option<Brief>>> {
         let is_fresh = self.files.iter().all(|file| file.hooks.is_empty() && file.faults.is_empty());
-        if !is_fresh || !self.built_in.is_empty() || !self.brought.is_empty() {
+        if !is_fresh || !self.built_in.is_empty() || !self.extension_hooks.is_empty() {
             return None;
         }
         let brief = |(file, facts): (&HooksFile, &Facts)| {
             if facts.kind == FileKind::Missing {
                 return Some(None);
             }
-            Brief::open(&file.kept_as(), facts, ports).filter(|brief| !needed.includes(brief)).map(Some)
+            Brief::open(&file.brief_name(), facts, ports).filter(|brief| !needed.includes(brief)).map(Some)
         };
         self.files.iter().zip(looked_at).map(brief).collect()
     }
 
-    /// Whether hooks that are not known are needed.
-    fn lacks(&self, needed: Needed<'_>) -> bool {
-        let is_alone = self.built_in.is_empty() && self.brought.is_empty();
+    /// Whether hooks are needed that are not known.
+    fn lacks(&self, needed: NeededHooks<'_>) -> bool {
+        let is_alone = self.built_in.is_empty() && self.extension_hooks.is_empty();
         self.files.iter().filter_map(|file| file.brief.as_ref()).any(|brief| !is_alone || needed.includes(brief))
     }
 
-    /// Reads the files of which only the brief is known, and says whether there were any.
+    /// Reads the files of which only the brief is known; returns whether there were any.
     fn read_all(&mut self, looked_at: &[Facts], ports: &Ports) -> bool {
         let mut any = false;
         for (file, facts) in self.files.iter_mut().zip(looked_at).filter(|(file, _)| file.brief.is_some()) {
@@ -225,9 +226,9 @@ impl Registry {
         any
     }
 
-    /// Makes sure that the hooks which wait for an event are known, without looking for changes.
+    /// Makes sure that the hooks that wait for an event are known, without looking for changes.
     pub fn load_for(&mut self, event: &str, ports: &Ports) {
-        if self.lacks(Needed::For(event)) {
+        if self.lacks(NeededHooks::For(event)) {
             let questions: Vec<Question> = self.files.iter().map(HooksFile::question).collect();
             self.read_all(&ports.workspace.inspect(&questions), ports);
             self.arrange();
@@ -244,21 +245,21 @@ impl Registry {
         }
     }
 
-    /// From now on, calls are described to Claude Code's hooks in these words.
+    /// Sets how calls are translated for Claude Code's hooks.
     pub fn translate_with(&mut self, translate: Translate) {
         self.translate = translate;
     }
 
-    /// Takes the hooks that extensions bring, instead of those that they brought before.
-    pub fn set_extension_hooks(&mut self, brought: Vec<ExtensionHook>) {
-        self.brought = brought;
-        self.said.clear();
+    /// Replaces the hooks of extensions.
+    pub fn set_extension_hooks(&mut self, hooks: Vec<ExtensionHook>) {
+        self.extension_hooks = hooks;
+        self.overrides.clear();
         self.arrange();
     }
 
-    /// What the user says, whatever the workspace.
-    pub fn of_user(&self) -> &OfUser {
-        &self.of_user.1
+    /// The user's own settings for hooks, whatever the workspace.
+    pub fn user_settings(&self) -> &UserHookSettings {
+        &self.user_settings.1
     }
 
     /// Whether anything has changed since this was last asked.
@@ -271,17 +272,17 @@ impl Registry {
         &self.all
     }
 
-    /// What is wrong in the files.
+    /// What is wrong with the files.
     pub fn faults(&self) -> impl Iterator<Item = &HooksFileFault> {
         self.files.iter().filter(|file| file.source.is_some()).flat_map(|file| &file.faults)
     }
 
-    /// The hook of a name.
+    /// The hook with this id.
     pub fn find(&self, id: &str) -> Option<&RegisteredHook> {
         self.all.iter().find(|registered| registered.hook.id == id)
     }
 
-    /// Those that wait for an event, in order.
+    /// The hooks that wait for an event, in order.
     pub fn waiting_for(&self, event: &Event) -> VecDeque<RegisteredHook> {
         let in_claude = crate::json::text(&event.data, "program") == Some("claude-code");
         let is_needed = |registered: &RegisteredHook| registered.hook.claude.as_ref().is_some_and(Declared::is_about_tools);
@@ -315,28 +316,28 @@ impl Registry {
         triggers
     }
 
-    /// Adds a hook of the program's own, or replaces it.
+    /// Adds a built-in hook, or replaces it.
     pub fn register(&mut self, hook: Hook) {
-        self.said.retain(|(id, _)| *id != hook.id);
+        self.overrides.retain(|(id, _)| *id != hook.id);
         self.built_in.retain(|other| other.id != hook.id);
         self.built_in.push(Rc::new(hook));
         self.arrange();
     }
 
-    /// Runs it again, or does not and why. For this instance, until its file changes.
+    /// Enables a hook, or disables it with a reason. This holds for this instance, until the hook's file changes.
     pub fn set_enabled(&mut self, id: &str, why_not: Option<String>) {
         self.set_override(id, why_not.map_or(HookOverride::Enabled, HookOverride::Disabled));
     }
 
-    /// Forgets it, for this instance.
+    /// Forgets a hook, for this instance.
     pub fn unregister(&mut self, id: &str) {
         self.built_in.retain(|hook| hook.id != id);
         self.set_override(id, HookOverride::Gone);
     }
 
-    fn set_override(&mut self, id: &str, said: HookOverride) {
-        self.said.retain(|(other, _)| other != id);
-        self.said.push((id.to_owned(), said));
+    fn set_override(&mut self, id: &str, decision: HookOverride) {
+        self.overrides.retain(|(other, _)| other != id);
+        self.overrides.push((id.to_owned(), decision));
         self.arrange();
     }
 
@@ -349,13 +350,13 @@ impl Registry {
             let file: Rc<str> = declared.shown.into();
             declared.hooks.iter().map(move |hook| (hook.clone(), source, file.clone()))
         });
-        let mut ordered: Vec<ExtensionHook> = own.chain(declared).chain(self.brought.iter().cloned()).collect();
-        // Each by itself keeps its order.
+        let mut ordered: Vec<ExtensionHook> = own.chain(declared).chain(self.extension_hooks.iter().cloned()).collect();
+        // Hooks of the same source keep their order.
         ordered.sort_by_key(|(_, source, _)| *source);
         let mut known = std::collections::HashMap::new();
         for (hook, source, file) in ordered {
-            let said = self.said.iter().find(|(id, _)| *id == hook.id).map(|(_, said)| said);
-            let disabled = match said {
+            let decision = self.overrides.iter().find(|(id, _)| *id == hook.id).map(|(_, decision)| decision);
+            let disabled = match decision {
                 Some(HookOverride::Gone) => continue,
                 Some(HookOverride::Disabled(why)) => Some(why.clone()),
                 Some(HookOverride::Enabled) => None,
@@ -363,7 +364,7 @@ impl Registry {
             };
             // The first one keeps the name: a workspace cannot replace a user's hook.
             let disabled = match known.insert(hook.id.clone(), file.clone()) {
-                Some(first) => Some(format!("`{}` is declared already in `{first}`; give it another id", hook.id)),
+                Some(first) => Some(format!("`{}` is already declared in `{first}`; give it another id", hook.id)),
                 None => disabled,
             };
             self.all.push(RegisteredHook { hook, source, file, disabled, part: 0 });
@@ -396,8 +397,8 @@ mod tests {
         world.write(".akira/hooks.json", file(&["a"]));
         world.write(".tollgate/hooks.json", file(&["w", "u1"]));
         let (mut registry, machine) = (Registry::default(), Machine::new("/workspace", std::iter::empty()));
-        assert!(registry.refresh(Needed::All, &machine, &ports));
-        assert!(!registry.refresh(Needed::All, &machine, &ports));
+        assert!(registry.refresh(NeededHooks::All, &machine, &ports));
+        assert!(!registry.refresh(NeededHooks::All, &machine, &ports));
         assert_eq!(ids(&registry), [("u1", true), ("u2", true), ("w", true), ("u1", false), ("a", true)]);
         registry.set_enabled("u2", Some("no".to_owned()));
         registry.unregister("w");
@@ -413,21 +414,21 @@ mod tests {
         let ports = world.ports();
         world.write(".tollgate/hooks.json", file(&["w"]));
         let (mut registry, machine) = (Registry::default(), Machine::new("/workspace", std::iter::empty()));
-        registry.refresh(Needed::All, &machine, &ports);
+        registry.refresh(NeededHooks::All, &machine, &ports);
         world.write(".tollgate/hooks.json", "{\n  \"hooks\": [{\"id\": 3}]\n}");
-        assert!(registry.refresh(Needed::All, &machine, &ports));
+        assert!(registry.refresh(NeededHooks::All, &machine, &ports));
         assert_eq!(ids(&registry), [("w", true)]);
         let faults: Vec<_> = registry.faults().map(|fault| (fault.path.as_str(), fault.place)).collect();
         assert_eq!(faults, [("$.hooks[0].id", (2, 20)), ("$.hooks[0]", (2, 13)), ("$.hooks[0]", (2, 13))]);
-        // Also for a process that begins now.
+        // The same for a process that starts now.
         let mut later = Registry::default();
-        later.refresh(Needed::All, &machine, &ports);
+        later.refresh(NeededHooks::All, &machine, &ports);
         assert_eq!(ids(&later), [("w", true)]);
         world.write(".tollgate/hooks.json", "{");
-        registry.refresh(Needed::All, &machine, &ports);
+        registry.refresh(NeededHooks::All, &machine, &ports);
         assert_eq!(registry.faults().next().unwrap().place, (1, 1));
         world.delete(".tollgate/hooks.json");
-        registry.refresh(Needed::All, &machine, &ports);
+        registry.refresh(NeededHooks::All, &machine, &ports);
         assert_eq!((ids(&registry).len(), registry.faults().count()), (0, 0));
     }
 
@@ -438,7 +439,7 @@ mod tests {
         let machine = Machine::new("/workspace", std::iter::empty());
         let started = || {
             let mut registry = Registry::default();
-            registry.refresh(Needed::All, &machine, &ports);
+            registry.refresh(NeededHooks::All, &machine, &ports);
             registry
         };
         world.write_home(".tollgate/hooks.json", file(&["u"]));
@@ -460,33 +461,33 @@ mod tests {
         world.write_home(".tollgate/hooks.json", serde_json::json!({ "hooks": hooks }).to_string());
         world.pass(60_000);
         let machine = Machine::new("/workspace", std::iter::empty());
-        let refreshed = |needed: Needed<'_>| {
+        let refreshed = |needed: NeededHooks<'_>| {
             let mut registry = Registry::default();
             registry.refresh(needed, &machine, &ports);
             registry
         };
-        assert_eq!(refreshed(Needed::For("before_tool")).all().len(), 501, "nothing is kept yet");
-        let mut brief = refreshed(Needed::For("before_tool"));
+        assert_eq!(refreshed(NeededHooks::For("before_tool")).all().len(), 501, "nothing is kept yet");
+        let mut brief = refreshed(NeededHooks::For("before_tool"));
         assert_eq!((brief.all().len(), brief.triggers()), (0, vec!["onDidSaveTextDocument".to_owned()]));
-        assert!(!brief.refresh(Needed::For("before_tool"), &machine, &ports));
-        assert_eq!(refreshed(Needed::For("after_tool")).all().len(), 501);
+        assert!(!brief.refresh(NeededHooks::For("before_tool"), &machine, &ports));
+        assert_eq!(refreshed(NeededHooks::For("after_tool")).all().len(), 501);
         brief.load_for("before_tool", &ports);
         assert_eq!(brief.all().len(), 0);
         brief.load_for("after_tool", &ports);
         assert_eq!((brief.all().len(), brief.triggers().len()), (501, 1));
-        // An id counts once, so hooks of extensions are not compared with what is not known.
-        let mut brief = refreshed(Needed::For("before_tool"));
+        // Ids are unique, so hooks of extensions are not compared with hooks that are not known.
+        let mut brief = refreshed(NeededHooks::For("before_tool"));
         let twin = declaration::read_one(&hook(7, "before_tool")).unwrap();
         brief.set_extension_hooks(vec![(Rc::new(twin), Source::Workspace, Rc::from("x"))]);
         brief.load_for("before_tool", &ports);
         assert_eq!(brief.all().iter().filter(|registered| registered.disabled.is_some()).count(), 1);
-        let mut brief = refreshed(Needed::For("before_tool"));
-        assert!(brief.refresh(Needed::All, &machine, &ports));
+        let mut brief = refreshed(NeededHooks::For("before_tool"));
+        assert!(brief.refresh(NeededHooks::All, &machine, &ports));
         assert_eq!(brief.all().len(), 501);
-        // Another version of the file is not what was kept.
+        // Another version of the file is not the one that was kept.
         world.write_home(".tollgate/hooks.json", file(&["x"]));
-        assert_eq!(refreshed(Needed::For("before_tool")).all().len(), 1);
-        assert!(brief.refresh(Needed::For("before_tool"), &machine, &ports));
+        assert_eq!(refreshed(NeededHooks::For("before_tool")).all().len(), 1);
+        assert!(brief.refresh(NeededHooks::For("before_tool"), &machine, &ports));
         assert_eq!(ids(&brief), [("x", true)]);
     }
 }

@@ -51,34 +51,34 @@ pub struct Run {
     pub number: u64,
     /// The hook, as it was declared when the event came.
     pub hook: Rc<Hook>,
-    /// Where that was.
+    /// Where it was declared.
     pub source: Source,
     /// What happened.
     pub event: Event,
-    /// Which part of it this run is about.
+    /// Which part of the event this run is about.
     pub part: usize,
-    /// How many events it answers; more than one where they came faster than it could run.
+    /// How many events it answers; more than one if they came faster than it could run.
     pub events: u64,
     /// The chain that waits for it.
     pub chain: Option<u64>,
     /// How often it was tried.
     pub attempts: u64,
-    /// When it came, on the host's clock.
+    /// When it was queued, on the host's clock.
     pub queued: u64,
-    /// When it first began, on the host's clock and on the wall.
+    /// When it first started, on the host's clock and by the time of day.
     pub began: Option<(u64, crate::ports::Timestamp)>,
-    /// Where it is.
+    /// Its stage.
     pub(super) stage: RunStage,
 }
 
 /// The stage of a run, with its times on the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunStage {
-    /// Its file may change again.
+    /// Its file may still change.
     Settling { since: u64, until: u64 },
     /// It waits for a slot.
     Ready,
-    /// It has a slot and is being begun.
+    /// It has a slot and is being started.
     Beginning,
     /// The host runs it.
     Running { command: u64, until: u64 },
@@ -89,7 +89,7 @@ pub(super) enum RunStage {
 }
 
 impl RunStage {
-    /// When something has to happen though nothing happens.
+    /// When something has to happen even if nothing is reported.
     pub(super) fn until(self) -> Option<u64> {
         match self {
             Self::Settling { until, .. } | Self::Running { until, .. } | Self::Ending { until, .. } | Self::Resting { until } => {

@@ -1,7 +1,7 @@
 //! Scheduling: concurrency slots, a queue, debounce and backoff, on a clock supplied by the caller.
 //!
-//! Nothing here starts anything or knows what a run does. Everything takes time that does not grow with the number of runs
-//! that wait, but for the logarithm.
+//! Nothing here starts anything or knows what a run does. Operations take time that does not grow with the number of runs that
+//! wait, except logarithmically.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -15,7 +15,7 @@ const MAX_SETTLING: u64 = 10;
 /// How long a host may take to confirm that it ended a run.
 pub const GRACE_MS: u64 = 5_000;
 
-/// Runs that nothing waits for come after all others.
+/// Added to the turn of runs that nothing waits for, so that they come after all others.
 const LATER: u64 = 1 << 62;
 
 /// A run in the schedule.
@@ -48,30 +48,30 @@ pub struct Schedule {
     waiting: usize,
 }
 
-/// What happened to a new run.
+/// The result of adding a run.
 #[derive(Debug)]
-pub enum Added {
+pub enum AddOutcome {
     /// It waits.
     Waits(RunKey),
-    /// One that waits already does for both.
+    /// A run that waits already answers for both.
     Joined,
     /// The queue is full, so this one is dropped.
     Refused(Box<Run>),
-    /// It waits, and an older one is left out.
-    Instead(RunKey, Box<Run>),
+    /// It waits, and an older one is dropped.
+    Replaced(RunKey, Box<Run>),
 }
 
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Due {
+pub enum DueRun {
     /// A run has used up its time.
     Late(RunKey),
-    /// The host did not say that it ended a run.
+    /// The host did not confirm that it ended a run.
     Unconfirmed(RunKey),
 }
 
 impl Schedule {
-    /// From now on these limits.
+    /// Sets the limits from now on.
     pub fn set_limits(&mut self, limits: HookSettings) {
         self.limits = limits;
     }
@@ -96,13 +96,13 @@ impl Schedule {
         (self.waiting, self.active)
     }
 
-    /// The run that the host knows under a command.
+    /// The run that the host carries out under a command.
     pub fn of_command(&self, command: u64) -> Option<RunKey> {
         self.by_command.get(&command).copied()
     }
 
-    /// Takes in a new run.
-    pub fn add(&mut self, mut run: Run, now: u64) -> Added {
+    /// Adds a new run.
+    pub fn add(&mut self, mut run: Run, now: u64) -> AddOutcome {
         let lane = self.lane(&run.hook.id);
         let place = match (run.chain, run.event.file()) {
             (None, Some(file)) => Some(format!("{lane}\n{file}")),
@@ -110,13 +110,13 @@ impl Schedule {
         };
         if let Some(key) = place.as_ref().and_then(|place| self.pending.get(place).copied()) {
             self.join(key, run, now);
-            return Added::Joined;
+            return AddOutcome::Joined;
         }
         let mut left_out = None;
         if run.chain.is_none() && self.waiting >= self.limits.queue {
             match self.limits.drop_oldest.then(|| self.oldest()).flatten().and_then(|oldest| self.end(oldest)) {
                 Some(oldest) => left_out = Some(oldest),
-                None => return Added::Refused(Box::new(run)),
+                None => return AddOutcome::Refused(Box::new(run)),
             }
         }
         let quiet = if run.chain.is_none() { run.hook.debounce_ms } else { 0 };
@@ -141,8 +141,8 @@ impl Schedule {
             None => self.enqueue(key, lane),
         }
         match left_out {
-            Some(oldest) => Added::Instead(key, Box::new(oldest)),
-            None => Added::Waits(key),
+            Some(oldest) => AddOutcome::Replaced(key, Box::new(oldest)),
+            None => AddOutcome::Waits(key),
         }
     }
 
@@ -160,7 +160,7 @@ impl Schedule {
         }
     }
 
-    /// The next run that may begin. It has its slot then.
+    /// The next run that may begin, which is given its slot.
     pub fn begin(&mut self) -> Option<RunKey> {
         while self.active < self.limits.concurrency {
             let Reverse((turn, lane_number)) = self.turns.peek().copied()?;
@@ -188,7 +188,7 @@ impl Schedule {
         None
     }
 
-    /// The host runs it, under a command, until a time.
+    /// Records that the host runs it, under a command, until a time.
     pub fn mark_running(&mut self, key: RunKey, command: u64, until: u64) {
         if let Some(run) = self.get_mut(key) {
             run.stage = RunStage::Running { command, until };
@@ -197,7 +197,7 @@ impl Schedule {
         }
     }
 
-    /// The host shall end it; the command that it knows it under.
+    /// Records that the host has to end a run; returns the command under which it runs.
     pub fn stop(&mut self, key: RunKey, status: RunStatus, now: u64) -> Option<u64> {
         let run = self.get_mut(key)?;
         let RunStage::Running { command, .. } = run.stage else { return None };
@@ -207,7 +207,7 @@ impl Schedule {
         Some(command)
     }
 
-    /// It has ended for now and is tried again later. It gives its slot back.
+    /// Gives back the slot of a run that has ended for now and is tried again later.
     pub fn wait_for_retry(&mut self, key: RunKey, until: u64) {
         self.release(key);
         if let Some(run) = self.get_mut(key) {
@@ -217,7 +217,7 @@ impl Schedule {
         }
     }
 
-    /// It is over.
+    /// Removes a run that is over.
     pub fn end(&mut self, key: RunKey) -> Option<Run> {
         let stage = self.get(key)?.stage;
         if stage.is_active() {
@@ -241,8 +241,8 @@ impl Schedule {
         self.runs.get_mut(key)?.take()
     }
 
-    /// What is due by now. Runs whose quiet time or rest is over line up by themselves.
-    pub fn due(&mut self, now: u64) -> Vec<Due> {
+    /// What is due by now. Runs whose debounce period or wait for a retry is over are lined up here.
+    pub fn due(&mut self, now: u64) -> Vec<DueRun> {
         let mut due = Vec::new();
         while let Some(Reverse((time, key))) = self.times.peek().copied().filter(|Reverse((time, _))| *time <= now) {
             self.times.pop();
@@ -254,8 +254,8 @@ impl Schedule {
                     let lane = self.lane(&id);
                     self.enqueue(key, lane);
                 }
-                RunStage::Running { .. } => due.push(Due::Late(key)),
-                RunStage::Ending { .. } => due.push(Due::Unconfirmed(key)),
+                RunStage::Running { .. } => due.push(DueRun::Late(key)),
+                RunStage::Ending { .. } => due.push(DueRun::Unconfirmed(key)),
                 RunStage::Ready | RunStage::Beginning => {}
             }
         }
@@ -342,7 +342,7 @@ impl Schedule {
         }
     }
 
-    /// The oldest of the runs that nothing waits for.
+    /// The oldest of the waiting runs that nothing waits for.
     fn oldest(&self) -> Option<RunKey> {
         let firsts = self.lanes.iter().filter_map(|lane| lane.ready.iter().find(|key| self.is_background(**key)));
         firsts.copied().min_by_key(|key| self.get(*key).map(|run| run.number))

@@ -6,45 +6,45 @@
 //!
 //! | setting | what it decides |
 //! | --- | --- |
-//! | `timeout` | how long a hook of the workspace may take that says nothing about it, in milliseconds: 30,000 for commands of lifecycle events, 60,000 for others where it is not set |
+//! | `timeout` | how long a hook of the workspace may take if it does not say itself, in milliseconds; if not set, 30,000 for commands of lifecycle events and 60,000 for others |
 //! | `concurrency` | how many runs may be under way at the same time, of all hooks together |
 //! | `queue` | how many runs may wait |
-//! | `when_full` | which run is left out when more want to wait: the newest (`refuse`) or the oldest that waits (`drop_oldest`) |
+//! | `when_full` | which run is left out if too many wait: the newest (`refuse`) or the oldest that waits (`drop_oldest`) |
 //!
-//! In the user's own `~/.tollgate/config.json`, `timeout` counts for the user's hooks, and for a workspace's where the workspace says
-//! nothing. Who answers prompts is the user's business alone, so `prompt_runner` (the words of a command that reads the prompt
-//! from its input) counts only there.
+//! In the user's own `~/.tollgate/config.json`, `timeout` applies to the user's hooks, and to a workspace's if the workspace says
+//! nothing. Only the user decides who answers prompts, so `prompt_runner` (the words of a command that reads the prompt from its
+//! input) counts only there.
 
 use serde_json::Value;
 
 use crate::ports::{Ports, Root};
 use crate::redact::Pattern;
 
-/// The shortest time that a hook can be given.
+/// Minimum timeout of a hook.
 pub const MIN_TIMEOUT_MS: u64 = 1_000;
 
-/// The longest: a day.
+/// Maximum timeout of a hook: a day.
 pub const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
-/// More patterns are a mistake.
+/// Maximum number of patterns in a list; more are a mistake.
 const MAX_PATTERNS: usize = 100;
 
-/// The most automaton states that all patterns of a list may have, since they are built and kept together.
+/// Maximum number of automaton states of all patterns in a list, since they are built and kept together.
 const MAX_PATTERNS_SIZE: usize = 100_000;
 
 /// The user's own settings, below the home folder.
-pub(super) const OF_USER: &str = ".tollgate/config.json";
+pub(super) const USER_CONFIG: &str = ".tollgate/config.json";
 
 /// The limits of hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookSettings {
-    /// How long a hook may take that says nothing about it.
+    /// How long a hook may take if it does not say itself.
     pub timeout_ms: Option<u64>,
     /// How many runs may be under way.
     pub concurrency: usize,
-    /// How many may wait.
+    /// How many runs may wait.
     pub queue: usize,
-    /// Whether the oldest that waits gives way to the newest.
+    /// Whether the oldest run that waits gives way to the newest.
     pub drop_oldest: bool,
 }
 
@@ -70,7 +70,7 @@ impl HookSettings {
                     settings.drop_oldest = value.as_str() == Some("drop_oldest");
                     value.as_str().filter(|policy| ["refuse", "drop_oldest"].contains(policy)).map(drop)
                 }
-                // Read from the user's own file alone.
+                // Read only from the user's own file.
                 "prompt_runner" => Some(()),
                 _ => None,
             };
@@ -84,19 +84,19 @@ impl HookSettings {
     }
 }
 
-/// What the user says about hooks, whatever the workspace.
+/// The user's settings for hooks, whatever the workspace.
 #[derive(Debug, Clone, Default)]
-pub struct OfUser {
-    /// How long a hook may take that says nothing about it.
+pub struct UserHookSettings {
+    /// How long a hook may take if it does not say itself.
     pub timeout_ms: Option<u64>,
     /// The words of the command that answers prompts.
     pub prompt_runner: Option<Value>,
 }
 
-impl OfUser {
-    /// Reads it; what is invalid counts as missing.
+impl UserHookSettings {
+    /// Reads the settings; what is invalid counts as missing.
     pub(super) fn read(ports: &Ports) -> Self {
-        let text = ports.workspace.read(Root::Home, OF_USER, 1 << 20).unwrap_or_default();
+        let text = ports.workspace.read(Root::Home, USER_CONFIG, 1 << 20).unwrap_or_default();
         let settings: Value = serde_json::from_slice(&text).unwrap_or_default();
         let hooks = settings.get("hooks").unwrap_or(&Value::Null);
         let is_command =
@@ -108,7 +108,7 @@ impl OfUser {
     }
 }
 
-/// Patterns of secrets, or what is wrong with them.
+/// Compiles patterns of secrets, or says what is wrong with them.
 pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
     let written = match written {
         Value::Null => return Ok(Vec::new()),
@@ -123,7 +123,11 @@ pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
         };
         let compiled = compiled.and_then(|compiled| {
             size += compiled.size();
-            if size > MAX_PATTERNS_SIZE { Err("together they are too large".to_owned()) } else { Ok(compiled) }
+            if size > MAX_PATTERNS_SIZE {
+                Err("the patterns up to here are too large in total; remove some".to_owned())
+            } else {
+                Ok(compiled)
+            }
         });
         let compiled = compiled.map_err(|why| format!("`secretPatterns[{at}]` is not a valid regular expression: {why}"));
         patterns.push(compiled?);

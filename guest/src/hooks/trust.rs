@@ -19,13 +19,13 @@ use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
 /// Where approvals are kept, below the home folder.
 pub const PATH: &str = ".tollgate/trusted-hooks.json";
 
-/// Held while they are changed.
+/// The lock file that is held while approvals are changed.
 const LOCK: &str = ".tollgate/trusted-hooks.lock";
 
-/// A process that holds it longer was killed.
+/// A process that has held the lock for longer was killed.
 const LOCK_MS: u64 = 10_000;
 
-/// A larger file is a mistake.
+/// Maximum size of the file; a larger one is a mistake.
 const MAX_BYTES: u64 = 32 << 20;
 
 const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
@@ -33,13 +33,13 @@ const OUTDATED: &str = "it was approved when only the script itself was checked;
 /// What a hook would run, and the digest of that.
 #[derive(Debug, Clone)]
 pub struct Fingerprint {
-    /// The program; none for prompts and components.
+    /// The program; `None` for prompts and components.
     pub program: Option<ResolvedProgram>,
-    /// The component, where it is one.
+    /// The component, if it is one.
     pub component: Option<Candidate>,
-    /// Of everything that decides what runs.
+    /// The digest of everything that decides what runs.
     pub digest: Digest,
-    /// The same, to show.
+    /// What the digest covers, to show.
     pub shows: Value,
 }
 
@@ -52,7 +52,7 @@ pub enum Trust {
     New,
     /// It differs from what was shown and approved.
     Changed(Value),
-    /// It was approved when an approval covered less: that was shown then.
+    /// It was approved when approvals covered less; what was shown then.
     Outdated(Value),
 }
 
@@ -62,7 +62,7 @@ impl Trust {
         match self {
             Self::Approved => "approved",
             Self::New => "new",
-            // Hosts know no other word for it; what was approved is no longer what is asked about.
+            // Hosts know no other word for it; what was approved is not what is asked about now.
             Self::Changed(_) | Self::Outdated(_) => "changed",
         }
     }
@@ -104,7 +104,7 @@ pub fn fingerprint(registered: &RegisteredHook, alone: bool, machine: &Machine, 
     Ok(Fingerprint { program: None, component: Some(component), digest, shows })
 }
 
-/// What a hook would run now that is not a component.
+/// The same for a hook that is not a component.
 pub fn command_fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
@@ -121,7 +121,7 @@ pub fn command_fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &
     Ok(Fingerprint { program, component: None, digest, shows })
 }
 
-/// What a declaration says about what runs.
+/// The part of a declaration that decides what runs.
 pub fn declaration(hook: &Hook) -> Value {
     let mut declaration = hook.written.clone();
     if let Some(fields) = declaration.as_object_mut() {
@@ -142,12 +142,12 @@ impl Fingerprint {
         told
     }
 
-    /// The same of a hook that needs no approval: there is nothing to say about what that would cover.
+    /// The same for a hook that needs no approval, so that nothing is said about what an approval would cover.
     pub fn describe_program(&self, ports: &Ports) -> Value {
         let mut told = self.shows.clone();
         let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) else { return told };
         if let Some(copied) = &program.copied {
-            let read = bundle::texts(&copied.script, &copied.files, ports);
+            let read = bundle::read_texts(&copied.script, &copied.files, ports);
             let mut others = Vec::new();
             for (path, text) in read.texts {
                 if path == copied.script {
@@ -224,7 +224,7 @@ impl Approvals {
         self.stamp
     }
 
-    /// Looks whether the approvals have changed.
+    /// Reads the approvals again if they have changed.
     pub fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);
@@ -240,7 +240,7 @@ impl Approvals {
     }
 }
 
-/// Under which of these keys an approval names what it is for.
+/// The keys under which an approval names its subject.
 const HOOK: &str = "hook";
 const EXTENSION: &str = "extension";
 
@@ -324,7 +324,7 @@ fn change(kind: &'static str, id: &str, approval: ApprovalFields, machine: &Mach
     if let Some(approval) = approval {
         let mut fields = vec![("workspace", Value::from(machine.workspace.as_str())), (kind, id.into())];
         fields.extend(approval);
-        // Behind the digest, in front of what was shown.
+        // After the digest, before what was shown.
         let last = fields.len() - 1;
         fields.insert(last, ("approved", ports.clock.now().to_string().into()));
         approvals.push(object(&mut fields));

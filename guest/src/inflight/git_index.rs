@@ -1,23 +1,23 @@
 //! Reads the names and sizes in `.git/index`.
 //!
-//! Git's own [format](https://git-scm.com/docs/index-format), versions 2 to 4. A file that is there with its size can
-//! most likely be had from git again, and need not be copied.
+//! Implements git's own [format](https://git-scm.com/docs/index-format), versions 2 to 4. A file that is in the index with its
+//! current size can most likely be restored from git, and need not be copied.
 //!
-//! Read by hand because that is all that is wanted: `gix-index` maps files into memory and brings a tree of crates for what
-//! are 90 lines here. An index that is not understood only means that files are copied which git has as well. Tests read
-//! indexes that git itself has written.
+//! It is parsed by hand because nothing more is needed: `gix-index` maps files into memory and brings a tree of crates for what
+//! are 90 lines here. If an index is not understood, files are copied that git has as well. Tests read indexes that git itself
+//! has written.
 
 use crate::ports::{FileFault, Ports, Root};
 
 const PATH: &str = ".git/index";
 
-/// A larger index is not read, and then git counts as having nothing.
+/// Maximum size of an index; a larger one is not read, and git counts as having nothing.
 const MAX_BYTES: u64 = 32 << 20;
 
 /// Bytes of an entry before its name: times, numbers, size, hash, flags.
 const HEAD: usize = 62;
 
-/// Where the size is in an entry, and the flags.
+/// The offset of the size in an entry, and of the flags.
 const SIZE: usize = 36;
 const FLAGS: usize = 60;
 
@@ -29,19 +29,19 @@ const EXTENDED: u16 = 0x4000;
 pub struct GitIndex(Vec<(Vec<u8>, u32)>);
 
 impl GitIndex {
-    /// Reads it. Where there is none, or none that can be understood, git has nothing.
+    /// Reads the index. If there is none, or none that can be understood, git counts as having nothing.
     pub fn read(ports: &Ports) -> Self {
         let bytes = ports.workspace.read(Root::Project, PATH, MAX_BYTES).unwrap_or_default();
         Self::parse(&bytes).unwrap_or_default()
     }
 
-    /// Whether a file is in it with that size.
+    /// Whether the index has a file with this size.
     pub fn has(&self, path: &str, size: u64) -> bool {
         let at = self.0.binary_search_by(|(name, _)| name.as_slice().cmp(path.as_bytes()));
         at.ok().and_then(|at| self.0.get(at)).is_some_and(|(_, known)| u64::from(*known) == size)
     }
 
-    /// Reads it; none if it exists and cannot be parsed.
+    /// Reads the index; `None` if it exists and cannot be parsed.
     pub fn read_whole(ports: &Ports) -> Option<Self> {
         match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
             Ok(bytes) => Self::parse(&bytes),
@@ -50,7 +50,7 @@ impl GitIndex {
         }
     }
 
-    /// Whether it contains any file of a folder.
+    /// Whether the index contains any file of a folder.
     pub fn has_below(&self, folder: &str) -> bool {
         let below = format!("{folder}/");
         let at = self.0.partition_point(|(name, _)| name.as_slice() < below.as_bytes());
@@ -73,7 +73,7 @@ impl GitIndex {
             let mut name = Vec::new();
             let mut at = head;
             if version == 4 {
-                // A name begins like the one before, less some bytes at its end.
+                // A name begins like the one before, without some bytes at its end.
                 let (cut, length) = variable(rest.get(head..)?)?;
                 at += length;
                 let before = files.last().map_or(&[][..], |(name, _)| name);
@@ -81,7 +81,7 @@ impl GitIndex {
             }
             let end = at + rest.get(at..)?.iter().position(|byte| *byte == 0)?;
             name.extend_from_slice(rest.get(at..end)?);
-            // Older versions fill up with zeroes, at least one, to a multiple of eight.
+            // Older versions pad with zeroes, at least one, to a multiple of eight.
             let length = if version == 4 { end + 1 } else { (end + 8) & !7 };
             rest = rest.get(length..)?;
             files.push((name, size));
@@ -95,7 +95,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(four))
 }
 
-/// A number of seven bits a byte, the highest first, and how many bytes it takes.
+/// A number of seven bits per byte, the highest first, and how many bytes it takes.
 fn variable(bytes: &[u8]) -> Option<(usize, usize)> {
     let mut value: usize = 0;
     for (at, byte) in bytes.iter().enumerate().take(5) {
@@ -147,7 +147,7 @@ mod tests {
             {
                 assert_eq!(index.has_below(folder), expected, "{folder}");
             }
-            // Cut anywhere, it is no index, and nothing panics.
+            // Cut anywhere, it is not an index, and nothing panics.
             for length in (0..bytes.len()).step_by(97) {
                 let _ = GitIndex::parse(&bytes[..length]);
             }

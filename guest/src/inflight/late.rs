@@ -1,7 +1,7 @@
-//! The record of calls that may still be running after they ended, and of the workspace as it was last compared for them.
+//! Calls whose programs may still be running after the call ended, and the workspace as it was last compared for them.
 //!
-//! One file in the state contains both: on its first line the calls, after it every file of the workspace, as in a [`Snapshot`]. It
-//! exists while a call may still be running and is empty otherwise. A process adds or removes a call if the file is still what it
+//! One file in the state contains both: on its first line the calls, after it every file of the workspace, as in a [`Snapshot`].
+//! The file is missing or empty if no call may still be running. A process adds or removes a call if the file is still what it
 //! read; only the process that has claimed the comparison ([`claim`]) replaces the files.
 
 use serde::{Deserialize, Serialize};
@@ -15,44 +15,44 @@ use crate::json;
 use crate::ports::{Expectation, Facts, FileFault, FileKind, Ports, Question, Timestamp};
 use crate::state;
 
-/// Where it is in the state.
+/// The path of the file in the state.
 const WATCH: &str = "late/watch";
 
-/// Who compares at this moment.
+/// The claim of the process that compares at this moment.
 const CLAIM: &str = "late/comparing";
 
-/// Why changes by running calls are not detected, as last reported.
+/// The last reported reason why changes by running calls are not detected.
 const UNSEEN: &str = "late/unseen";
 
-/// No more calls are watched; beyond that, the oldest goes.
+/// Maximum number of calls that are watched; beyond that, the oldest is dropped.
 pub const MAX_CALLS: usize = 16;
 
-/// No call is watched longer.
+/// Maximum time for which a call is watched.
 pub const MAX_AGE_MS: u64 = 86_400_000;
 
-/// A call is watched for no more paths than this that it says it changes.
+/// Maximum number of paths that a call says it changes and for which it is watched.
 const MAX_PATHS: usize = 64;
 
-/// Files that are remembered as entered for one call.
+/// Maximum number of files remembered as entered for one call.
 pub const MAX_ENTERED: usize = 1_000;
 
-/// A larger file is damaged: the files of a snapshot, and what is remembered about calls.
+/// Maximum size of the file: the files of a snapshot, and what is remembered about calls. A larger file is damaged.
 const MAX_BYTES: u64 = snapshot::MAX_BYTES + (8 << 20);
 
-/// Nobody compares longer, unless they were killed.
+/// How long a claim holds: nobody compares longer, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
 
-/// How often a change to the file is tried while others change it too.
+/// Maximum number of attempts to change the file while others change it too.
 const MAX_TRIES: usize = 8;
 
 /// A call whose program may still be running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ongoing {
-    /// Whose it is.
+    /// The origin of the call.
     pub caller: CallOrigin,
-    /// The intent that it was ruled under.
+    /// The intent under which it was ruled on.
     pub intent: IntentId,
-    /// When, in milliseconds since 1970.
+    /// When it was allowed, in milliseconds since 1970.
     pub began: u64,
     /// How long it may last.
     pub persistence: Persistence,
@@ -60,7 +60,7 @@ pub struct Ongoing {
     pub scope: Vec<String>,
     /// The files that it says it changes.
     pub paths: Vec<String>,
-    /// Whether it may change others too.
+    /// Whether it may change other files too.
     pub open_ended: bool,
     /// Files that were entered for it since the last turn ended.
     #[serde(default)]
@@ -72,7 +72,7 @@ pub struct Ongoing {
 
 impl Ongoing {
     /// Whether it is this call.
-    pub fn is(&self, session: &str, call: &str) -> bool {
+    pub fn is_call(&self, session: &str, call: &str) -> bool {
         self.caller.session == session && self.caller.call == call
     }
 
@@ -86,7 +86,7 @@ impl Ongoing {
         self.paths.iter().any(|declared| declared == path)
     }
 
-    /// Whether it has been watched for as long as calls are.
+    /// Whether it has been watched for the maximum time.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.began.saturating_add(MAX_AGE_MS) < now.0
     }
@@ -101,7 +101,7 @@ pub struct Watch {
     pub ignored: String,
     /// The calls, oldest first.
     pub calls: Vec<Ongoing>,
-    /// The files.
+    /// The files, as they were last compared.
     pub files: Snapshot,
 }
 
@@ -115,7 +115,7 @@ struct Head {
 
 /// The first line, as it is written.
 #[derive(Serialize)]
-struct HeadOf<'w> {
+struct WrittenHead<'w> {
     since: u64,
     ignored: &'w str,
     calls: &'w [Ongoing],
@@ -128,44 +128,44 @@ impl Watch {
         Some(Self { since, ignored, calls, files: Snapshot::from_bytes(bytes.get(end + 1..)?)? })
     }
 
-    /// Empty if none is still running.
+    /// The content of the file; empty if no call is left.
     fn to_bytes(&self) -> Vec<u8> {
         if self.calls.is_empty() {
             return Vec::new();
         }
-        let head = HeadOf { since: self.since, ignored: &self.ignored, calls: &self.calls };
+        let head = WrittenHead { since: self.since, ignored: &self.ignored, calls: &self.calls };
         let mut bytes = json::line(&head).into_bytes();
         bytes.push(b'\n');
         bytes.extend(self.files.to_bytes());
         bytes
     }
 
-    /// Adds a call, once; of too many, the oldest goes.
+    /// Adds a call, once; drops the oldest if there are too many.
     fn add(&mut self, mut call: Ongoing) {
         call.paths.truncate(MAX_PATHS);
-        self.calls.retain(|known| !known.is(&call.caller.session, &call.caller.call));
+        self.calls.retain(|known| !known.is_call(&call.caller.session, &call.caller.call));
         self.calls.push(call);
         let beyond = self.calls.len().saturating_sub(MAX_CALLS);
         self.calls.drain(..beyond);
     }
 }
 
-/// What to ask the host, to know whether a call is still running.
+/// The question that tells whether a call may still be running.
 pub fn question() -> Question {
     state::question(WATCH)
 }
 
-/// Whether one does, by what the host saw.
+/// Whether a call may still be running, given what the host saw.
 pub fn is_open(facts: &Facts) -> bool {
     facts.kind == FileKind::File && facts.size > 0
 }
 
-/// What is watched; none if no call is still running.
+/// What is watched; `None` if no call may still be running.
 pub fn read(ports: &Ports) -> Option<Watch> {
     read_with_digest(ports).0
 }
 
-/// What is watched, and the digest of the file; none where there is no file.
+/// What is watched, and the digest of the file; `None` if there is no file.
 fn read_with_digest(ports: &Ports) -> (Option<Watch>, Option<Digest>) {
     match state::read(WATCH, MAX_BYTES, ports) {
         Ok(bytes) if bytes.is_empty() => (None, Some(Digest::of(&bytes))),
@@ -175,7 +175,7 @@ fn read_with_digest(ports: &Ports) -> (Option<Watch>, Option<Digest>) {
                 ports.warn(&format!(
                     "`{WATCH}` in the state folder is damaged, so changes by calls that are still running are not detected"
                 ));
-                // Otherwise it would be read, and reported, at every call.
+                // Otherwise it would be read and reported at every call.
                 let _ = state::remove(WATCH, ports);
                 (None, None)
             }
@@ -193,7 +193,7 @@ fn read_with_digest(ports: &Ports) -> (Option<Watch>, Option<Digest>) {
     }
 }
 
-/// Adds a call. Where it is the first, `begin` looks at the files and says what git ignores; where that fails, nothing is watched.
+/// Adds a call. If it is the first, `begin` inspects the files and says what git ignores; if that fails, nothing is watched.
 pub fn open<F>(
     call: &Ongoing,
     now: Timestamp,
@@ -217,7 +217,7 @@ pub fn open<F>(
     Ok(())
 }
 
-/// Changes what is watched; with no calls left, nothing is.
+/// Changes what is watched; if no calls are left, nothing is.
 pub fn change(ports: &Ports, mut change: impl FnMut(&mut Watch)) {
     for _ in 0..MAX_TRIES {
         let (Some(mut watch), digest) = read_with_digest(ports) else { return };
@@ -253,7 +253,7 @@ pub fn claim(now: Timestamp, ports: &Ports) -> bool {
         Err(FileFault::Exists) => {
             let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
-            // One that was left behind belongs to a process that was killed.
+            // A claim that was left behind belongs to a process that was killed.
             if since.is_some_and(|since| now.0.abs_diff(since) < CLAIM_MS) {
                 return false;
             }
@@ -261,16 +261,16 @@ pub fn claim(now: Timestamp, ports: &Ports) -> bool {
         }
         taken => taken,
     };
-    // Any other fault is our own, and a line too many is better than none.
+    // Any other fault is our own, and an extra line is better than none.
     !matches!(taken, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing))
 }
 
-/// Gives back what [`claim`] took.
+/// Releases what [`claim`] took.
 pub fn unclaim(ports: &Ports) {
     let _ = state::remove(CLAIM, ports);
 }
 
-/// Whether the reason why nothing is seen is another one than was last said, so that it is said once.
+/// Records why changes are not detected. Returns whether the reason differs from the last one, so that it is reported once.
 pub fn record_if_new(why: &str, ports: &Ports) -> bool {
     if state::read(UNSEEN, state::MAX_BYTES, ports).is_ok_and(|said| said == why.as_bytes()) {
         return false;
@@ -279,12 +279,12 @@ pub fn record_if_new(why: &str, ports: &Ports) -> bool {
     true
 }
 
-/// Whether there is a reason why nothing is seen.
+/// Whether there is a reason why changes are not detected.
 pub fn has_reason(ports: &Ports) -> bool {
     ports.workspace.inspect(&[state::question(UNSEEN)]).first().is_some_and(|facts| facts.kind == FileKind::File)
 }
 
-/// Forgets that reason, now that changes are detected, so that it is said again when it is true again.
+/// Forgets that reason, now that changes are detected, so that it is reported again if it recurs.
 pub fn forget_reason(ports: &Ports) {
     let _ = state::remove(UNSEEN, ports);
 }

@@ -1,38 +1,38 @@
 //! Leases: which session is writing to a file right now.
 //!
-//! Taken when a write is allowed, given back when it is settled. A session that died keeps it for a minute at most.
+//! A lease is taken when a write is allowed, and released when it is settled. A session that died keeps it for a minute at most.
 //!
-//! Each path has a journal in `leases/` of the state, to which sessions append that they take it or give it back. The order of the
-//! lines decides, and every reader decides alike: of two sessions, the one whose line comes first gets it. Appending to a file that
-//! exists takes a seventh of the time of creating and removing one.
+//! Each path has a journal in `leases/` of the state, to which sessions append that they take the lease or release it. The order
+//! of the lines decides, and every reader comes to the same result: of two sessions, the one whose line comes first gets the
+//! lease. Appending to an existing file takes a seventh of the time of creating and removing one.
 //!
-//! A line is `take`, when the lease ends, session, call, tool, path and a dot, or `free`, session, call and a dot; with tabs between
-//! them, and names as JSON strings, which contain none. A line without the dot was cut off.
+//! A line is `take`, the end of the lease, session, call, tool, path and a dot, or `free`, session, call and a dot, separated by
+//! tabs; names are JSON strings, which contain no tabs. A line without the dot was cut off.
 
-use crate::digest::Digest;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Timestamp};
+use crate::ports::{FileFault, Ports, Timestamp};
 use crate::state;
+use crate::state::journal::{self, Journal};
 
 /// How long a lease lasts.
 const MAX_MS: u64 = 60_000;
 
-/// By how much the clock of another process may be ahead: a call is checked for a while after its clock was read.
+/// How far the clock of another process may be ahead: a call is checked for a while after its clock was read.
 const SLACK_MS: u64 = 5_000;
 
-/// A longer journal is cut down to the line of whoever holds the lease.
+/// A journal longer than this is cut down to the line of whoever holds the lease.
 const LONG_BYTES: usize = 4 << 10;
 
 /// A journal that nobody has written to for this long may be removed.
 const UNUSED_MS: u64 = 3_600_000;
 
-/// Where the journals are in the state.
+/// The folder of the journals in the state.
 const FOLDER: &str = "leases";
 
-/// Unused journals are looked for only above this many.
+/// Number of journals above which unused ones are removed.
 const MANY: usize = 256;
 
-/// At most this many are looked at.
+/// Maximum number of journals that are looked at.
 const MAX_SWEPT: u32 = 10_000;
 
 /// A lease on one file.
@@ -40,11 +40,11 @@ const MAX_SWEPT: u32 = 10_000;
 pub struct Lease {
     /// The file.
     pub path: String,
-    /// Who writes to it.
+    /// The session that writes to it.
     pub session: String,
-    /// With which call.
+    /// The call with which it writes.
     pub call: String,
-    /// And which tool.
+    /// The tool of the call.
     pub tool: String,
     /// When it ends, in milliseconds since 1970.
     pub until: u64,
@@ -53,14 +53,14 @@ pub struct Lease {
 /// Why a lease was refused.
 #[derive(Debug)]
 pub enum LeaseDenial {
-    /// Another session has it.
+    /// Another session holds it.
     Held(Lease),
     /// It could not be written.
     Fault(FileFault),
 }
 
 impl Lease {
-    /// A lease on a file for a call, from now on.
+    /// A lease on a file for a call, starting now.
     pub fn new(path: &str, session: &str, call: &str, tool: &str, now: Timestamp) -> Self {
         Self {
             path: path.to_owned(),
@@ -71,12 +71,12 @@ impl Lease {
         }
     }
 
-    /// Takes it.
+    /// Takes the lease.
     pub fn take(&self, now: Timestamp, ports: &Ports) -> Result<(), LeaseDenial> {
-        let at = at(&self.path);
+        let at = journal_path(&self.path);
         let taken = self.try_take(&at, now, ports);
         if matches!(taken, Err(LeaseDenial::Fault(_))) {
-            // The line may be there all the same.
+            // The line may have been written all the same.
             release(&self.path, &self.session, &self.call, ports);
         }
         taken
@@ -86,8 +86,8 @@ impl Lease {
         let line = self.line();
         // A journal that is cut down or removed at this moment may lose the line.
         for _ in 0..4 {
-            state::append_line(at, &line, ports).map_err(LeaseDenial::Fault)?;
-            let journal = match state::read(at, state::MAX_BYTES, ports) {
+            journal::append(at, &line, ports).map_err(LeaseDenial::Fault)?;
+            let journal = match Journal::read(at, state::MAX_BYTES, ports) {
                 Ok(journal) => journal,
                 Err(FileFault::Missing) => continue,
                 Err(fault) => return Err(LeaseDenial::Fault(fault)),
@@ -95,11 +95,10 @@ impl Lease {
             match holder(&journal).filter(|holder| holder.holds(now)) {
                 Some(holder) if holder.session != self.session => return Err(LeaseDenial::Held(holder)),
                 Some(holder) if has_line(&journal, &line) => {
-                    if holder == *self && journal.len() > LONG_BYTES {
-                        // Lines that are lost by this are of sessions that were refused, of other calls of this session, or of
-                        // someone who looks again and then is refused.
-                        let expected = Expectation::Digest(Digest::of(&journal));
-                        let _ = state::replace(at, format!("{line}\n").as_bytes(), expected, ports);
+                    if holder == *self && journal.bytes() > LONG_BYTES {
+                        // Lines that are lost by this belong to sessions that were refused, to other calls of this session, or to
+                        // someone who looks again and is then refused.
+                        let _ = journal.replace(at, [line.as_bytes()], ports);
                     }
                     return Ok(());
                 }
@@ -109,7 +108,7 @@ impl Lease {
         Err(LeaseDenial::Fault(FileFault::Busy))
     }
 
-    /// Whether it still counts.
+    /// Whether the lease still counts.
     fn holds(&self, now: Timestamp) -> bool {
         is_held(self.until, now.0)
     }
@@ -121,22 +120,22 @@ impl Lease {
     }
 }
 
-/// Whether a line is in a journal. After it, another call of the session may have taken the lease, too.
-fn has_line(journal: &[u8], line: &str) -> bool {
-    state::lines(journal).any(|found| found == line.as_bytes())
+/// Whether a journal has a line. After that line, another call of the session may have taken the lease, too.
+fn has_line(journal: &Journal, line: &str) -> bool {
+    journal.lines().any(|found| found == line.as_bytes())
 }
 
-/// Whether a lease that ends then counts at a moment. One that ends later than any lease can was made by a clock that has since been
-/// set back.
+/// Whether a lease that ends at `until` counts at a moment. One that ends later than any lease can was made by a clock that has
+/// since been set back.
 fn is_held(until: u64, now: u64) -> bool {
     (now..=now.saturating_add(MAX_MS + SLACK_MS)).contains(&until)
 }
 
-/// A line of a journal, with names as they are written.
+/// A line of a journal, with names as they are stored.
 enum JournalLine<'j> {
     /// Someone wants the lease, and has it if nobody else had it then.
     Take { until: u64, session: &'j str, call: &'j str, tool: &'j str, path: &'j str },
-    /// Someone gives it back.
+    /// Someone releases the lease.
     Free { session: &'j str, call: &'j str },
 }
 
@@ -160,10 +159,10 @@ impl<'j> JournalLine<'j> {
     }
 }
 
-/// Who got the lease last and has not given it back; it may have expired.
-fn holder(journal: &[u8]) -> Option<Lease> {
+/// The lease that was taken last and has not been released; it may have expired.
+fn holder(journal: &Journal) -> Option<Lease> {
     let mut held: Option<JournalLine<'_>> = None;
-    for line in state::lines(journal).filter_map(JournalLine::parse) {
+    for line in journal.lines().filter_map(JournalLine::parse) {
         let is_kept = match (&held, &line) {
             (Some(JournalLine::Take { until, session, .. }), JournalLine::Take { until: wanted, session: wants, .. }) => {
                 session != wants && is_held(*until, wanted.saturating_sub(MAX_MS))
@@ -181,23 +180,23 @@ fn holder(journal: &[u8]) -> Option<Lease> {
 }
 
 /// Whether the session itself holds a lease on a file.
-pub fn is_of(path: &str, session: &str, now: Timestamp, ports: &Ports) -> bool {
+pub fn is_held_by(path: &str, session: &str, now: Timestamp, ports: &Ports) -> bool {
     read(path, now, ports).is_some_and(|lease| lease.session == session)
 }
 
 /// Whether a call other than this one holds a lease on a file.
-pub fn is_of_another(path: &str, session: &str, call: &str, now: Timestamp, ports: &Ports) -> bool {
+pub fn is_held_by_another_call(path: &str, session: &str, call: &str, now: Timestamp, ports: &Ports) -> bool {
     read(path, now, ports).is_some_and(|lease| (&*lease.session, &*lease.call) != (session, call))
 }
 
-/// Gives a lease back that a call has taken.
+/// Releases a lease that a call has taken.
 pub fn release(path: &str, session: &str, call: &str, ports: &Ports) {
     let [session, call] = [session, call].map(|name| json::line(&name));
-    // Where it cannot be written, the lease expires.
-    let _ = state::append_line(&at(path), &format!("free\t{session}\t{call}\t."), ports);
+    // If this cannot be written, the lease expires.
+    let _ = journal::append(&journal_path(path), &format!("free\t{session}\t{call}\t."), ports);
 }
 
-/// Removes journals that have not been used for long, where there are many.
+/// Removes journals that have not been used for a long time, if there are many.
 pub fn sweep(now: Timestamp, ports: &Ports) {
     let entries = state::list(FOLDER, MAX_SWEPT, ports).map(|listing| listing.entries).unwrap_or_default();
     if entries.len() < MANY {
@@ -207,19 +206,19 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
         let path = format!("{FOLDER}/{}", entry.path);
         // Not every system reports when a file changed. Someone may have taken the lease since it was reported.
         let may_be_unused = entry.changed_ms.saturating_add(UNUSED_MS) < now.0;
-        let is_held = |journal: Vec<u8>| holder(&journal).is_some_and(|lease| lease.holds(now));
-        if may_be_unused && !state::read(&path, state::MAX_BYTES, ports).is_ok_and(is_held) {
+        let is_held = |journal: Journal| holder(&journal).is_some_and(|lease| lease.holds(now));
+        if may_be_unused && !Journal::read(&path, state::MAX_BYTES, ports).is_ok_and(is_held) {
             let _ = state::remove(&path, ports);
         }
     }
 }
 
 fn read(path: &str, now: Timestamp, ports: &Ports) -> Option<Lease> {
-    let journal = state::read(&at(path), state::MAX_BYTES, ports).ok()?;
+    let journal = Journal::read(&journal_path(path), state::MAX_BYTES, ports).ok()?;
     holder(&journal).filter(|lease| lease.holds(now))
 }
 
-fn at(path: &str) -> String {
+fn journal_path(path: &str) -> String {
     state::path(FOLDER, &[path])
 }
 
@@ -228,6 +227,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::ports::Root;
     use crate::ports::memory::{Memory, STATE};
 
     fn lease(session: &str, now: u64) -> Lease {
@@ -257,8 +257,8 @@ mod tests {
         let ports = world.ports();
         let taken = lease("one", 1_000).line();
         for end in 1..taken.len() {
-            state::append(&at("src/a"), &taken.as_bytes()[..end], &ports).unwrap();
-            assert!(!is_of("src/a", "one", Timestamp(1_000), &ports));
+            ports.records.append(Root::State, &journal_path("src/a"), &taken.as_bytes()[..end]).unwrap();
+            assert!(!is_held_by("src/a", "one", Timestamp(1_000), &ports));
             assert!(lease("two", 1_000).take(Timestamp(1_000), &ports).is_ok(), "{end}");
             release("src/a", "two", "c", &ports);
         }
@@ -274,10 +274,10 @@ mod tests {
             assert!(
                 matches!(lease("two", now).take(Timestamp(now), &ports), Err(LeaseDenial::Held(held)) if held.session == "one")
             );
-            longest = longest.max(world.content(&format!("{STATE}/{}", at("src/a"))).unwrap().len());
+            longest = longest.max(world.content(&format!("{STATE}/{}", journal_path("src/a"))).unwrap().len());
         }
         assert!(longest < LONG_BYTES + 500, "{longest}");
-        assert!(is_of("src/a", "one", Timestamp(1_100), &ports));
+        assert!(is_held_by("src/a", "one", Timestamp(1_100), &ports));
     }
 
     #[test]
@@ -292,12 +292,12 @@ mod tests {
         let world = Memory::new();
         let ports = world.ports();
         let other = Lease::new("src/a", "one", "d", "write", Timestamp(1_000));
-        // It is appended between our line and our look.
-        world.after_append(&at("src/a"), format!("\n{}\n", other.line()).as_bytes());
+        // The other lease is appended between our line and our read.
+        world.after_append(&journal_path("src/a"), format!("\n{}\n", other.line()).as_bytes());
         assert!(lease("one", 1_000).take(Timestamp(1_000), &ports).is_ok());
-        assert!(is_of_another("src/a", "one", "c", Timestamp(1_000), &ports));
-        let journal = world.content(&format!("{STATE}/{}", at("src/a"))).unwrap();
-        assert_eq!(state::lines(&journal).count(), 2);
+        assert!(is_held_by_another_call("src/a", "one", "c", Timestamp(1_000), &ports));
+        let journal = Journal::read(&journal_path("src/a"), state::MAX_BYTES, &ports).unwrap();
+        assert_eq!(journal.lines().count(), 2);
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! What is in flight: everything the gate keeps about calls that have been allowed and are not yet settled.
+//! Calls in flight: everything the gate keeps about calls that have been allowed and are not yet settled.
 //!
-//! | module | what lives there |
+//! | module | what it keeps |
 //! | --- | --- |
 //! | [`pending`] | one allowed call, until it is settled |
 //! | [`lease`] | which session is writing a file at the moment |

@@ -1,12 +1,13 @@
 //! Pending records: calls that were allowed and have not ended, with what was known when they were ruled on.
 //!
-//! Kept in a file each, so that the ledger can tell before from after even if another process settles the call, and so
-//! that an intent selected meanwhile does not get the credit.
+//! Each is kept in a file of its own, so that the ledger can tell before from after even if another process settles the call, and
+//! so that an intent selected meanwhile does not get the credit.
 //!
-//! The file is a journal. It contains the record, the last one if there are several. Whoever settles the call appends a claim, and the
-//! order of the claims decides who does; a claim counts for ten seconds, so that a call whose settler was killed is settled by
-//! another. Claims count for the record with the same time. When the call is settled, the file is removed; a late claim may create it
-//! again, and after a day it is cleared away.
+//! The file is a journal. It contains the record; if there are several, the last one counts. Whoever settles the call
+//! appends a claim, and the order of the claims decides who settles it; a claim holds for ten seconds, so that a call whose
+//! settler was killed is settled by another process. A claim that was cut off may count as somebody else's, for as long. A
+//! claim applies to the record with the same time. When the call is settled, the file is removed; a late claim may create it
+//! again, and after a day it is removed.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -20,16 +21,17 @@ use crate::json;
 use crate::ledger::reading::LedgerPosition;
 use crate::ports::{FileFault, Ports, Timestamp};
 use crate::state;
+use crate::state::journal::{self, Journal};
 use crate::tool_call::ToolCall;
 
 /// A change that a call under way was allowed to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllowedChange {
-    /// Relative to the workspace.
+    /// The path, relative to the workspace.
     pub path: String,
-    /// What it was to be.
+    /// The operation that was allowed.
     pub operation: Operation,
-    /// The content before.
+    /// The digest of the content before.
     pub pre_hash: Option<Digest>,
     /// The content itself, of a small text file, to tell afterwards which lines changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,13 +50,13 @@ pub struct CallOrigin {
     /// The sub-agent within the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The agent program, where it is known.
+    /// The agent program, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }
 
 impl CallOrigin {
-    /// Who makes a call.
+    /// The origin of a call.
     pub fn of(call: &ToolCall) -> Self {
         Self {
             session: call.session.clone(),
@@ -75,25 +77,25 @@ impl CallOrigin {
 /// A call under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Whose it is; unknown where an earlier version wrote it.
+    /// The origin of the call; unknown if an earlier version wrote the record.
     #[serde(default)]
     pub caller: CallOrigin,
-    /// The intent that it was ruled under.
+    /// The intent under which it was ruled on.
     pub intent: IntentId,
-    /// When, in milliseconds since 1970.
+    /// When it was ruled on, in milliseconds since 1970.
     pub since: u64,
     /// What it may change.
     pub changes: Vec<AllowedChange>,
-    /// Whether each of them happens for certain; of a shell command, whatever lies on another way does not.
+    /// Whether each of them happens for certain; in a shell command, what is done only on some branch does not.
     #[serde(default)]
     pub certain: bool,
     /// Whether its program may keep running after it has ended.
     #[serde(default)]
     pub persistence: Persistence,
-    /// Whether it is taken for refused by a person: the session was given something new to do, and nothing of the call was seen.
+    /// Whether it is presumed refused by a person: the session was given something new to do, and nothing of the call was seen.
     #[serde(default)]
     pub is_presumed_refused: bool,
-    /// Where it may change more than that: what was in force when it was allowed, because a program may change that too.
+    /// Set if it may change more than that: what was in force when it was allowed, because a program may change that too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_ended: Option<OpenEnded>,
     /// Whether it had to run confined.
@@ -102,7 +104,7 @@ pub struct Pending {
     /// Whether it holds leases on the files that it changes.
     #[serde(default, skip_serializing_if = "is_not")]
     pub leased: bool,
-    /// Where the ledger ended when it was ruled on, if that is known.
+    /// Where the ledger ended when the call was ruled on, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerPosition>,
 }
@@ -125,7 +127,7 @@ pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault
     append(key, &JournalLine::Record(pending), ports)
 }
 
-/// What is remembered about a call; none where it was not ruled on or is settled.
+/// What is remembered about a call; `None` if it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     match read(key, ports) {
         Ok(journal) => journal.record(key, ports),
@@ -137,27 +139,27 @@ pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     }
 }
 
-/// Nobody takes longer to settle a call, unless they were killed.
+/// How long a claim holds: nobody takes longer to settle a call, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
 
-/// A call is given up after this many unfinished attempts to settle it.
+/// Number of unfinished attempts to settle a call after which it is given up.
 pub const MAX_ATTEMPTS: u32 = 3;
 
-/// Takes the settling of a call, and says whether nobody else has it: hosts that run each other's hooks tell of the same call
-/// in two processes at once. Returns how often it has been begun, this time included.
+/// Claims the settlement of a call; `None` if someone else has it, because hosts that run each other's hooks report the same call
+/// in two processes at once. Otherwise returns how often settling has been started, this time included.
 pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Option<u32> {
     let claim = SettlementClaim { since: pending.since, at: now.0, by: RandomState::new().build_hasher().finish() };
     let journal = match append(key, &JournalLine::Claim(claim), ports).and_then(|()| read(key, ports)) {
         Ok(journal) => journal,
         Err(FileFault::Missing) => return None,
-        // Any other fault is our own, and a line too many is better than none, unless someone else is at it.
+        // Any other fault is our own, and an extra line is better than none, unless someone else has the claim.
         Err(_) => {
             let is_claimed =
-                |journal: Journal| journal.attempt(pending.since).is_some_and(|attempt| attempt.claim.is_held(now.0));
+                |journal: CallJournal| journal.attempt(pending.since).is_some_and(|attempt| attempt.claim.is_held(now.0));
             return (!read(key, ports).is_ok_and(is_claimed)).then_some(1);
         }
     };
-    // Settled meanwhile, its record is gone, or is that of another call.
+    // If the call was settled meanwhile, its record is gone, or is that of another call.
     let record = journal.record(key, ports).filter(|record| record.since == pending.since)?;
     let attempt = journal.attempt(record.since)?;
     (attempt.claim.by == claim.by).then_some(attempt.number)
@@ -165,7 +167,7 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
 
 /// A line of a record's journal.
 enum JournalLine<'p> {
-    /// What is remembered.
+    /// The record of the call.
     Record(&'p Pending),
     /// Someone settles the call.
     Claim(SettlementClaim),
@@ -176,10 +178,10 @@ fn append(key: &str, line: &JournalLine<'_>, ports: &Ports) -> Result<(), FileFa
         JournalLine::Record(pending) => json::line(pending),
         JournalLine::Claim(SettlementClaim { since, at, by }) => format!("claim {since} {at} {by}"),
     };
-    state::append_line(key, &line, ports)
+    journal::append(key, &line, ports)
 }
 
-/// How the line of a claim begins.
+/// The beginning of a claim's line.
 const CLAIM: &[u8] = b"claim ";
 
 /// A claim by the process that settles a call.
@@ -187,10 +189,10 @@ const CLAIM: &[u8] = b"claim ";
 struct SettlementClaim {
     /// When the call was ruled on.
     since: u64,
-    /// When it was begun to be settled; 0 where that was given up.
+    /// When settling was started; 0 if it was given up.
     at: u64,
-    /// A number of this claim's own, from the seed of hash maps: the source of ids may be deterministic, and then is alike in two
-    /// processes.
+    /// A number that is unique to this claim, from the seed of hash maps: the source of ids may be deterministic, and then two
+    /// processes get the same ids.
     by: u64,
 }
 
@@ -210,33 +212,33 @@ impl SettlementClaim {
 
 /// An attempt to settle a call.
 struct Attempt {
-    /// Who is at it.
+    /// The claim of whoever makes it.
     claim: SettlementClaim,
-    /// How many there have been, this one included.
+    /// How many attempts there have been, this one included.
     number: u32,
 }
 
 /// The journal of a call.
-struct Journal(Vec<u8>);
+struct CallJournal(Journal);
 
-fn read(key: &str, ports: &Ports) -> Result<Journal, FileFault> {
-    // A folder that goes with ten thousand files in it makes a long list.
+fn read(key: &str, ports: &Ports) -> Result<CallJournal, FileFault> {
+    // A call that removes a folder with ten thousand files in it makes a long list.
     const MAX_BYTES: u64 = 64 << 20;
-    state::read(key, MAX_BYTES, ports).map(Journal)
+    Journal::read(key, MAX_BYTES, ports).map(CallJournal)
 }
 
-impl Journal {
+impl CallJournal {
     fn has_claims(&self) -> bool {
-        state::lines(&self.0).any(|line| line.starts_with(CLAIM))
+        self.0.lines().any(|line| line.starts_with(CLAIM))
     }
 
-    /// What is remembered. None if there are only claims, by someone who found the call just before it was settled.
+    /// The record. `None` if there are only claims, by someone who found the call just before it was settled.
     fn record(&self, key: &str, ports: &Ports) -> Option<Pending> {
         let mut fault = None;
-        for line in state::lines(&self.0).rev().filter(|line| !line.starts_with(CLAIM)) {
+        for line in self.0.lines().rev().filter(|line| !line.starts_with(CLAIM)) {
             match json::parse(line) {
                 Ok(record) => return Some(record),
-                // It was cut off.
+                // The line was cut off.
                 Err(why) => fault = Some(why),
             }
         }
@@ -246,12 +248,12 @@ impl Journal {
         None
     }
 
-    /// The last attempt to settle the call that was ruled on then. Every reader finds the same.
+    /// The last attempt to settle the call that was ruled on at `since`. Every reader finds the same.
     fn attempt(&self, since: u64) -> Option<Attempt> {
         let mut last: Option<Attempt> = None;
-        for claim in state::lines(&self.0).filter_map(SettlementClaim::parse).filter(|claim| claim.since == since) {
+        for claim in self.0.lines().filter_map(SettlementClaim::parse).filter(|claim| claim.since == since) {
             last = match last {
-                // It was left to whoever comes next.
+                // The call was left to whoever comes next.
                 _ if claim.at == 0 => Some(Attempt { claim, number: 0 }),
                 Some(before) if before.claim.is_held(claim.at) => Some(before),
                 Some(before) => Some(Attempt { claim, number: before.number.saturating_add(1) }),
@@ -267,12 +269,12 @@ impl Journal {
     }
 }
 
-/// How many calls under way are looked at.
+/// Maximum number of calls under way that are looked at.
 const MAX_LEFT: u32 = 10_000;
 
 /// What has ended, so that the ends of its calls will never be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over<'s> {
+pub enum Ended<'s> {
     /// Nothing in particular.
     Nothing,
     /// A turn of a session's main agent. Its sub-agents may continue.
@@ -281,7 +283,7 @@ pub enum Over<'s> {
     Session(&'s str),
 }
 
-impl Over<'_> {
+impl Ended<'_> {
     fn covers(self, caller: &CallOrigin) -> bool {
         match self {
             Self::Nothing => false,
@@ -291,7 +293,7 @@ impl Over<'_> {
     }
 }
 
-/// The calls under way, as many as are looked at when a change is to be attributed.
+/// The calls under way, as many as are considered when a change is to be attributed.
 pub fn calls_under_way(ports: &Ports) -> Vec<Pending> {
     const MAX_UNDER_WAY: usize = 256;
     let names = state::list(FOLDER, MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
@@ -304,17 +306,17 @@ pub fn is_any_under_way(ports: &Ports) -> bool {
     state::list(FOLDER, 64, ports).is_ok_and(|listing| !listing.entries.is_empty())
 }
 
-/// Calls whose end nobody will tell any more: those that someone began to settle and did not, those of what is over, and
+/// Calls whose end nobody will report any more: those that someone began to settle and did not finish, those of what is over, and
 /// those that are a day old.
-pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
+pub fn left_behind(ended: Ended<'_>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
     const DAY_MS: u64 = 86_400_000;
     let mut left = Vec::new();
     for entry in state::list(FOLDER, MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default() {
         let key = format!("{FOLDER}/{}", entry.path);
         let Ok(journal) = read(&key, ports) else { continue };
-        // Where the time of the file is not known, the record tells.
+        // If the time of the file is not known, the record tells.
         let may_be_old = entry.changed_ms.saturating_add(DAY_MS) < now.0;
-        if over == Over::Nothing && !may_be_old && !journal.has_claims() {
+        if ended == Ended::Nothing && !may_be_old && !journal.has_claims() {
             continue;
         }
         let Some(pending) = journal.record(&key, ports) else {
@@ -325,7 +327,7 @@ pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String
             continue;
         };
         let is_old = pending.since.saturating_add(DAY_MS) < now.0;
-        if over.covers(&pending.caller) || is_old || journal.is_abandoned(pending.since, now) {
+        if ended.covers(&pending.caller) || is_old || journal.is_abandoned(pending.since, now) {
             left.push((key, pending));
         }
     }
@@ -335,7 +337,7 @@ pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String
 /// Leaves a call that could not be entered to the next settlement.
 pub fn release(key: &str, ports: &Ports) {
     let Some(pending) = recall(key, ports) else { return };
-    // Where nothing can be written, it is found when the session ends.
+    // If nothing can be written, the call is found when the session ends.
     let _ = append(key, &JournalLine::Claim(SettlementClaim { since: pending.since, at: 0, by: 0 }), ports);
 }
 
@@ -347,12 +349,12 @@ pub fn forget(key: &str, ports: &Ports) {
     }
 }
 
-/// Where the snapshot is stored that was taken before a call.
+/// The file with the snapshot that was taken before a call.
 pub fn snapshot_of(key: &str) -> String {
     key.replace("calls/", "snapshots/")
 }
 
-/// Where the journals are in the state folder.
+/// The folder of the journals in the state.
 const FOLDER: &str = "calls";
 
 /// The file that remembers a call.
@@ -363,6 +365,7 @@ pub fn key(session: &str, call: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ports::Root;
     use crate::ports::memory::{Memory, STATE};
 
     /// When the world begins.
@@ -424,7 +427,7 @@ mod tests {
     fn an_earlier_call_with_the_same_id_counts_for_nothing() {
         let world = Memory::new();
         let (ports, key) = (world.ports(), key("s", "c"));
-        // Someone found it just before it was settled.
+        // Someone found the call just before it was settled.
         assert_eq!(claim(&key, &pending(), NOW, &ports), None);
         let second = Pending { since: SINCE + 1_000, ..pending() };
         keep(&key, &second, &ports).unwrap();
@@ -438,7 +441,7 @@ mod tests {
         let world = Memory::new();
         let (ports, key) = (world.ports(), key("s", "c"));
         keep(&key, &pending(), &ports).unwrap();
-        let left = |now: Timestamp| left_behind(Over::Nothing, now, &ports).len();
+        let left = |now: Timestamp| left_behind(Ended::Nothing, now, &ports).len();
         assert_eq!(left(later(CLAIM_MS)), 0, "it is under way");
         claim(&key, &pending(), NOW, &ports).unwrap();
         assert_eq!(left(later(CLAIM_MS - 1)), 0, "it is being settled");
@@ -455,9 +458,9 @@ mod tests {
         for (name, content) in cases {
             world.write(&format!("{STATE}/{}", key("s", name)), content);
         }
-        assert_eq!(left_behind(Over::Session("s"), NOW, &ports), []);
+        assert_eq!(left_behind(Ended::Session("s"), NOW, &ports), []);
         assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), 3);
-        assert_eq!(left_behind(Over::Nothing, later(86_400_001), &ports), []);
+        assert_eq!(left_behind(Ended::Nothing, later(86_400_001), &ports), []);
         assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), 0);
         assert_eq!(world.logged(), []);
     }
@@ -470,7 +473,7 @@ mod tests {
             let world = Memory::new();
             let (ports, key) = (world.ports(), key("s", "c"));
             keep(&key, &pending(), &ports).unwrap();
-            state::append(&key, format!("\n{line}").as_bytes(), &ports).unwrap();
+            ports.records.append(Root::State, &key, format!("\n{line}").as_bytes()).unwrap();
             assert_eq!(recall(&key, &ports), Some(pending()), "{line}");
             assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1), "{line}");
             assert_eq!(recall(&key, &ports), Some(pending()), "{line}");

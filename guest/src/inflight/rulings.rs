@@ -1,8 +1,9 @@
 //! The journal of each session's latest calls and how they ended, consulted when a call is reported that has no pending record.
 //!
-//! A call that was allowed is remembered until it is settled ([`pending`](super::pending)). One that ended and is not remembered
-//! was settled before, which hosts that run each other's hooks tell of twice; or it was denied; or it was let through where
-//! nothing governs; or its record was removed. A journal per session tells these apart: the last line about a call counts.
+//! A call that was allowed is remembered until it is settled ([`pending`](super::pending)). A call that ended and is not
+//! remembered was settled before, which hosts that run each other's hooks report twice; or it was denied; or it was let through
+//! because nothing governed it; or its record was removed. A journal per session tells these apart: the last line about a call
+//! counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,45 +11,46 @@ use super::pending::AllowedChange;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, Ports, Root, Timestamp};
+use crate::ports::{Ports, Timestamp};
 use crate::state;
+use crate::state::journal::{self, Journal};
 
-/// Where the journals are in the state folder.
+/// The folder of the journals in the state.
 const FOLDER: &str = "rulings";
 
 /// How much of the journal is searched for a call.
 const RECENT_BYTES: u64 = 256 << 10;
 
-/// A journal beyond this is cut down to what is recent.
+/// A journal longer than this is cut down to what is recent.
 const LONG_BYTES: u64 = 1 << 20;
 
-/// At most this many sessions are looked through for long journals.
+/// Maximum number of sessions that are searched for long journals.
 const MAX_SESSIONS: u32 = 10_000;
 
-/// At most this many sessions are listed for people.
+/// Maximum number of sessions that are listed for people.
 const MAX_LISTED: u32 = 1_000;
 
-/// A name is cut here.
+/// Maximum length of a name, in characters.
 const MAX_CHARS: usize = 200;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Past {
+pub enum CallFate {
     /// It ended, and what it changed was entered.
     Settled,
     /// It was let through without being ruled on, because the intents could not be read.
     Passed,
-    /// It was not to run.
+    /// It was denied.
     Denied(DeniedCall),
-    /// It was allowed, its turn is over, and nothing of it was seen: a person has refused it, most likely.
+    /// It was allowed, its turn is over, and nothing of it was seen: most likely, a person has refused it.
     Unheard(Unheard),
 }
 
 /// A call that nothing was reported about since it was allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unheard {
-    /// The intent that it was ruled under.
+    /// The intent under which it was ruled on.
     pub intent: IntentId,
     /// What it would have changed.
     pub changes: Vec<AllowedChange>,
@@ -59,19 +61,19 @@ pub struct Unheard {
 /// A call that was denied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeniedCall {
-    /// Why, for programs.
+    /// The code of the reason.
     pub code: String,
-    /// The intent that it was ruled under.
+    /// The intent under which it was ruled on.
     pub intent: Option<IntentId>,
     /// What it would have changed.
     pub changes: Vec<AllowedChange>,
 }
 
-/// A line of a journal. What only people look at may be missing.
+/// A line of a journal. Fields that only people look at may be missing.
 #[derive(Serialize, Deserialize)]
 struct JournalLine {
     call: String,
-    past: Past,
+    past: CallFate,
     #[serde(default)]
     at: String,
     #[serde(default)]
@@ -82,48 +84,46 @@ struct JournalLine {
     tool: String,
 }
 
-/// The latest call of a session that changed something, or was not to.
+/// The latest call of a session that changed something, or was denied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latest {
     /// The session.
     pub session: String,
-    /// The agent program, where it is known.
+    /// The agent program, if it is known.
     pub program: Option<String>,
     /// The tool, as the program spells it.
     pub tool: String,
-    /// When, RFC 3339.
+    /// The time, as RFC 3339.
     pub at: String,
-    /// Whether it was not to run.
+    /// Whether it was denied.
     pub denied: bool,
 }
 
-/// A call, as the journal names it.
+/// The key of a call in the journal.
 #[derive(Debug, Clone, Copy)]
 pub struct CallKey<'c> {
     /// Its session.
     pub session: &'c str,
     /// Its id.
     pub call: &'c str,
-    /// The agent program, where it is known.
+    /// The agent program, if it is known.
     pub program: Option<&'c str>,
     /// The tool.
     pub tool: &'c str,
 }
 
-/// Notes what happened to a call.
-pub fn note(call: CallKey<'_>, past: Past, at: Timestamp, ports: &Ports) {
+/// Records what happened to a call.
+pub fn note(call: CallKey<'_>, fate: CallFate, at: Timestamp, ports: &Ports) {
     let line = JournalLine {
         call: name(call.call),
-        past,
+        past: fate,
         at: at.to_string(),
         session: cut(call.session),
         program: call.program.map(cut),
         tool: cut(call.tool),
     };
-    let mut line = json::line(&line);
-    line.push('\n');
     let path = path(call.session);
-    if let Err(fault) = state::append(&path, line.as_bytes(), ports) {
+    if let Err(fault) = journal::append(&path, &json::line(&line), ports) {
         let call = call.call;
         ports.warn(&format!(
             "`{path}` in the state folder cannot be written, so how the call `{call}` ended is not known: {fault}"
@@ -141,10 +141,10 @@ pub fn latest(ports: &Ports) -> Vec<Latest> {
 }
 
 fn latest_in(path: &str, ports: &Ports) -> Option<Latest> {
-    let tail = ports.workspace.read_tail(Root::State, path, RECENT_BYTES).ok()?;
-    let line = tail.bytes.rsplit(|byte| *byte == b'\n').find_map(|line| json::parse::<JournalLine>(line).ok())?;
+    let recent = Journal::read_end(path, RECENT_BYTES, ports).ok()?;
+    let line = recent.lines().rev().find_map(|line| json::parse::<JournalLine>(line).ok())?;
     let JournalLine { past, at, session, program, tool, .. } = line;
-    (!session.is_empty()).then_some(Latest { session, program, tool, at, denied: matches!(past, Past::Denied(_)) })
+    (!session.is_empty()).then_some(Latest { session, program, tool, at, denied: matches!(past, CallFate::Denied(_)) })
 }
 
 /// Names come from outside and may be long.
@@ -152,13 +152,22 @@ fn cut(text: &str) -> String {
     text.chars().take(MAX_CHARS).collect()
 }
 
-/// What happened to a call; none where that is not known.
-pub fn last(session: &str, call: &str, ports: &Ports) -> Option<Past> {
-    let tail = ports.workspace.read_tail(Root::State, &path(session), RECENT_BYTES).ok()?;
+/// What happened to a call; `None` if that is not known.
+pub fn last(session: &str, call: &str, ports: &Ports) -> Option<CallFate> {
+    last_line(session, call, ports).map(|line| line.past)
+}
+
+/// Whether a call that was ruled on at `since` has been settled. An earlier one may have had the same id.
+pub fn is_settled(session: &str, call: &str, since: Timestamp, ports: &Ports) -> bool {
+    last_line(session, call, ports).is_some_and(|line| line.past == CallFate::Settled && line.at >= since.to_string())
+}
+
+fn last_line(session: &str, call: &str, ports: &Ports) -> Option<JournalLine> {
+    let recent = Journal::read_end(&path(session), RECENT_BYTES, ports).ok()?;
     let name = name(call);
     let about = |line: &&[u8]| line.windows(name.len()).any(|part| part == name.as_bytes());
-    let lines = tail.bytes.rsplit(|byte| *byte == b'\n').filter(about);
-    lines.filter_map(|line| json::parse::<JournalLine>(line).ok()).find(|line| line.call == name).map(|line| line.past)
+    let lines = recent.lines().rev().filter(about);
+    lines.filter_map(|line| json::parse::<JournalLine>(line).ok()).find(|line| line.call == name)
 }
 
 /// Cuts down long journals.
@@ -166,14 +175,12 @@ pub fn sweep(ports: &Ports) {
     let Ok(listing) = state::list(FOLDER, MAX_SESSIONS, ports) else { return };
     for entry in listing.entries.iter().filter(|entry| entry.size > LONG_BYTES) {
         let path = format!("{FOLDER}/{}", entry.path);
-        let Ok(text) = state::read(&path, u64::MAX, ports) else { continue };
-        let recent = text.len().saturating_sub(usize::try_from(RECENT_BYTES).unwrap_or(usize::MAX));
-        // Where a call of the session ends at this moment, the long journal simply stays.
-        let _ = state::replace(&path, text.get(recent..).unwrap_or_default(), Expectation::Digest(Digest::of(&text)), ports);
+        let Ok(journal) = Journal::read(&path, u64::MAX, ports) else { continue };
+        let _ = journal.replace(&path, journal.last_lines(usize::try_from(RECENT_BYTES).unwrap_or(usize::MAX)), ports);
     }
 }
 
-/// A call's name comes from outside and may be long.
+/// A call's id comes from outside and may be long.
 fn name(call: &str) -> String {
     Digest::of(call.as_bytes()).short_hex()
 }
@@ -195,14 +202,14 @@ mod tests {
     fn the_last_line_counts() {
         let world = Memory::new();
         let ports = world.ports();
-        let denied = Past::Denied(DeniedCall { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() });
+        let denied = CallFate::Denied(DeniedCall { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() });
         assert_eq!(last("s", "1", &ports), None);
         note(call("s", "1"), denied.clone(), Timestamp(1000), &ports);
-        note(call("s", "2"), Past::Passed, Timestamp(2000), &ports);
-        assert_eq!((last("s", "1", &ports), last("s", "2", &ports)), (Some(denied.clone()), Some(Past::Passed)));
+        note(call("s", "2"), CallFate::Passed, Timestamp(2000), &ports);
+        assert_eq!((last("s", "1", &ports), last("s", "2", &ports)), (Some(denied.clone()), Some(CallFate::Passed)));
         assert_eq!((last("t", "1", &ports), last("s", "3", &ports)), (None, None));
-        note(call("s", "1"), Past::Settled, Timestamp(3000), &ports);
-        assert_eq!(last("s", "1", &ports), Some(Past::Settled));
+        note(call("s", "1"), CallFate::Settled, Timestamp(3000), &ports);
+        assert_eq!(last("s", "1", &ports), Some(CallFate::Settled));
         note(call("s", "1"), denied.clone(), Timestamp(4000), &ports);
         assert_eq!(last("s", "1", &ports), Some(denied));
     }
@@ -211,11 +218,11 @@ mod tests {
     fn sessions_are_listed_by_their_latest_call() {
         let world = Memory::new();
         let ports = world.ports();
-        note(call("one", "1"), Past::Settled, Timestamp(5000), &ports);
-        note(call("two", "2"), Past::Settled, Timestamp(6000), &ports);
+        note(call("one", "1"), CallFate::Settled, Timestamp(5000), &ports);
+        note(call("two", "2"), CallFate::Settled, Timestamp(6000), &ports);
         let denied = DeniedCall { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() };
-        note(call("one", "3"), Past::Denied(denied), Timestamp(7000), &ports);
-        state::append("rulings/old.json", b"{\"call\":\"x\",\"past\":\"settled\"}\n", &ports).unwrap();
+        note(call("one", "3"), CallFate::Denied(denied), Timestamp(7000), &ports);
+        journal::append("rulings/old.json", "{\"call\":\"x\",\"past\":\"settled\"}", &ports).unwrap();
         let latest = latest(&ports);
         let shown: Vec<_> = latest.iter().map(|latest| (latest.session.as_str(), latest.tool.as_str(), latest.denied)).collect();
         assert_eq!(shown, [("one", "shell", true), ("two", "shell", false)]);
@@ -223,16 +230,29 @@ mod tests {
     }
 
     #[test]
+    fn a_line_that_was_cut_off_does_not_take_the_next_one_with_it() {
+        let world = Memory::new();
+        let ports = world.ports();
+        note(call("s", "1"), CallFate::Settled, Timestamp(1000), &ports);
+        let whole = world.content(&format!("{STATE}/{}", path("s"))).unwrap();
+        for end in 1..whole.len() - 1 {
+            world.write(&format!("{STATE}/{}", path("s")), &whole[..end]);
+            note(call("s", "2"), CallFate::Passed, Timestamp(2000), &ports);
+            assert_eq!((last("s", "1", &ports), last("s", "2", &ports)), (None, Some(CallFate::Passed)), "{end}");
+        }
+    }
+
+    #[test]
     fn a_long_journal_is_cut_down() {
         let world = Memory::new();
         let ports = world.ports();
-        note(call("s", "old"), Past::Settled, Timestamp(8000), &ports);
+        note(call("s", "old"), CallFate::Settled, Timestamp(8000), &ports);
         let long = "x".repeat(1 << 20);
-        state::append(&path("s"), format!("{long}\n").as_bytes(), &ports).unwrap();
-        note(call("s", "new"), Past::Settled, Timestamp(9000), &ports);
-        assert_eq!((last("s", "old", &ports), last("s", "new", &ports)), (None, Some(Past::Settled)));
+        journal::append(&path("s"), &long, &ports).unwrap();
+        note(call("s", "new"), CallFate::Settled, Timestamp(9000), &ports);
+        assert_eq!((last("s", "old", &ports), last("s", "new", &ports)), (None, Some(CallFate::Settled)));
         sweep(&ports);
-        assert_eq!(last("s", "new", &ports), Some(Past::Settled));
+        assert_eq!(last("s", "new", &ports), Some(CallFate::Settled));
         assert!(world.content(&format!("{STATE}/{}", path("s"))).unwrap().len() <= 256 << 10);
     }
 }

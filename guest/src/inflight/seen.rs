@@ -1,28 +1,35 @@
 //! The digest of each file as a session last saw it, to detect stale writes.
 //!
-//! A journal per session in `seen/` of the state: one line per look, `digest path`, or `- path` for a file that was
-//! not there. Several calls of one session may append at the same time.
+//! A journal per session in `seen/` of the state: one line per look, with the digest, the length of the path and the path, or
+//! with `-` instead of the digest for a file that did not exist. The length reveals a line that was cut off. Several calls of one
+//! session may append at the same time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Ports};
+use crate::ports::{FileFault, Ports};
 use crate::state;
+use crate::state::journal::{self, Journal};
 
 /// A longer journal is rewritten with the last look at each file, if that makes it half as long.
-const LONG: usize = 32 << 10;
+const LONG_BYTES: usize = 32 << 10;
 
 /// What one session saw.
 #[derive(Debug, Default)]
-pub struct Journal(Vec<u8>);
+pub struct SeenFiles(Journal);
 
-impl Journal {
-    /// Reads it; a damaged journal never blocks its session.
-    pub fn of(session: &str, ports: &Ports) -> Self {
+impl SeenFiles {
+    /// Reads the journal; a damaged one never blocks its session.
+    pub fn of_session(session: &str, ports: &Ports) -> Self {
         let path = path(session);
-        match state::read(&path, state::MAX_BYTES, ports) {
-            Ok(bytes) if bytes.len() > LONG => Self(shorten(&path, bytes, ports)),
-            Ok(bytes) => Self(bytes),
+        match Journal::read(&path, state::MAX_BYTES, ports) {
+            Ok(journal) => {
+                let seen = Self(journal);
+                if seen.0.bytes() > LONG_BYTES {
+                    seen.shorten(&path, ports);
+                }
+                seen
+            }
             Err(FileFault::Missing) => Self::default(),
             Err(fault) => {
                 ports.warn(&format!("`{path}` cannot be read and counts as empty: {fault}"));
@@ -34,74 +41,76 @@ impl Journal {
         }
     }
 
-    /// What the session last saw of a file: its digest, or that it did not exist. Nothing where it never looked.
+    /// What the session last saw of a file: its digest, or that it did not exist. `None` if it never looked at the file.
     pub fn last(&self, file: &str) -> Option<Option<Digest>> {
-        let line = self.0.rsplit(|byte| *byte == b'\n').find(|line| name_on(line) == Some(file.as_bytes()))?;
-        look_on(line)
+        self.0.lines().rev().filter_map(SeenLine::parse).find(|look| look.file == file.as_bytes())?.digest()
     }
 
-    /// The same for many files: the journal is gone through once.
+    /// The same for many files, in one pass over the journal.
     pub fn by_file(&self) -> ByFile<'_> {
-        ByFile(self.0.split(|byte| *byte == b'\n').filter_map(|line| Some((name_on(line)?, line))).collect())
+        ByFile(self.0.lines().filter_map(SeenLine::parse).map(|look| (look.file, look)).collect())
+    }
+
+    /// Keeps the last look at each file.
+    fn shorten(&self, path: &str, ports: &Ports) {
+        let last = self.by_file();
+        let lines = || last.0.values().map(|look| look.line);
+        if lines().map(|line| line.len() + 1).sum::<usize>() <= self.0.bytes() / 2 {
+            let _ = self.0.replace(path, lines(), ports);
+        }
     }
 }
 
 /// What a session last saw, by file.
-pub struct ByFile<'j>(BTreeMap<&'j [u8], &'j [u8]>);
+pub struct ByFile<'j>(BTreeMap<&'j [u8], SeenLine<'j>>);
 
 impl ByFile<'_> {
-    /// What the session last saw of a file, as [`Journal::last`] has it.
+    /// What the session last saw of a file, like [`SeenFiles::last`].
     pub fn last(&self, file: &str) -> Option<Option<Digest>> {
-        look_on(self.0.get(file.as_bytes())?)
+        self.0.get(file.as_bytes())?.digest()
     }
 }
 
-/// What a line says that was seen.
-fn look_on(line: &[u8]) -> Option<Option<Digest>> {
-    match line.split(|byte| *byte == b' ').next()? {
-        b"-" => Some(None),
-        digest => Some(Some(std::str::from_utf8(digest).ok()?.parse().ok()?)),
-    }
+/// A line of a journal.
+#[derive(Debug, Clone, Copy)]
+struct SeenLine<'j> {
+    line: &'j [u8],
+    digest: &'j [u8],
+    file: &'j [u8],
 }
 
-/// Notes what a session has seen.
-pub fn note(session: &str, seen: &[(String, Option<Digest>)], ports: &Ports) {
-    let mut text = String::new();
-    for (file, digest) in seen.iter().filter(|(file, _)| !file.contains('\n')) {
-        match digest {
-            Some(digest) => text.push_str(&format!("{digest} {file}\n")),
-            None => text.push_str(&format!("- {file}\n")),
+impl<'j> SeenLine<'j> {
+    /// Parses a line; `None` if it was cut off.
+    fn parse(line: &'j [u8]) -> Option<Self> {
+        let mut parts = line.splitn(3, |byte| *byte == b' ');
+        let (digest, bytes, file) = (parts.next()?, parts.next()?, parts.next()?);
+        let bytes: usize = std::str::from_utf8(bytes).ok()?.parse().ok()?;
+        (file.len() == bytes).then_some(Self { line, digest, file })
+    }
+
+    /// The digest of the file, or that it did not exist.
+    fn digest(&self) -> Option<Option<Digest>> {
+        match self.digest {
+            b"-" => Some(None),
+            digest => Some(Some(std::str::from_utf8(digest).ok()?.parse().ok()?)),
         }
     }
-    if text.is_empty() {
+}
+
+/// Records what a session has seen.
+pub fn record(session: &str, seen: &[(String, Option<Digest>)], ports: &Ports) {
+    let line = |(file, digest): &(String, Option<Digest>)| {
+        let digest = digest.map_or_else(|| "-".to_owned(), |digest| digest.to_string());
+        format!("{digest} {} {file}", file.len())
+    };
+    let lines: Vec<String> = seen.iter().filter(|(file, _)| !file.contains('\n')).map(line).collect();
+    if lines.is_empty() {
         return;
     }
     let path = path(session);
-    if let Err(fault) = state::append(&path, text.as_bytes(), ports) {
+    if let Err(fault) = journal::append_all(&path, lines.iter().map(|line| line.as_bytes()), ports) {
         ports.warn(&format!("`{path}` cannot be written, so a stale write may pass: {fault}"));
     }
-}
-
-fn shorten(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
-    let mut names: BTreeSet<&[u8]> = BTreeSet::new();
-    let mut short = Vec::new();
-    for line in bytes.rsplit(|byte| *byte == b'\n') {
-        let Some(name) = name_on(line) else { continue };
-        if names.insert(name) {
-            short.extend_from_slice(line);
-            short.push(b'\n');
-        }
-    }
-    // Where another call of the session appends at this moment, the long journal simply stays.
-    if short.len() <= bytes.len() / 2 {
-        let _ = state::replace(path, &short, Expectation::Digest(Digest::of(&bytes)), ports);
-    }
-    bytes
-}
-
-fn name_on(line: &[u8]) -> Option<&[u8]> {
-    let at = line.iter().position(|byte| *byte == b' ')?;
-    line.get(at + 1..)
 }
 
 fn path(session: &str) -> String {
@@ -118,13 +127,13 @@ mod tests {
         let world = Memory::new();
         let ports = world.ports();
         let (one, two) = (Digest::of(b"1"), Digest::of(b"2"));
-        note("s", &[("a b".into(), Some(one)), ("b".into(), None)], &ports);
-        note("s", &[("a b".into(), Some(two)), ("x\n- b".into(), Some(one))], &ports);
-        let journal = Journal::of("s", &ports);
+        record("s", &[("a b".into(), Some(one)), ("b".into(), None)], &ports);
+        record("s", &[("a b".into(), Some(two)), ("x\n- b".into(), Some(one))], &ports);
+        let journal = SeenFiles::of_session("s", &ports);
         for (file, seen) in [("a b", Some(Some(two))), ("b", Some(None)), ("c", None), ("", None)] {
             assert_eq!((journal.last(file), journal.by_file().last(file)), (seen, seen), "{file}");
         }
-        assert_eq!(Journal::of("other", &ports).last("b"), None);
+        assert_eq!(SeenFiles::of_session("other", &ports).last("b"), None);
     }
 
     #[test]
@@ -132,11 +141,28 @@ mod tests {
         let world = Memory::new();
         let ports = world.ports();
         for number in 0..4_000u32 {
-            note("s", &[(format!("file{}", number % 7), Some(Digest::of(&number.to_le_bytes())))], &ports);
+            record("s", &[(format!("file{}", number % 7), Some(Digest::of(&number.to_le_bytes())))], &ports);
         }
         let before = world.content(&format!("{STATE}/{}", path("s"))).unwrap().len();
-        let last = Journal::of("s", &ports).last("file3");
-        assert_eq!(Journal::of("s", &ports).last("file3"), last);
-        assert!(before > LONG && world.content(&format!("{STATE}/{}", path("s"))).unwrap().len() < 1_000);
+        let last = SeenFiles::of_session("s", &ports).last("file3");
+        assert_eq!(SeenFiles::of_session("s", &ports).last("file3"), last);
+        assert!(before > LONG_BYTES && world.content(&format!("{STATE}/{}", path("s"))).unwrap().len() < 1_000);
+    }
+
+    /// Wherever a line was cut off: it counts for nothing, not even for a file with a shorter name, and the next line counts.
+    #[test]
+    fn a_line_that_was_cut_off_counts_for_nothing() {
+        let world = Memory::new();
+        let ports = world.ports();
+        record("s", &[("a.ts".into(), Some(Digest::of(b"1")))], &ports);
+        let whole = world.content(&format!("{STATE}/{}", path("s"))).unwrap();
+        for end in 1..whole.len() - 1 {
+            world.write(&format!("{STATE}/{}", path("s")), &whole[..end]);
+            record("s", &[("b".into(), None)], &ports);
+            let seen = SeenFiles::of_session("s", &ports);
+            for (file, expected) in [("a.ts", None), ("a.t", None), ("a.", None), ("a", None), ("b", Some(None))] {
+                assert_eq!((seen.last(file), seen.by_file().last(file)), (expected, expected), "{file} {end}");
+            }
+        }
     }
 }

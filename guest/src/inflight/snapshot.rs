@@ -1,10 +1,11 @@
 //! Snapshots: every file of the workspace at one moment, to detect what a program changed.
 //!
-//! A look is a listing: names, sizes and stamps. Digests are asked for only where the stamp is not known from the look
-//! before, so the first one takes time and the others do not. What programs make in folders that git ignores is nobody's
-//! work and is left out, and so are git's own files, except those that make git run something.
+//! A look is a listing: names, sizes and stamps. Digests are asked for only if the stamp is not known from the look before, so
+//! the first look takes time and the others do not. What programs make in folders that git ignores is nobody's work and is left
+//! out, and so are git's own files, except those that make git run something.
 
 mod format;
+mod git;
 mod ignored;
 
 use std::fmt;
@@ -16,53 +17,49 @@ use crate::ledger::{ARCHIVE, PATH as LEDGER, map};
 use crate::ports::{DirEntry, Expectation, FileFault, FileKind, Listing, ListingLimits, Ports, Question, Root};
 use crate::state;
 
+use git::GIT;
 pub use ignored::Ignored;
 use ignored::SortedIgnored;
 
-/// A workspace with more files than this is not watched: snapshots before and after a call are in memory at the same time, and a
-/// file takes about 600 bytes in all, of the 256 MiB that the gate has.
+/// Maximum number of files in a workspace that is watched: snapshots before and after a call are in memory at the same time, and
+/// a file takes about 600 bytes in all, of the 256 MiB that the gate has.
 const MAX_FILES: u32 = 150_000;
 
-/// Files longer than this are known by their stamp alone.
+/// Maximum size of a file that is hashed; longer files are known by their stamp alone.
 const MAX_HASHED: u64 = 4 << 20;
 
-/// And so are those beyond this many bytes, or this many files, in one look.
+/// Maximum number of bytes, and of files, that are hashed in one look; the rest is known by its stamp as well.
 const MAX_HASHED_AT_ONCE: u64 = 256 << 20;
 const MAX_FILES_HASHED_AT_ONCE: usize = 20_000;
 
-/// Questions in one crossing.
+/// Number of questions in one crossing.
 const AT_ONCE: usize = 512;
 
-/// The snapshot before this one, for the digests that are known already.
+/// The latest snapshot, for the digests that are known already.
 const LATEST: &str = "snapshot";
 
-/// A longer snapshot cannot be read back.
+/// Maximum size of a stored snapshot; a longer one cannot be read back.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// Folders that are listed and never entered, whatever git says.
+/// Folders that are listed but never entered, whatever git says.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 
-/// Folders are listed down to this depth.
+/// Maximum depth to which folders are listed.
 const MAX_DEPTH: u32 = 64;
-
-/// What makes git run something: its hooks, its configuration, and files that name another place for either.
-const GIT: &str = ".git";
-const GIT_HOOKS: &str = "hooks";
-const GIT_FILES: &[&str] = &["config", "config.worktree", "commondir", GIT_HOOKS];
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SnapshotFile {
     /// Changes whenever the content may have.
     pub stamp: u64,
-    /// In bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The content, where it was hashed.
+    /// The digest of the content, if it was hashed.
     pub digest: Option<Digest>,
 }
 
 impl SnapshotFile {
-    /// Something that exists and cannot be inspected. The stamps of files are hashes, which are hardly ever this one.
+    /// Something that exists but cannot be inspected. The stamps of files are hashes, which are hardly ever equal to this one.
     const UNSEEN: Self = Self { stamp: 1, size: 0, digest: None };
 }
 
@@ -87,21 +84,21 @@ pub enum SnapshotFault {
     /// Too many files.
     #[error("the workspace has more than {MAX_FILES} files, so what programs change in it is not detected")]
     TooMany,
-    /// It cannot be listed.
+    /// The workspace cannot be listed.
     #[error("the workspace cannot be listed, so what programs change in it is not detected: {0}")]
     Unlisted(FileFault),
 }
 
 impl Snapshot {
-    /// Looks at everything. Digests are taken over from `known` where a file has not changed since.
-    pub fn look(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
+    /// Inspects every file. Digests are taken over from `known` for files that have not changed since.
+    pub fn take(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
         let skip = SKIPPED.iter().map(|name| (*name).to_owned()).chain(ignored.names().cloned()).collect();
         let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
         let listing = ports.workspace.list(Root::Project, ".", &reach).map_err(SnapshotFault::Unlisted)?;
         if listing.truncated {
             return Err(SnapshotFault::TooMany);
         }
-        // What governs the gate and its hosts is watched, also in folders that git ignores.
+        // Files that govern the gate and its hosts are watched, even in folders that git ignores.
         let is_control =
             |entry: &&DirEntry| entry.kind == FileKind::Directory && Control::is_root(&entry.path) && entry.path != GIT;
         let has_skipped = ignored.names().next().is_some();
@@ -122,8 +119,8 @@ impl Snapshot {
         self.files.iter().map(|placed| (self.path(placed), &placed.file))
     }
 
-    /// One file.
-    pub fn at(&self, path: &str) -> Option<&SnapshotFile> {
+    /// The file at a path.
+    pub fn file_at(&self, path: &str) -> Option<&SnapshotFile> {
         let at = self.search(path).ok()?;
         self.files.get(at).map(|placed| &placed.file)
     }
@@ -140,7 +137,8 @@ impl Snapshot {
         self.files.is_sorted_by(|one, other| self.path(one) < self.path(other))
     }
 
-    /// Sorts it, if it is not. Listings are sorted, so there are at most a few runs, which a stable sort only merges.
+    /// Sorts the files, if they are not sorted. Listings are sorted, so there are at most a few runs, which a stable sort only
+    /// merges.
     fn sort(&mut self) {
         if self.is_sorted() {
             return;
@@ -158,7 +156,7 @@ impl Snapshot {
         self.files.push(PlacedFile { path: start..self.paths.len(), file });
     }
 
-    /// Appends a file whose path is there already; none if it is not.
+    /// Appends a file whose path is in `paths` already; `None` if it is not.
     fn push_placed(&mut self, path: Range<usize>, file: SnapshotFile) -> Option<()> {
         self.paths.get(path.clone())?;
         self.files.push(PlacedFile { path, file });
@@ -178,7 +176,7 @@ impl Snapshot {
         for entry in &listing.entries {
             let path = &*entry.path;
             let is_own = folder.is_empty() && (is_ours(path) || is_state(path));
-            // A folder that is not listed any more stands for what is in it.
+            // A folder that is too deep to be listed stands for what is in it.
             let is_end = || path.bytes().filter(|byte| *byte == b'/').count() + 1 == MAX_DEPTH as usize;
             if (entry.kind != FileKind::Directory || is_end()) && !is_own && !ignored.covers(path) {
                 self.push([folder, path], SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None });
@@ -205,46 +203,13 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Adds what makes git run something.
-    fn add_git(&mut self, ports: &Ports) -> Result<(), SnapshotFault> {
-        let list = |folder: &str| {
-            ports.workspace.list(Root::Project, folder, &ListingLimits { depth: 1, limit: MAX_FILES, skip: Vec::new() })
-        };
-        // In a worktree, `.git` is a file, which is listed like any other.
-        let git = match list(GIT) {
-            Ok(git) => git,
-            Err(FileFault::Denied) => {
-                self.push(["", GIT], SnapshotFile::UNSEEN);
-                return Ok(());
-            }
-            Err(_) => return Ok(()),
-        };
-        // Files with other names could otherwise hide those that matter.
-        if git.truncated {
-            return Err(SnapshotFault::TooMany);
-        }
-        for entry in git.entries.iter().filter(|entry| GIT_FILES.contains(&&*entry.path)) {
-            let path = format!("{GIT}/{}", entry.path);
-            if entry.kind != FileKind::Directory {
-                self.push(["", &path], SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None });
-            } else if entry.path == GIT_HOOKS {
-                match list(&path) {
-                    Ok(hooks) if hooks.truncated => return Err(SnapshotFault::TooMany),
-                    Ok(hooks) => self.add(&format!("{path}/"), hooks, &Ignored::default(), None),
-                    Err(_) => self.push(["", &path], SnapshotFile::UNSEEN),
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes over the digests of files that have not changed since. Both are sorted.
+    /// Takes over the digests of files that have not changed since. Both snapshots are sorted.
     fn take_digests(&mut self, known: &Self) {
         let Self { paths, files } = self;
         let mut known = known.iter().peekable();
         for PlacedFile { path, file } in files {
             let path = paths.get(path.clone()).unwrap_or_default();
-            // Most files are where they were, so that is looked for first.
+            // Most files are where they were, so that is checked first.
             let mut found = known.next_if(|(other, _)| *other == path);
             if found.is_none() {
                 while known.next_if(|(other, _)| *other < path).is_some() {}
@@ -258,9 +223,9 @@ impl Snapshot {
         }
     }
 
-    /// Takes one file over from an earlier look: as it was, or not there.
+    /// Takes one file over from an earlier look: as it was then, or missing.
     pub fn take_over(&mut self, path: &str, earlier: &Self) {
-        match (self.search(path), earlier.at(path)) {
+        match (self.search(path), earlier.file_at(path)) {
             (Ok(at), Some(look)) => {
                 if let Some(placed) = self.files.get_mut(at) {
                     placed.file = look.clone();
@@ -276,8 +241,8 @@ impl Snapshot {
         }
     }
 
-    /// Has the host hash some files, given sorted, or all that have no digest.
-    /// Returns those that it asked about.
+    /// Has the host hash the given files, which must be sorted, or all files without a digest. Returns the files that it asked
+    /// about.
     pub fn hash(&mut self, only: Option<&[String]>, ports: &Ports) -> Vec<String> {
         let Self { paths, files } = self;
         let mut left = MAX_HASHED_AT_ONCE;
@@ -286,7 +251,7 @@ impl Snapshot {
             let path = paths.get(path.clone()).unwrap_or_default();
             let is_asked =
                 file.digest.is_none() && only.is_none_or(|only| only.binary_search_by(|other| (**other).cmp(path)).is_ok());
-            // Of what changed there is little, and without a digest it cannot be put back.
+            // Few files have changed, and without a digest they cannot be restored.
             let is_few = wanted.len() < MAX_FILES_HASHED_AT_ONCE || only.is_some();
             if is_asked && is_few && (file.size <= MAX_HASHED || only.is_some()) && file.size <= left {
                 left -= file.size;
@@ -310,10 +275,10 @@ impl Snapshot {
     /// The files that may differ from an earlier look.
     pub fn possibly_changed(&self, before: &Self) -> Vec<String> {
         let mut suspects: Vec<String> = Vec::new();
-        // Both are sorted.
+        // Both snapshots are sorted.
         let mut before = before.iter().peekable();
         for (path, look) in self.iter() {
-            // Most files are where they were, so that is looked for first.
+            // Most files are where they were, so that is checked first.
             let mut found = before.next_if(|(other, _)| *other == path);
             if found.is_none() {
                 while let Some((gone, _)) = before.next_if(|(other, _)| *other < path) {
@@ -330,22 +295,22 @@ impl Snapshot {
         suspects
     }
 
-    /// The latest there is; empty where there is none.
+    /// The latest snapshot; empty if there is none.
     pub fn latest(ports: &Ports) -> Self {
-        Self::kept(LATEST, ports).unwrap_or_default()
+        Self::load(LATEST, ports).unwrap_or_default()
     }
 
-    /// One that was kept; none where it is gone or damaged.
-    pub fn kept(at: &str, ports: &Ports) -> Option<Self> {
+    /// A stored snapshot; `None` if it is gone or damaged.
+    pub fn load(at: &str, ports: &Ports) -> Option<Self> {
         state::read(at, MAX_BYTES, ports).ok().and_then(|bytes| Self::from_bytes(&bytes))
     }
 
-    /// Keeps it.
+    /// Stores the snapshot.
     pub fn keep(&self, at: &str, ports: &Ports) -> Result<(), FileFault> {
         state::replace(at, &self.to_bytes(), Expectation::Anything, ports)
     }
 
-    /// Keeps it as the latest; without it the next look takes longer, and that is all.
+    /// Stores the snapshot as the latest. Without it the next look takes longer, and that is all.
     pub fn keep_latest(&self, ports: &Ports) {
         if let Err(fault) = self.keep(LATEST, ports) {
             ports.warn(&format!("`{LATEST}` cannot be written: {fault}"));
@@ -376,7 +341,7 @@ impl<'f> FromIterator<(&'f str, SnapshotFile)> for Snapshot {
     }
 }
 
-/// What the gate itself writes while a program runs.
+/// Whether a path is one that the gate itself writes while a program runs.
 fn is_ours(path: &str) -> bool {
     [".tollgate/logs", LEDGER, ARCHIVE, map::PATH].iter().any(|ours| is_in(path, ours))
 }
@@ -416,14 +381,14 @@ mod tests {
         }
         world.write(".gitignore", "# made\ndist/\n.next\n/out\n.env\n.claude/\n.orchestration\n*\n!keep\n");
         let ignored = Ignored::parse(&Ignored::text(&world.ports()));
-        let snapshot = Snapshot::look(&Snapshot::default(), &ignored, &world.ports()).unwrap();
+        let snapshot = Snapshot::take(&Snapshot::default(), &ignored, &world.ports()).unwrap();
         assert_eq!(
             paths(&snapshot),
             [".claude/settings.json", ".env", ".git/config", ".git/hooks/pre-commit", ".gitignore", "src/a"]
         );
     }
 
-    /// What git does not ignore after all, and what governs the gate, is watched in folders with ignored names, too.
+    /// Files that git does not ignore after all, and files that govern the gate, are watched in folders with ignored names, too.
     #[test]
     fn exceptions_and_control_folders_are_watched() {
         let world = Memory::new();
@@ -433,7 +398,7 @@ mod tests {
         }
         world.write(".gitignore", "lib/\nhooks\n!src/lib/\npackages/*\n!packages/core/\n");
         let ignored = Ignored::parse(&Ignored::text(&world.ports()));
-        let snapshot = Snapshot::look(&Snapshot::default(), &ignored, &world.ports()).unwrap();
+        let snapshot = Snapshot::take(&Snapshot::default(), &ignored, &world.ports()).unwrap();
         let end = vec!["d"; MAX_DEPTH as usize].join("/");
         assert_eq!(paths(&snapshot), [".claude/hooks/lib/x", ".gitignore", &end, "line\nbreak", "packages/core/x", "src/lib/x"]);
     }
@@ -453,7 +418,7 @@ mod tests {
             let world = Memory::new();
             world.write(&format!("{folder}/hidden"), "x");
             world.write("README.md", "x");
-            let look = || Snapshot::look(&Snapshot::default(), &Ignored::parse(rules), &world.ports()).unwrap();
+            let look = || Snapshot::take(&Snapshot::default(), &Ignored::parse(rules), &world.ports()).unwrap();
             let before = look();
             world.refuse_listing(folder);
             world.write("README.md", "changed");
@@ -469,7 +434,7 @@ mod tests {
         let world = Memory::new();
         let path = |number: usize| [format!(".git/a{number}"), format!(".git/hooks/a{number}")];
         (0..1_200).flat_map(path).for_each(|path| world.write(&path, ""));
-        let look = || Snapshot::look(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
+        let look = || Snapshot::take(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
         let before = look();
         world.write(".git/config", "[core]");
         world.write(".git/hooks/pre-commit", "x");
@@ -481,14 +446,14 @@ mod tests {
     fn what_git_runs_is_watched() {
         let world = Memory::new();
         world.write(".git/HEAD", "ref: refs/heads/main\n");
-        let look = || Snapshot::look(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
+        let look = || Snapshot::take(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
         let before = look();
         world.symlink("/tmp/elsewhere", ".git/hooks");
         world.write(".git/commondir", "../other\n");
         assert_eq!(look().possibly_changed(&before), [".git/commondir", ".git/hooks"]);
     }
 
-    /// What a program changes in a large workspace is seen, also where there was no time to hash everything.
+    /// Changes in a large workspace are seen, even if there was no time to hash everything.
     #[test]
     fn large_workspaces_are_watched() {
         let world = Memory::new();
@@ -496,35 +461,35 @@ mod tests {
         for number in 0..count {
             world.write(&format!("src/{number:06}"), "x");
         }
-        let mut before = Snapshot::look(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
+        let mut before = Snapshot::take(&Snapshot::default(), &Ignored::default(), &world.ports()).unwrap();
         assert_eq!(before.hash(None, &world.ports()).len(), MAX_FILES_HASHED_AT_ONCE);
         assert_eq!(Snapshot::from_bytes(&before.to_bytes()), Some(before.clone()));
         let last = format!("src/{:06}", count - 1);
         world.write("src/000000", "changed");
         world.write(&last, "changed");
-        let after = Snapshot::look(&before, &Ignored::default(), &world.ports()).unwrap();
+        let after = Snapshot::take(&before, &Ignored::default(), &world.ports()).unwrap();
         assert_eq!(after.possibly_changed(&before), ["src/000000".to_owned(), last]);
     }
 
     #[test]
-    fn what_changed() {
+    fn changed_files_are_found() {
         let world = Memory::new();
         let ports = world.ports();
         ["a", "b", "c d"].iter().for_each(|path| world.write(path, path));
         let ignored = Ignored::default();
-        let mut before = Snapshot::look(&Snapshot::default(), &ignored, &ports).unwrap();
+        let mut before = Snapshot::take(&Snapshot::default(), &ignored, &ports).unwrap();
         assert_eq!(before.hash(None, &ports), ["a", "b", "c d"]);
         before.keep("x", &ports).unwrap();
-        assert_eq!(Snapshot::kept("x", &ports), Some(before.clone()));
-        assert_eq!(Snapshot::kept("y", &ports), None);
+        assert_eq!(Snapshot::load("x", &ports), Some(before.clone()));
+        assert_eq!(Snapshot::load("y", &ports), None);
         world.write("b", "new");
         world.delete("a");
         world.write("e", "e");
-        let mut after = Snapshot::look(&before, &ignored, &ports).unwrap();
+        let mut after = Snapshot::take(&before, &ignored, &ports).unwrap();
         assert_eq!(after.possibly_changed(&before), ["a", "b", "e"]);
-        assert_eq!(after.at("c d").unwrap().digest, before.at("c d").unwrap().digest);
+        assert_eq!(after.file_at("c d").unwrap().digest, before.file_at("c d").unwrap().digest);
         after.hash(Some(&["b".to_owned()]), &ports);
-        assert_eq!((after.at("b").unwrap().digest, after.at("e").unwrap().digest), (Some(Digest::of(b"new")), None));
+        assert_eq!((after.file_at("b").unwrap().digest, after.file_at("e").unwrap().digest), (Some(Digest::of(b"new")), None));
     }
 
     #[test]
@@ -555,7 +520,7 @@ mod tests {
 
         #[test]
         fn suspects_are_those_that_differ(before in snapshot(), after in snapshot()) {
-            let marks = |snapshot: &Snapshot, path: &str| snapshot.at(path).map(|file| (file.stamp, file.size));
+            let marks = |snapshot: &Snapshot, path: &str| snapshot.file_at(path).map(|file| (file.stamp, file.size));
             let all: std::collections::BTreeSet<&str> = paths(&before).into_iter().chain(paths(&after)).collect();
             let differ: Vec<&str> = all.into_iter().filter(|path| marks(&before, path) != marks(&after, path)).collect();
             prop_assert_eq!(&after.possibly_changed(&before), &differ);

@@ -9,15 +9,15 @@ const CLOSES: &str = "</active_intent>";
 const FILES: &str = "Files in scope";
 const RECENT: &str = "Recent changes";
 
-/// What a single text may take, so that one does not crowd out the others.
+/// Maximum length of a single text, so that one does not crowd out the others.
 const LONGEST_LINE: usize = 500;
-/// How many of the last changes are worth telling.
+/// Maximum number of recent changes.
 pub const MAX_RECENT: usize = 20;
 
-/// The block that goes into the prompt, within a number of characters; empty where not even the intent's id has room.
+/// The block that goes into the prompt, within a number of characters; empty if there is no room even for the intent's id.
 ///
-/// `files` are those that the intent owns, `recent` its last changes, a line for each, oldest first. Where there is not
-/// enough room the oldest changes go first, then the last files, then what the intent says, from its end.
+/// `files` are the files that the intent owns, `recent` its last changes, a line for each, oldest first. If there is not enough
+/// room, the oldest changes are dropped first, then the last files, then what the intent says, from its end.
 pub fn context(intent: &Intent, files: &[String], recent: &[String], limit_chars: usize) -> String {
     let delimiters = size(OPENS) + size(CLOSES);
     let Some(mut room) = limit_chars.checked_sub(delimiters) else { return String::new() };
@@ -43,7 +43,7 @@ pub fn context(intent: &Intent, files: &[String], recent: &[String], limit_chars
     text
 }
 
-/// Tells whether an intent says what it said before, whatever has become of its files meanwhile.
+/// A digest of what the intent says, whatever has become of its files meanwhile.
 pub fn digest(intent: &Intent) -> Digest {
     Digest::of(describe_intent(intent).join("\n").as_bytes())
 }
@@ -76,7 +76,7 @@ fn bullets(items: &[String]) -> Vec<String> {
     items.iter().map(|item| plain(item)).filter(|item| !item.is_empty()).map(|item| format!("- {item}")).collect()
 }
 
-/// Adds as many files as there is room for, and says whether those were all.
+/// Adds as many files as there is room for; returns whether those were all.
 fn add_files(lines: &mut Vec<String>, files: &[String], room: &mut usize) -> bool {
     let mut items = bullets(files);
     let heading = heading_size(FILES);
@@ -100,7 +100,7 @@ fn add_files(lines: &mut Vec<String>, files: &[String], room: &mut usize) -> boo
     false
 }
 
-/// Adds as many changes as there is room for, the newest first in line for it.
+/// Adds as many changes as there is room for, preferring the newest.
 fn add_recent(lines: &mut Vec<String>, recent: &[String], room: usize) {
     let Some(mut room) = room.checked_sub(heading_size(RECENT)) else { return };
     let last = recent.get(recent.len().saturating_sub(MAX_RECENT)..).unwrap_or_default();
@@ -116,7 +116,7 @@ fn add_recent(lines: &mut Vec<String>, recent: &[String], room: usize) {
     add_section(lines, RECENT, items);
 }
 
-/// Whole lines as long as they fit, and a sign that there were more; nothing where the id would be cut.
+/// Keeps whole lines as long as they fit, and adds a sign that there were more; keeps nothing if the id would be cut.
 fn cut(lines: Vec<String>, intent: &Intent, room: usize) -> Vec<String> {
     let sign = "…";
     let Some(mut room) = room.checked_sub(size(sign)) else { return Vec::new() };
@@ -140,7 +140,7 @@ fn cut(lines: Vec<String>, intent: &Intent, room: usize) -> Vec<String> {
     kept
 }
 
-/// A text from outside on one line, without what could pass for one of our delimiters, or steer a terminal, or hide.
+/// Puts a text from outside on one line, without anything that could pass for one of our delimiters, steer a terminal, or hide.
 fn plain(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
@@ -155,7 +155,7 @@ fn plain(text: &str) -> String {
             blank = !line.is_empty();
         } else if !hidden(c) {
             let takes = 1 + usize::from(blank);
-            // The last character that fits is kept for the sign.
+            // The last character that fits is reserved for the sign.
             if left <= takes {
                 line.push('…');
                 break;
@@ -175,12 +175,12 @@ fn plain(text: &str) -> String {
     line
 }
 
-/// In characters, with the end of the line.
+/// The length of a line in characters, including its end.
 fn size(line: &str) -> usize {
     line.chars().count() + 1
 }
 
-/// A blank line, the heading, its colon.
+/// The length of a blank line, the heading and its colon.
 fn heading_size(heading: &str) -> usize {
     1 + size(heading) + 1
 }

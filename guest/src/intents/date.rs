@@ -1,6 +1,6 @@
-//! Dates as RFC 3339 writes them.
+//! Dates in RFC 3339 format.
 
-/// Whether a text is such a date, with or without a time.
+/// Whether a text is an RFC 3339 date, with or without a time.
 pub(super) fn is_date(text: &str) -> bool {
     let mut rest = text;
     match date(&mut rest) {

@@ -6,30 +6,30 @@ use serde::Serialize;
 
 use crate::yaml::Mark;
 
-/// How much it matters.
+/// How severe a diagnosis is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Something that is written does not count.
+    /// Something in the file does not count.
     Error,
     /// Everything counts, but is probably not what was meant.
     Warning,
 }
 
-/// One thing that is wrong.
+/// One problem in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnosis {
-    /// How much it matters.
+    /// How severe it is.
     pub severity: Severity,
-    /// Counted from 1; none where the whole file is meant.
+    /// The line, from 1; `None` if the whole file is meant.
     pub line: Option<u32>,
-    /// Counted from 1, in characters.
+    /// The column, from 1, in characters.
     pub column: Option<u32>,
     /// What is wrong, and what to do about it.
     pub message: String,
 }
 
-/// A message quotes what the file says, which may be long.
+/// Maximum length of a message: it quotes what the file says, which may be long.
 const LONGEST_MESSAGE: usize = 400;
 
 impl Diagnosis {

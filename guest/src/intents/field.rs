@@ -1,10 +1,10 @@
 //! The keys of an intent.
 
-/// Those that are known.
+/// The known keys.
 pub(super) const FIELDS: [&str; 9] =
     ["id", "name", "description", "status", "owned_scope", "constraints", "acceptance_criteria", "created_at", "updated_at"];
 
-/// The one of the known keys that an unknown one was probably meant to be.
+/// The known key that an unknown one was probably meant to be.
 pub(super) fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let plain = |key: &str| key.to_ascii_lowercase().replace(['_', '-', ' '], "");
     if key.len() > 40 {
@@ -21,7 +21,7 @@ pub(super) fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
         .map(|(_, known)| known)
 }
 
-/// How many characters have to be changed, added or removed.
+/// The edit distance: how many characters have to be changed, added or removed.
 fn distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (before, c) in from.chars().enumerate() {

@@ -11,22 +11,22 @@ use crate::digest::Digest;
 use crate::ports::{Facts, FileFault, FileKind, Ports, Root, Timestamp};
 use crate::state::{self, kept};
 
-/// Where the intents stand.
+/// Path of the file that declares the intents.
 pub const PATH: &str = ".orchestration/active_intents.yaml";
 
-/// A larger file is a mistake, and would take the guest's memory.
+/// Maximum size of the file; a larger one is a mistake, and would take the guest's memory.
 pub(super) const MAX_BYTES: u64 = 8 << 20;
 
-/// Under this name the last good version is kept.
+/// Name under which the last good version is kept.
 const COPY: &str = "active_intents.yaml";
 
-/// How many lines the log gets about one version of the file.
+/// Maximum number of log lines about one version of the file.
 const MAX_LINES: usize = 10;
 
 /// All intents, in the order of the file.
 #[derive(Debug, Default)]
 pub struct Intents {
-    /// All of them, once they are needed.
+    /// All intents, once they are needed.
     all: OnceCell<Vec<Intent>>,
     /// What an earlier process parsed, if this one did not.
     kept: Option<KeptIntents>,
@@ -37,18 +37,18 @@ impl Intents {
         Self { all: OnceCell::from(all), kept: None }
     }
 
-    /// Reads the YAML text, or says why it cannot be used.
+    /// Parses the YAML text, or says why it cannot be used.
     pub fn parse(text: &[u8]) -> Result<Self, Diagnosis> {
         let reading = reading::read(text);
         reading.refused.map_or(Ok(Self::new(reading.intents)), Err)
     }
 
-    /// All of them, in the order of the file.
+    /// All intents, in the order of the file.
     pub fn all(&self) -> &[Intent] {
         self.all.get_or_init(|| self.kept.as_ref().map(KeptIntents::all).unwrap_or_default())
     }
 
-    /// The intent of that id.
+    /// The intent with this id.
     pub fn find(&self, id: &IntentId) -> Option<&Intent> {
         let kept = self.kept.as_ref().filter(|_| self.all.get().is_none());
         match kept.map(|kept| kept.find(id)) {
@@ -57,7 +57,7 @@ impl Intents {
         }
     }
 
-    /// Those that work may go on under, for a message: `INT-001 (Login hardening), …`.
+    /// The open intents, for a message: `INT-001 (Login hardening), …`.
     pub fn open_ones(&self) -> String {
         if let Some(kept) = &self.kept {
             return kept.open_ones().to_owned();
@@ -68,10 +68,10 @@ impl Intents {
     }
 }
 
-/// Things that a message names before it says that there are more.
+/// Maximum number of items that a message names before it says that there are more.
 const MAX_NAMED: usize = 20;
 
-/// The first of a list, for a message.
+/// The first items of a list, for a message.
 pub fn join_first(items: &[String]) -> String {
     let named = items.get(..MAX_NAMED.min(items.len())).unwrap_or_default().join(", ");
     if items.len() > MAX_NAMED { format!("{named}, and more") } else { named }
@@ -80,13 +80,13 @@ pub fn join_first(items: &[String]) -> String {
 /// How a workspace is governed.
 #[derive(Debug, Clone)]
 pub enum Governance {
-    /// There is no `.orchestration/`: not at all.
+    /// Not at all: there is no `.orchestration/`.
     None,
-    /// There are no intents that can be used, and never were: the file is missing or broken; why.
+    /// There are no usable intents, and never were: the file is missing or broken; the reason.
     Unreadable(String),
-    /// The file is there and the gate may not or cannot look at it, and never could; why. It may say anything.
+    /// The file exists but the gate may not or cannot inspect it, and never could; the reason. The file may say anything.
     Inaccessible(String),
-    /// By these intents. Where the file has since become unusable, the last good ones.
+    /// By these intents. If the file has since become unusable, these are the last good ones.
     By(Rc<Intents>),
 }
 
@@ -96,11 +96,11 @@ pub struct IntentsCache {
     stamp: Option<u64>,
     good: Option<Rc<Intents>>,
     fault: String,
-    /// Whether there is a file that could not be looked at.
+    /// Whether there is a file that could not be inspected.
     inaccessible: bool,
-    /// What is wrong with the file; none if it was not parsed, because an earlier process had.
+    /// What is wrong with the file; `None` if it was not parsed, because an earlier process had parsed it.
     diagnoses: Option<Vec<Diagnosis>>,
-    /// The version in force, if it was parsed and is not kept yet.
+    /// The version in force, if it was parsed and has not been stored yet.
     parsed: Option<ParsedVersion>,
 }
 
@@ -109,12 +109,12 @@ pub struct IntentsCache {
 struct ParsedVersion {
     file: Facts,
     digest: Digest,
-    /// The lines for the log about it.
+    /// The log lines about it.
     warnings: Vec<String>,
 }
 
 impl IntentsCache {
-    /// Keeps what was parsed for later processes, once the file can no longer change unnoticed.
+    /// Stores what was parsed for later processes, once the file can no longer change unnoticed.
     pub fn keep_parsed(&mut self, now: Timestamp, ports: &Ports) {
         let Some(parsed) = self.parsed.take_if(|parsed| !kept::may_change_unnoticed(&parsed.file, now)) else { return };
         if let Some(intents) = &self.good
@@ -143,7 +143,7 @@ impl IntentsCache {
         }
     }
 
-    /// What was wrong with the file at the last look, which need not be the version that is in force.
+    /// What was wrong with the file when it was last inspected, which need not be the version in force.
     pub fn diagnoses(&mut self, ports: &Ports) -> &[Diagnosis] {
         self.diagnoses.get_or_insert_with(|| match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
             Ok(text) => reading::read(&text).diagnoses,
@@ -202,7 +202,7 @@ fn unreadable(fault: FileFault) -> String {
     }
 }
 
-/// The lines for the log about a file that can be used.
+/// The log lines about a file that can be used.
 fn warnings(diagnoses: &[Diagnosis]) -> Vec<String> {
     let all = diagnoses.len();
     let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
@@ -213,7 +213,7 @@ fn warnings(diagnoses: &[Diagnosis]) -> Vec<String> {
     lines
 }
 
-/// Forgets the last good version where there is no file any more: a person has taken it away, and governs no longer.
+/// Forgets the last good version if the file no longer exists: a person has removed it, so it no longer governs.
 pub fn forget_missing(ports: &Ports) {
     if ports.workspace.read(Root::Project, PATH, MAX_BYTES) == Err(FileFault::Missing) {
         state::forget_good(COPY, ports);

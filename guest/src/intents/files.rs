@@ -7,38 +7,38 @@ use super::scope::Reach;
 use crate::effects::path::Location;
 use crate::ports::{self, FileKind, Question, Root, Workspace};
 
-/// How many files are worth telling.
+/// Maximum number of files that are listed.
 const MAX_FILES: usize = 200;
-/// How many patterns are looked for, and how many folders are listed for them.
+/// Maximum number of patterns that are searched for, and of folders that are listed for them.
 const MAX_PATTERNS: usize = 200;
 const MAX_LISTINGS: usize = 32;
-/// How far a listing goes.
+/// Maximum depth of a listing, and number of its entries.
 const MAX_DEPTH: u32 = 64;
 const MAX_ENTRIES: u32 = 2000;
-/// How many files are compared with the patterns before no more folders are listed.
+/// Number of files compared with the patterns above which no more folders are listed.
 const MAX_COMPARED: usize = 8000;
-/// Folders that are large and that are not edited by hand.
+/// Folders that are large and not edited by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// The files that an intent owns now, sorted, as far as a few listings of the folders that its patterns name show them.
-/// What lies behind a link is not looked at.
+/// The files that an intent owns now, sorted, as far as a few listings of the folders that its patterns name show them. Files
+/// behind a link are not included.
 pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String> {
     let wanted: Vec<LiteralPrefix> = intent.owned_scope.usable().filter_map(LiteralPrefix::of).take(MAX_PATTERNS).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
-    let questions: Vec<Question> = wanted.iter().map(|base| Question::project(base.shown())).collect();
+    let questions: Vec<Question> = wanted.iter().map(|base| Question::project(base.display_path())).collect();
     let facts = workspace.inspect(&questions);
     let mut files = BTreeSet::new();
     let mut folders: Vec<LiteralPrefix> = Vec::new();
     for (base, facts) in wanted.into_iter().zip(facts) {
-        if facts.real_path.as_deref() != Some(base.shown()) {
+        if facts.real_path.as_deref() != Some(base.display_path()) {
             continue;
         }
         match facts.kind {
             FileKind::File if base.depth == 0 => drop(files.insert(base.path)),
             FileKind::Directory if base.depth > 0 => {
-                // Those above come first, and the deeper of two looks.
+                // Parent folders come first, and of two looks at a folder the deeper one.
                 let goes_before = |other: &LiteralPrefix| (&base.path, other.depth) < (&other.path, base.depth);
                 let at = folders.iter().position(goes_before).unwrap_or(folders.len());
                 folders.insert(at, base);
@@ -49,13 +49,13 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
     let mut listed: Vec<LiteralPrefix> = Vec::new();
     let mut listings = 0;
     for folder in folders {
-        if listings == MAX_LISTINGS || files.len() > MAX_COMPARED || listed.iter().any(|above| above.shows(&folder)) {
+        if listings == MAX_LISTINGS || files.len() > MAX_COMPARED || listed.iter().any(|above| above.covers(&folder)) {
             continue;
         }
         listings += 1;
         let skip = SKIPPED.map(str::to_owned).to_vec();
         let reach = ports::ListingLimits { depth: folder.depth, limit: MAX_ENTRIES, skip };
-        let Ok(listing) = workspace.list(Root::Project, folder.shown(), &reach) else { continue };
+        let Ok(listing) = workspace.list(Root::Project, folder.display_path(), &reach) else { continue };
         let below = |name: String| if folder.path.is_empty() { name } else { format!("{}/{name}", folder.path) };
         let found = listing.entries.into_iter().filter(|entry| entry.kind == FileKind::File);
         for entry in found {
@@ -72,11 +72,11 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
     files.into_iter().filter(owned).take(MAX_FILES).collect()
 }
 
-/// What a pattern names before its first wildcard.
+/// The part of a pattern before its first wildcard.
 struct LiteralPrefix {
-    /// Empty for the workspace itself.
+    /// The path; empty for the workspace itself.
     path: String,
-    /// How many names may follow; none where the pattern is a file's own name.
+    /// How many names may follow; 0 if the pattern is a file's own name.
     depth: u32,
 }
 
@@ -93,12 +93,12 @@ impl LiteralPrefix {
         Some(Self { path: literal.join("/"), depth })
     }
 
-    fn shown(&self) -> &str {
+    fn display_path(&self) -> &str {
         if self.path.is_empty() { "." } else { &self.path }
     }
 
-    /// Whether a full listing of this folder shows all that one of the other would.
-    fn shows(&self, other: &Self) -> bool {
+    /// Whether a full listing of this folder shows everything that one of the other would.
+    fn covers(&self, other: &Self) -> bool {
         let below = match other.path.strip_prefix(self.path.as_str()) {
             Some(below) if self.path.is_empty() || below.is_empty() => below,
             Some(below) => match below.strip_prefix('/') {

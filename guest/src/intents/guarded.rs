@@ -1,10 +1,10 @@
 //! Files of the user that govern the gate and its hosts, wherever they are: `~/.tollgate/`, the settings of agents for all
 //! workspaces, and the gate's state.
 //!
-//! The home folder mostly lies outside the workspace. It may lie in it too, or be it, and its files may be links into it, as with
-//! a repository of settings. So these places are known by where they really are, and by where they are looked for.
+//! The home folder is usually outside the workspace. It may also be inside it, or be it, and its files may be links into it, as
+//! with a repository of settings. So these places are known by where they really are, and by where they are looked for.
 
-use super::control::{self, folded};
+use super::control::{self, fold_name};
 use crate::effects::Extent;
 use crate::effects::path::Location;
 use crate::ports::{Facts, Ports, Question, Root};
@@ -14,7 +14,7 @@ use crate::state;
 #[derive(Debug, Default)]
 pub struct Guarded {
     places: Vec<Place>,
-    /// The home folder's stamp then; it changes when a name in it comes or goes.
+    /// The home folder's stamp at that time; it changes when a name in the folder is added or removed.
     stamp: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ pub fn question() -> Question {
 }
 
 impl Guarded {
-    /// Looks whether the places may have moved, and then where they are.
+    /// Checks whether the places may have moved, and if so, looks them up.
     pub fn look_up(&mut self, ports: &Ports) {
         if let Some(home) = ports.workspace.inspect(&[question()]).first() {
             self.refresh(home, ports);
@@ -54,11 +54,11 @@ impl Guarded {
         }
         self.stamp = Some(home.stamp);
         self.places.clear();
-        let wanted: Vec<String> = control::at_home().map(str::to_owned).collect();
+        let wanted: Vec<String> = control::home_paths().map(str::to_owned).collect();
         let questions = std::iter::once(state::question(".")).chain(wanted.iter().map(|path| at_home(path)));
         let mut looks = ports.workspace.inspect(&questions.collect::<Vec<_>>()).into_iter();
         if let Some(state) = looks.next().and_then(|state| state.real_path) {
-            // Beside it stands the state of other workspaces.
+            // The state of other workspaces is beside it.
             let all = state.rsplit_once('/').map_or(state.as_str(), |(all, _)| all);
             self.add(Place::of(&Location::reported(if all.is_empty() { &state } else { all }), false));
         }
@@ -68,11 +68,11 @@ impl Guarded {
                 "." => path.clone(),
                 home => format!("{}/{path}", home.trim_end_matches('/')),
             };
-            // Mostly all three are the same.
+            // Usually all three are the same.
             let mut places: Vec<String> = [Some(expected), look.entry_path, look.real_path].into_iter().flatten().collect();
             places.dedup();
-            for place in places {
-                self.add(Place::of(&Location::reported(&place), true));
+            for resolve_paths in places {
+                self.add(Place::of(&Location::reported(&resolve_paths), true));
             }
         }
     }
@@ -83,28 +83,28 @@ impl Guarded {
         }
     }
 
-    /// Whether one of these places lies in a folder, wherever that is.
-    pub fn stands_below(&self, folder: &Location) -> bool {
-        self.below(folder).next().is_some()
+    /// Whether one of these places is inside a folder, wherever the folder is.
+    pub fn has_guarded_below(&self, folder: &Location) -> bool {
+        self.places_below(folder).next().is_some()
     }
 
-    /// The paths of those that lie in a folder.
-    pub fn places_below(&self, folder: &Location) -> Vec<String> {
-        self.below(folder).map(|place| place.path.clone()).collect()
+    /// The paths of the places that are inside a folder.
+    pub fn paths_below(&self, folder: &Location) -> Vec<String> {
+        self.places_below(folder).map(|place| place.path.clone()).collect()
     }
 
-    fn below(&self, folder: &Location) -> impl Iterator<Item = &Place> {
+    fn places_below(&self, folder: &Location) -> impl Iterator<Item = &Place> {
         let (inside, names) = (is_inside(folder), names(folder.as_str()));
         self.places.iter().filter(move |place| place.inside == inside && place.names.starts_with(&names))
     }
 
-    /// Whether as much of a path as an effect is about is one of these places, lies in one or, in the workspace, has one in it,
-    /// and none of an intent's patterns names it.
+    /// Whether a path, to the extent of an effect, is one of these places, is inside one or, in the workspace, contains one, and
+    /// no pattern of an intent names it.
     pub fn covers<'a>(&self, location: &Location, extent: Extent, mut patterns: impl Iterator<Item = &'a str>) -> bool {
         let (inside, names) = (is_inside(location), names(location.as_str()));
         let found = self.places.iter().filter(|place| {
             let is_in = names.starts_with(&place.names);
-            // A folder that is made is empty, and one whose files are listed is judged by them.
+            // A folder that is made is empty, and a folder whose files are listed is judged by them.
             let has = inside && matches!(extent, Extent::Itself | Extent::Tree) && place.names.starts_with(&names);
             place.inside == inside && (is_in || has)
         });
@@ -129,7 +129,7 @@ fn is_inside(location: &Location) -> bool {
 }
 
 fn names(path: &str) -> Vec<String> {
-    path.split('/').filter(|name| !matches!(*name, "" | ".")).map(folded).collect()
+    path.split('/').filter(|name| !matches!(*name, "" | ".")).map(fold_name).collect()
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
             (format!("{HOME}/.tollgate/hooks.json"), Extent::Itself, true),
             (format!("{HOME}/.Tollgate/hooks.json"), Extent::Itself, true),
             (format!("{HOME}/.tollgate"), Extent::Folder, true),
-            // Nothing outside the workspace is an intent's, so it does not matter what is in it.
+            // Nothing outside the workspace belongs to an intent, so it does not matter what is in it.
             (HOME.to_owned(), Extent::Tree, false),
             (format!("{HOME}/.claude/settings.json"), Extent::Itself, true),
             (format!("{HOME}/.claude/notes.md"), Extent::Itself, false),

@@ -11,10 +11,10 @@ use super::scope::Scope;
 #[serde(try_from = "String", into = "String")]
 pub struct IntentId(String);
 
-/// An id that cannot be one.
+/// A text that is not a valid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an intent id: expected 1 to 128 characters without blanks or control characters")]
-pub struct NotAnIntentId(String);
+pub struct InvalidIntentId(String);
 
 impl IntentId {
     /// The id as text.
@@ -24,12 +24,12 @@ impl IntentId {
 }
 
 impl TryFrom<String> for IntentId {
-    type Error = NotAnIntentId;
+    type Error = InvalidIntentId;
 
-    fn try_from(text: String) -> Result<Self, NotAnIntentId> {
+    fn try_from(text: String) -> Result<Self, InvalidIntentId> {
         let unfit = |c: char| c.is_whitespace() || c.is_control();
         if text.is_empty() || text.chars().count() > 128 || text.contains(unfit) {
-            Err(NotAnIntentId(text))
+            Err(InvalidIntentId(text))
         } else {
             Ok(Self(text))
         }
@@ -48,7 +48,7 @@ impl fmt::Display for IntentId {
     }
 }
 
-/// How far the work has come.
+/// The status of an intent: how far the work has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
@@ -56,11 +56,11 @@ pub enum Status {
     Planned,
     /// Under way.
     InProgress,
-    /// Done: governs nothing any more.
+    /// Done; it no longer governs anything.
     Completed,
     /// Waiting for something.
     Blocked,
-    /// Given up: governs nothing any more.
+    /// Given up; it no longer governs anything.
     Abandoned,
 }
 
@@ -68,7 +68,7 @@ impl Status {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Planned, Self::InProgress, Self::Completed, Self::Blocked, Self::Abandoned];
 
-    /// The status of that name.
+    /// The status with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
@@ -84,7 +84,7 @@ impl Status {
         }
     }
 
-    /// Whether work may go on under it.
+    /// Whether work may continue under it.
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Completed | Self::Abandoned)
     }
@@ -101,21 +101,21 @@ impl fmt::Display for Status {
 pub struct Intent {
     /// Unique in the file.
     pub id: IntentId,
-    /// A few words.
+    /// Its name, a few words.
     pub name: String,
-    /// A few sentences.
+    /// Its description, a few sentences.
     pub description: Option<String>,
-    /// How far it has come.
+    /// Its status.
     pub status: Status,
     /// The files it owns.
     pub owned_scope: Scope,
     /// What must hold.
     pub constraints: Vec<String>,
-    /// When it is done.
+    /// When the work is done.
     pub acceptance_criteria: Vec<String>,
-    /// When it was written down, as it is written.
+    /// When it was created, as written in the file.
     pub created_at: Option<String>,
-    /// When it was last changed, as it is written.
+    /// When it was last changed, as written in the file.
     pub updated_at: Option<String>,
 }
 

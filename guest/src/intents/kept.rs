@@ -17,11 +17,11 @@ const NAME: &str = "intents";
 pub(super) struct KeptIntents {
     kept: KeptFile,
     ports: Ports,
-    /// The open ones, for a message.
+    /// The open intents, for a message.
     open: String,
-    /// The lines for the log about the file.
+    /// The log lines about the file.
     warnings: Vec<String>,
-    /// Those that have been loaded, by position; none if damaged.
+    /// The intents that have been loaded, by position; `None` if damaged.
     loaded: Vec<OnceCell<Option<Box<Intent>>>>,
 }
 
@@ -41,7 +41,7 @@ impl KeptIntents {
         Some(Self { open, warnings, loaded, ports: ports.clone(), kept })
     }
 
-    /// Keeps intents for later processes, which parse the file themselves if that fails.
+    /// Stores intents for later processes, which parse the file themselves if that fails.
     pub(super) fn keep(file: &Facts, intents: &Intents, warnings: &[String], ports: &Ports) {
         let mut front = Fields::default();
         front.text(&intents.open_ones()).texts(warnings.iter().map(String::as_str));
@@ -50,12 +50,12 @@ impl KeptIntents {
         let _ = keep(NAME, file, &front.into_bytes(), &records, ports);
     }
 
-    /// The open ones, for a message.
+    /// The open intents, for a message.
     pub(super) fn open_ones(&self) -> &str {
         &self.open
     }
 
-    /// The lines for the log about the file.
+    /// The log lines about the file.
     pub(super) fn warnings(&self) -> &[String] {
         &self.warnings
     }
@@ -76,7 +76,7 @@ impl KeptIntents {
         Ok(None)
     }
 
-    /// All of them, in the order of the file. If one is damaged, the file is parsed again.
+    /// All intents, in the order of the file. If one is damaged, the file is parsed again.
     pub(super) fn all(&self) -> Vec<Intent> {
         let records = self.kept.records().unwrap_or_default();
         let intents: Option<Vec<(usize, Intent)>> = records.iter().map(|record| read(record)).collect();
@@ -119,7 +119,7 @@ fn read(record: &[u8]) -> Option<(usize, Intent)> {
     let (name, description) = (record.text()?, record.option()?);
     let status = Status::named(&record.text()?)?;
     let (patterns, unusable) = (record.texts()?, record.numbers()?);
-    let owned_scope = Scope::restored(patterns, unusable);
+    let owned_scope = Scope::restore(patterns, unusable);
     let (constraints, acceptance_criteria) = (record.texts()?, record.texts()?);
     let (created_at, updated_at) = (record.option()?, record.option()?);
     let intent = Intent { id, name, description, status, owned_scope, constraints, acceptance_criteria, created_at, updated_at };
@@ -153,7 +153,7 @@ mod tests {
         (world, intents)
     }
 
-    fn shown(intent: &Intent) -> String {
+    fn describe(intent: &Intent) -> String {
         let usable: Vec<&str> = intent.owned_scope.usable().collect();
         let Intent { id, name, description, status, constraints, acceptance_criteria, created_at, updated_at, .. } = intent;
         let texts = (constraints, acceptance_criteria, intent.owned_scope.patterns());
@@ -170,10 +170,10 @@ mod tests {
         let ports = world.ports();
         let kept = KeptIntents::open(&facts(&ports), &ports).unwrap();
         assert_eq!((kept.open_ones(), kept.warnings()), ("B (Bé)", &["w".to_owned()][..]));
-        let all: Vec<String> = kept.all().iter().map(shown).collect();
-        assert_eq!(all, intents.all().iter().map(shown).collect::<Vec<_>>());
+        let all: Vec<String> = kept.all().iter().map(describe).collect();
+        assert_eq!(all, intents.all().iter().map(describe).collect::<Vec<_>>());
         for intent in intents.all() {
-            assert_eq!(kept.find(&intent.id).unwrap().map(shown), Some(shown(intent)));
+            assert_eq!(kept.find(&intent.id).unwrap().map(describe), Some(describe(intent)));
         }
         assert!(kept.find(&id("C")).unwrap().is_none());
         world.write(PATH, TEXT);
@@ -207,9 +207,9 @@ mod tests {
                 let mut cache = IntentsCache::default();
                 let facts = ports.workspace.inspect(&[Question::project(".orchestration"), Question::project(PATH)]);
                 let Governance::By(intents) = cache.governance(&facts[0], &facts[1], &ports) else { panic!("no intents") };
-                let found = intents.find(&id("B")).map(shown);
-                let all: Vec<String> = intents.all().iter().map(shown).collect();
-                let again = intents.find(&id("B")).map(shown);
+                let found = intents.find(&id("B")).map(describe);
+                let all: Vec<String> = intents.all().iter().map(describe).collect();
+                let again = intents.find(&id("B")).map(describe);
                 let diagnoses = cache.diagnoses(&ports).to_vec();
                 cache.keep_parsed(ports.clock.now(), &ports);
                 let log: Vec<_> = world.logged().into_iter().skip(logged).collect();

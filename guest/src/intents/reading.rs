@@ -15,27 +15,27 @@ use crate::yaml::{self, MapFields, Mark, Node, NodeKind};
 #[cfg(test)]
 mod tests;
 
-/// The keys that the list of intents may stand under.
+/// The keys under which the list of intents can be.
 const LISTS: [&str; 2] = ["active_intents", "intents"];
 
-/// More than anybody reads.
+/// Maximum number of diagnoses: more than anybody reads.
 const MAX_DIAGNOSES: usize = 1000;
 
-/// What all patterns may come to once their braces are written out, in characters.
+/// Maximum size of all patterns once their braces are written out, in characters.
 const MAX_IN_PATTERNS: usize = 1 << 20;
 
-/// What a text says.
+/// The result of parsing.
 #[derive(Default)]
 pub(super) struct Reading {
-    /// In the order of the file.
+    /// The intents, in the order of the file.
     pub(super) intents: Vec<Intent>,
-    /// By line.
+    /// The diagnoses, by line.
     pub(super) diagnoses: Vec<Diagnosis>,
-    /// Why the intents cannot be used, where they cannot.
+    /// Why the intents cannot be used, if they cannot.
     pub(super) refused: Option<Diagnosis>,
     /// How many diagnoses were left out.
     more: usize,
-    /// The lines of the ids.
+    /// The line of each id.
     ids: BTreeMap<String, u32>,
     in_patterns: usize,
 }
@@ -48,12 +48,12 @@ struct IntentField<'d> {
     value: Node<'d>,
 }
 
-/// Reads the YAML text.
+/// Parses the YAML text.
 pub(super) fn read(text: &[u8]) -> Reading {
     let document = yaml::parse(text);
     let (root, is_whole) = (document.root(), document.fault().is_none());
     let mut reading = Reading::default();
-    // Before the intents, so that a thousand faults in them do not hide it.
+    // Reported before the intents, so that a thousand faults in them do not hide it.
     if let Some(fault) = document.fault() {
         reading.refuse(fault.mark, &fault.message);
     }
@@ -101,7 +101,7 @@ impl Reading {
         self.add(diagnosis);
     }
 
-    /// What is missing in a file that can be used.
+    /// Reports what is missing in a file that can be used.
     fn check_all(&mut self) {
         let message = if self.intents.is_empty() {
             "there are no intents, so nothing can be changed here; add one below `active_intents:`"
@@ -113,7 +113,7 @@ impl Reading {
         self.add(Diagnosis::new(Severity::Warning, None, message));
     }
 
-    /// A document that is a map. Where it is not whole, what is missing may still come.
+    /// Reads a document that is a map. If the document is not whole, what is missing may still come.
     fn top(&mut self, mark: Mark, fields: MapFields<'_>, is_whole: bool) {
         let mut has_list = false;
         let mut similar: Option<(Mark, &str)> = None;
@@ -289,7 +289,7 @@ impl Reading {
         Some(date)
     }
 
-    /// The items that are text; none where something else than a list is written.
+    /// The items that are text; `None` if the field is something other than a list.
     fn list<'d>(&mut self, field: Option<IntentField<'d>>) -> Option<Vec<Node<'d>>> {
         let Some(IntentField { name, value, .. }) = field else { return Some(Vec::new()) };
         let mut texts = Vec::new();
@@ -320,11 +320,11 @@ impl Reading {
     fn scope(&mut self, patterns: &[Node<'_>]) -> Scope {
         let mut texts = Vec::with_capacity(patterns.len());
         for (node, pattern) in patterns.iter().filter_map(|node| Some((node, node.text()?))) {
-            // Each comma in braces can at most double what a pattern stands for, and 256 times is where it fails.
+            // Each comma in braces can at most double what a pattern expands to, and 256 times is where compilation fails.
             let commas = pattern.bytes().filter(|byte| *byte == b',').take(8).count();
             self.in_patterns += pattern.len() << commas;
             if self.in_patterns > MAX_IN_PATTERNS {
-                let message = "the patterns up to here are more than can be kept; use fewer, or fewer braces";
+                let message = "there are too many patterns up to here; use fewer, or fewer braces";
                 self.refuse(node.mark(), message);
                 return Scope::default();
             }
@@ -341,13 +341,13 @@ impl Reading {
     }
 }
 
-/// What stands where text belongs.
+/// What a field contains where text belongs.
 enum FieldText<'d> {
-    /// Not even the key.
+    /// The key is missing.
     Absent,
-    /// The key, and nothing behind it.
+    /// The key has no value.
     Empty(Mark),
-    /// Something else, which has been reported.
+    /// The value is something else, which has been reported.
     Wrong,
     Text(&'d str),
 }

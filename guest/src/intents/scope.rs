@@ -12,7 +12,7 @@ use crate::glob::{Glob, GlobFault};
 pub enum Reach {
     /// It belongs to the intent.
     Within,
-    /// It does not.
+    /// It does not belong to the intent.
     Beyond,
     /// A control file that no pattern names literally.
     Control,
@@ -21,10 +21,10 @@ pub enum Reach {
 /// A pattern that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeFault {
-    /// Not relative to the workspace, or out of it.
+    /// It is not relative to the workspace, or leads out of it.
     #[error("the pattern `{0}` leaves the workspace; write it relative to the workspace's root")]
     Leaves(String),
-    /// Not a glob.
+    /// It is not a glob.
     #[error("the pattern `{pattern}` does not compile: {why}")]
     Syntax {
         /// The pattern.
@@ -32,13 +32,13 @@ pub enum ScopeFault {
         /// What the glob compiler says.
         why: GlobFault,
     },
-    /// Longer than any path that it could match.
+    /// It is longer than any path that it could match.
     #[error("the pattern `{}…` is {} bytes long; split it into patterns of at most {MAX_PATTERN_BYTES} bytes", .0.chars().take(40).collect::<String>(), .0.len())]
     TooLong(String),
 }
 
 impl ScopeFault {
-    /// The pattern, as it was written.
+    /// The pattern, as written.
     pub fn pattern(&self) -> &str {
         match self {
             Self::Leaves(pattern) | Self::Syntax { pattern, .. } | Self::TooLong(pattern) => pattern,
@@ -46,11 +46,11 @@ impl ScopeFault {
     }
 }
 
-/// Braces in braces are compiled one call deep for each, and come to up to 256 copies of the pattern.
+/// Maximum length of a pattern: nested braces are compiled one call deep for each, and expand to up to 256 copies of the pattern.
 const MAX_PATTERN_BYTES: usize = 1024;
 
-/// Compiled patterns. `*` and `?` stay within one name, `**` spans any depth, a leading dot is like any other character,
-/// and one matching pattern suffices.
+/// Compiled patterns. `*` and `?` stay within one name, `**` spans any depth, a leading dot is like any other character, and one
+/// matching pattern is enough.
 #[derive(Debug, Clone)]
 pub struct Scope {
     written: Vec<String>,
@@ -62,11 +62,11 @@ pub struct Scope {
 
 #[derive(Debug, Clone)]
 struct ScopePattern {
-    /// Relative to the workspace, as it is compiled.
+    /// The pattern relative to the workspace, as it is compiled.
     text: String,
     /// The length of the text before its first wildcard.
     literal: usize,
-    /// Compiled when it is needed; none if it does not compile.
+    /// The glob, compiled when it is needed; `None` if it does not compile.
     glob: OnceCell<Option<Glob>>,
 }
 
@@ -87,7 +87,7 @@ impl ScopePattern {
         path == "." || path.starts_with(literal) || literal.starts_with(path)
     }
 
-    /// Whether the pattern may speak about a path that these control.
+    /// Whether the pattern names all of these control files literally.
     fn names(&self, controls: &[Control]) -> bool {
         controls.iter().all(|control| control.is_named_by(&self.text))
     }
@@ -109,9 +109,9 @@ impl Scope {
         Self { patterns, faults, unusable, written }
     }
 
-    /// The scope of patterns of which some are known not to compile; their positions are in ascending order. The others are compiled
-    /// when they are needed.
-    pub(super) fn restored(written: Vec<String>, unusable: Vec<usize>) -> Self {
+    /// Restores a scope of which some patterns are known not to compile; their positions are in ascending order. The others are
+    /// compiled when they are needed.
+    pub(super) fn restore(written: Vec<String>, unusable: Vec<usize>) -> Self {
         let usable = |(at, pattern): (usize, &String)| {
             let is_usable = unusable.binary_search(&at).is_err();
             relative_text(pattern).ok().filter(|_| is_usable).map(ScopePattern::new)
@@ -125,12 +125,12 @@ impl Scope {
         &self.unusable
     }
 
-    /// The patterns as they were written.
+    /// The patterns as written.
     pub fn patterns(&self) -> &[String] {
         &self.written
     }
 
-    /// The patterns that can be used, relative to the workspace; a folder with its slash ends in `**`.
+    /// The patterns that can be used, relative to the workspace; a folder with a trailing slash ends in `**`.
     pub fn usable(&self) -> impl Iterator<Item = &str> {
         self.patterns.iter().map(|pattern| pattern.text.as_str())
     }
@@ -142,24 +142,24 @@ impl Scope {
 
     /// What the scope says about a path.
     pub fn reach(&self, path: &WorkspacePath) -> Reach {
-        // A file where the folder of a control file belongs is a link or a folder moved there, with that file in it.
-        let governs_us = Control::is_below(path);
+        // A file in place of a control file's folder is a link or a folder moved there, with that file in it.
+        let governs_us = Control::has_any_below(path);
         self.judge(path, governs_us, |glob| glob.matches(path.as_str()))
     }
 
     /// What the scope says about a folder with everything that is or may come to be in it.
     pub fn reach_tree(&self, folder: &WorkspacePath) -> Reach {
-        let governs_us = Control::is_below(folder);
+        let governs_us = Control::has_any_below(folder);
         self.judge(folder, governs_us, |glob| glob.covers_tree(folder.as_str()))
     }
 
-    /// What the scope says about making a folder: those that its files need are its own.
+    /// What the scope says about making a folder: folders that its files need are its own.
     pub fn reach_folder(&self, folder: &WorkspacePath) -> Reach {
         let path = folder.as_str();
         self.judge(folder, false, |glob| glob.matches(path) || glob.covers_tree(path) || glob.leads_through(path))
     }
 
-    /// What the scope says about as much of a path as an effect is about.
+    /// What the scope says about a path, to the extent of an effect.
     pub fn reach_of(&self, path: &WorkspacePath, extent: Extent) -> Reach {
         match extent {
             Extent::Itself => self.reach(path),
@@ -170,7 +170,7 @@ impl Scope {
     }
 
     fn judge(&self, path: &WorkspacePath, governs_us: bool, fits: impl Fn(&Glob) -> bool) -> Reach {
-        let controls = Control::over(path);
+        let controls = Control::containing(path);
         let may_speak =
             |pattern: &&ScopePattern| if governs_us { pattern.text == path.as_str() } else { pattern.names(&controls) };
         let concerned = self.patterns.iter().filter(|pattern| pattern.may_concern(path.as_str()));
@@ -196,7 +196,7 @@ fn compile(written: &str) -> Result<ScopePattern, ScopeFault> {
     Ok(ScopePattern { glob: OnceCell::from(Some(glob)), ..ScopePattern::new(text) })
 }
 
-/// A pattern relative to the workspace.
+/// Makes a pattern relative to the workspace.
 fn relative_text(written: &str) -> Result<String, ScopeFault> {
     if written.len() > MAX_PATTERN_BYTES {
         return Err(ScopeFault::TooLong(written.to_owned()));
@@ -205,7 +205,7 @@ fn relative_text(written: &str) -> Result<String, ScopeFault> {
     if relative.starts_with('/') || relative.split('/').any(|name| name == "..") {
         return Err(ScopeFault::Leaves(written.to_owned()));
     }
-    // A folder with its slash means what is in it.
+    // A folder with a trailing slash means what is in it.
     Ok(if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() })
 }
 
@@ -291,11 +291,11 @@ mod tests {
         let written: Vec<String> = ["a/**", "[", "../x", "b/"].map(str::to_owned).into();
         let compiled = Scope::compile(written.clone());
         assert_eq!(compiled.unusable(), [1, 2]);
-        let restored = Scope::restored(written.clone(), compiled.unusable().to_vec());
+        let restored = Scope::restore(written.clone(), compiled.unusable().to_vec());
         assert_eq!(restored.usable().collect::<Vec<_>>(), ["a/**", "b/**"]);
         assert_eq!(restored.patterns(), compiled.patterns());
-        // Even if the list of what does not compile is wrong.
-        assert_eq!(Scope::restored(written, Vec::new()).usable().collect::<Vec<_>>(), ["a/**", "[", "b/**"]);
+        // This holds even if the list of patterns that do not compile is wrong.
+        assert_eq!(Scope::restore(written, Vec::new()).usable().collect::<Vec<_>>(), ["a/**", "[", "b/**"]);
     }
 
     const PIECES: [&str; 16] = ["a", "b", "ab", "/", "/", "/", "*", "**", "?", "[ab]", "{a,b}", "{a/b,b}", "\\a", ".", "./", "é"];
@@ -303,8 +303,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
-        /// Compiled at once or when needed, and with or without the look at the text before the first wildcard, a pattern says the
-        /// same about every path.
+        /// Whether it is compiled at once or when needed, and whether or not the text before the first wildcard is checked first,
+        /// a pattern says the same about every path.
         #[test]
         fn a_restored_scope_says_the_same(
             pattern in prop::collection::vec(prop::sample::select(&PIECES[..]), 1..7),
@@ -312,7 +312,7 @@ mod tests {
         ) {
             let (pattern, path) = (pattern.concat(), path.join("/"));
             let compiled = Scope::compile(vec![pattern.clone()]);
-            let restored = Scope::restored(vec![pattern.clone()], compiled.unusable().to_vec());
+            let restored = Scope::restore(vec![pattern.clone()], compiled.unusable().to_vec());
             let Location::Inside(path) = Location::reported(&path) else { return Ok(()) };
             let name = path.as_str();
             for extent in [Extent::Itself, Extent::Folder, Extent::Tree] {
@@ -324,8 +324,8 @@ mod tests {
                     _ => glob.matches(name) || glob.covers_tree(name) || glob.leads_through(name),
                 };
                 let is_matched = compiled.patterns.iter().filter_map(ScopePattern::glob).any(matches);
-                // What contains control files needs more than a pattern that matches.
-                if Control::over(&path).is_empty() && !Control::is_below(&path) {
+                // A path that contains control files needs more than a matching pattern.
+                if Control::containing(&path).is_empty() && !Control::has_any_below(&path) {
                     prop_assert_eq!(reach == Reach::Within, is_matched, "{} {} {:?}", pattern, name, extent);
                 }
             }

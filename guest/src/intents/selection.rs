@@ -1,10 +1,10 @@
 //! The selection: which intent a session works for.
 //!
-//! Selections are files of their own in the state, because a command hook is a new process for every call, and
-//! because an instance that failed is replaced by a fresh one.
+//! Each selection is a file of its own in the state, because a hook command is a new process for every call, and because an
+//! instance that failed is replaced by a fresh one.
 //!
-//! A session that has never selected one takes the workspace's default, which a person sets, or else the only one that is open,
-//! where the settings say so. It then keeps what it took: another default is for other sessions.
+//! A session that has never selected an intent takes the workspace's default, which a person sets, or else the only open one, if
+//! the settings say so. It then keeps that intent: another default is for other sessions.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,19 +13,19 @@ use crate::json;
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Question};
 use crate::state;
 
-/// Where they stand in the state.
+/// The folder of the selections in the state.
 const FOLDER: &str = "sessions";
 
-/// The default of the workspace.
+/// The file with the workspace's default.
 const DEFAULT: &str = "default.json";
 
-/// How many parents are followed upwards before a line of sub-agents counts as a circle.
+/// Maximum number of parents that are followed before a chain of sub-agents counts as a cycle.
 const MAX_PARENTS: usize = 8;
 
-/// At most this many sessions are listed.
+/// Maximum number of sessions that are listed.
 const MAX_SESSIONS: u32 = 1_000;
 
-/// What is kept about one session.
+/// The selection of one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Selection {
     /// The session, for people who read the file.
@@ -38,7 +38,7 @@ pub struct Selection {
     /// How it got its intent, if it was not selected for this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
-    /// Since when, RFC 3339.
+    /// Since when, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
 }
@@ -49,7 +49,7 @@ pub struct Selection {
 pub enum By {
     /// It is the workspace's default.
     Default,
-    /// It is the only one that is open.
+    /// It is the only open one.
     Single,
 }
 
@@ -91,7 +91,7 @@ pub fn question(session: &str) -> Question {
     state::question(path(session))
 }
 
-/// What is kept about a session. A file that cannot be used counts as none, and is reported.
+/// The selection of a session. A file that cannot be used counts as empty, and is reported.
 pub fn read(session: &str, ports: &Ports) -> Selection {
     let path = path(session);
     let nothing = || Selection { session: session.to_owned(), ..Selection::default() };
@@ -108,7 +108,7 @@ pub fn read(session: &str, ports: &Ports) -> Selection {
     }
 }
 
-/// Whose selection counts for a session that has none of its own: its own, or that of the topmost parent.
+/// The session whose selection counts for a session that has none of its own: the session itself, or its topmost parent.
 pub fn root(session: &str, ports: &Ports) -> String {
     let mut session = session.to_owned();
     for _ in 0..MAX_PARENTS {
@@ -142,7 +142,7 @@ pub fn default_intent(ports: &Ports) -> Option<IntentId> {
     }
 }
 
-/// Sets the intent that new sessions work for, or takes it away.
+/// Sets the intent that new sessions work for, or removes it.
 pub fn keep_default(intent: Option<&IntentId>, ports: &Ports) -> Result<(), FileFault> {
     match intent {
         Some(intent) => {
@@ -156,7 +156,7 @@ pub fn keep_default(intent: Option<&IntentId>, ports: &Ports) -> Result<(), File
     }
 }
 
-/// What is kept about every session, by name.
+/// The selections of all sessions, by name.
 pub fn all(ports: &Ports) -> Vec<Selection> {
     let entries = state::list(FOLDER, MAX_SESSIONS, ports).map(|listing| listing.entries).unwrap_or_default();
     let read = |name: &str| state::read(&format!("{FOLDER}/{name}"), state::MAX_BYTES, ports).ok();

@@ -1,21 +1,21 @@
-//! Edits a settings file and keeps its comments.
+//! Edits a settings file while keeping its comments.
 //!
-//! People write comments and trailing commas into their settings, and most programs read them. What is not changed stays as
-//! it is, to the byte.
+//! People write comments and trailing commas in their settings, and most programs accept them. Whatever is not changed stays as
+//! it is, byte for byte.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// The mark that some editors put before everything else.
+/// The byte order mark that some editors write at the start of a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The longest settings file that is edited.
+/// The longest settings file that is edited, in bytes.
 const MAX_BYTES: usize = 4 << 20;
 
-/// Comments and trailing commas, and nothing else that is not JSON: what the programs themselves do not read must not be
-/// mistaken for settings.
+/// Comments and trailing commas are allowed, and no other deviation from JSON: text that the programs themselves cannot read must
+/// not be mistaken for settings.
 const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -38,10 +38,10 @@ pub enum DocumentFault {
     /// It is not JSON, even with comments.
     #[error("it is not valid JSON: {0}")]
     Invalid(String),
-    /// What should be an object is something else.
+    /// Something that should be an object is not one.
     #[error("{0} is not an object")]
     NotAnObject(String),
-    /// What should be a list is something else.
+    /// Something that should be a list is not one.
     #[error("{0} is not a list")]
     NotAList(String),
     /// A name appears twice, and programs differ in which of the two they read.
@@ -49,7 +49,7 @@ pub enum DocumentFault {
     Twice(String),
 }
 
-/// Reads JSON, also with comments. The fault is that of plain JSON: comments are taken as they come, and nobody is told to write
+/// Reads JSON that may contain comments. An error is that of plain JSON: comments are tolerated, and messages do not suggest
 /// them.
 pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(text).or_else(|fault| {
@@ -65,7 +65,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads a file. An empty one, or one with nothing but comments, has no settings yet.
+    /// Parses a file. An empty file, or one with only comments, has no settings yet.
     pub fn parse(text: &str) -> Result<Self, DocumentFault> {
         if text.len() > MAX_BYTES {
             return Err(DocumentFault::TooLong);
@@ -75,7 +75,7 @@ impl Document {
         Ok(Self { root, has_mark: bare.is_some() })
     }
 
-    /// What it says; an empty object where it says nothing.
+    /// The settings as a value; an empty object if there are none.
     pub fn value(&self) -> Value {
         match self.root.value() {
             Some(node) => node.to_serde_value().unwrap_or_default(),
@@ -83,13 +83,13 @@ impl Document {
         }
     }
 
-    /// The file as it is now.
+    /// The text of the file in its current state.
     pub fn text(&self) -> String {
         let mark = if self.has_mark { "\u{feff}" } else { "" };
         format!("{mark}{}", self.root)
     }
 
-    /// Sets what is missing, in an object that is created if necessary. Existing values stay.
+    /// Sets `name` if it is missing, in an object that is created if necessary. An existing value stays.
     pub fn set(&self, object: Option<&str>, name: &str, value: &Value) -> Result<(), DocumentFault> {
         let holder = match object {
             Some(object) => child_object(&self.top()?, object, object)?,
@@ -101,7 +101,7 @@ impl Document {
         Ok(())
     }
 
-    /// Sets `object.name`, whatever is there; the object is made where it is missing.
+    /// Sets `object.name`, replacing an existing value; the object is created if it is missing.
     pub fn put(&self, object: &str, name: &str, value: &Value) -> Result<(), DocumentFault> {
         let holder = child_object(&self.top()?, object, object)?;
         match only(&holder, name)?.and_then(|_| holder.get(name)) {
@@ -111,7 +111,7 @@ impl Document {
         Ok(())
     }
 
-    /// Appends to the list `object.name`; both are made where they are missing.
+    /// Appends to the list `object.name`; the object and the list are created if they are missing.
     pub fn push(&self, object: &str, name: &str, item: &Value) -> Result<(), DocumentFault> {
         let holder = child_object(&self.top()?, object, object)?;
         let path = format!("{object}.{name}");
@@ -122,7 +122,7 @@ impl Document {
         Ok(())
     }
 
-    /// Appends to the list `name`, which is made where it is missing.
+    /// Appends to the list `name`, which is created if it is missing.
     pub fn push_top(&self, name: &str, item: &Value) -> Result<(), DocumentFault> {
         let top = self.top()?;
         match only(&top, name)? {
@@ -132,8 +132,8 @@ impl Document {
         Ok(())
     }
 
-    /// Calls `change` with every item of every list in an object; what it answers with true is removed. Lists and objects that
-    /// have become empty go too.
+    /// Calls `take` with every item of every list in an object, and removes the items for which it returns true. Lists and
+    /// objects that become empty are removed too, unless they contain comments.
     pub fn take_items(&self, object: &str, take: impl Fn(&CstNode) -> bool) {
         let Some(top) = self.root.object_value() else { return };
         let Some(holder) = top.object_value(object) else { return };
@@ -155,7 +155,8 @@ impl Document {
         }
     }
 
-    /// Removes the members of an object that `take` answers with true, and the object where it has become empty.
+    /// Removes the members of an object for which `take` returns true, and the object if it becomes empty and contains no
+    /// comments.
     pub fn take_members(&self, object: &str, take: impl Fn(&str, &Value) -> bool) {
         let Some(top) = self.root.object_value() else { return };
         let Some(holder) = top.object_value(object) else { return };
@@ -173,7 +174,7 @@ impl Document {
         }
     }
 
-    /// Replaces a number: `object.name[item]`, then further down by names and places.
+    /// Replaces a number, found at `object.name[item]` and then further down along `below`, by names and positions.
     pub fn set_number(&self, object: &str, name: &str, item: usize, below: &[&str], number: u64) {
         let place = || {
             let holder = self.root.object_value()?.object_value(object)?;
@@ -196,7 +197,7 @@ impl Document {
     }
 }
 
-/// The value of a name that must not be there twice.
+/// The value of a name that must not occur twice.
 fn only(object: &CstObject, name: &str) -> Result<Option<CstNode>, DocumentFault> {
     let mut found = object.properties().into_iter().filter(|property| property.decoded_name().as_deref() == Some(name));
     let first = found.next();
@@ -224,7 +225,7 @@ fn has_comments(children: &[CstNode]) -> bool {
     children.iter().any(CstNode::is_comment)
 }
 
-/// A value in the words of the crate that edits.
+/// Converts a value to the type that the editing crate takes.
 fn input(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
@@ -242,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// The text with an entry in `hooks.Pre`, and the same after it was removed again.
+    /// The text with an entry in `hooks.Pre`, and the text after that entry was removed again.
     fn round(text: &str) -> (String, String) {
         let document = Document::parse(text).unwrap();
         document.push("hooks", "Pre", &json!({"command": "ours"})).unwrap();
@@ -286,7 +287,7 @@ mod tests {
         }
     }
 
-    /// What is written on one line stays valid, whatever it looks like.
+    /// Text on one line stays valid, whatever its layout.
     #[test]
     fn what_is_there_keeps_its_meaning() {
         for text in

@@ -1,7 +1,7 @@
 //! Finds the line and column of a value in a JSON text.
 
-/// Line and column, from 1, of what a path of keys and positions leads to; where the path ends early, of the last thing on
-/// it. The text must be JSON.
+/// Finds the line and column, from 1, of the value at a path of keys and positions; if the path cannot be followed to its end, of
+/// the last value that it reaches. The text must be JSON.
 pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut at = skip_blanks(bytes, 0);
@@ -14,14 +14,14 @@ pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     line_and_column(text, at)
 }
 
-/// The first member, by its path, whose name its object has twice. The text must be JSON.
+/// Finds the first member whose object has another member of the same name, and returns its path. The text must be JSON.
 pub fn repeated(text: &str) -> Option<Vec<PathStep>> {
     let mut path = Vec::new();
     let whole = repeated_in(text, skip_blanks(text.as_bytes(), 0), &mut path);
     (whole.is_none() && !path.is_empty()).then_some(path)
 }
 
-/// Where a value ends; none where a name appears twice, and then the path leads to it.
+/// Where a value ends; `None` if a name in it appears twice, and then `path` leads to it.
 fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_object = match bytes.get(from) {
@@ -82,7 +82,7 @@ fn skip_blanks(bytes: &[u8], from: usize) -> usize {
     from + bytes.get(from..).unwrap_or_default().iter().take_while(is_blank).count()
 }
 
-/// Where the value of a member begins.
+/// Where the value of a member or an item begins.
 fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_object = matches!(step, PathStep::Key(_));
@@ -113,7 +113,7 @@ fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
     None
 }
 
-/// Where a value ends that begins here.
+/// Where the value that begins at `from` ends.
 fn value_end(bytes: &[u8], from: usize) -> Option<usize> {
     let (mut at, mut depth, mut quoted) = (from, 0usize, false);
     loop {
@@ -128,7 +128,7 @@ fn value_end(bytes: &[u8], from: usize) -> Option<usize> {
             (_, true) => {}
             (b'{' | b'[', false) => depth += 1,
             (b'}' | b']', false) => {
-                // The list around a number ends it.
+                // A bracket ends the number before it.
                 if depth <= 1 {
                     return Some(at + depth);
                 }

@@ -1,8 +1,8 @@
 //! Archives a large ledger without breaking the chain.
 //!
-//! The host gives the file another name, which takes nothing from writers: whoever opened it before writes to its end,
-//! whoever opens it afterwards begins a new one. Then a line in the new ledger names the old one with its digest, and from
-//! there on it is part of what the chain protects. A line like that:
+//! The host renames the file, which takes nothing from writers: a process that opened the file before appends to its end, one
+//! that opens it afterwards begins a new file. Then a line in the new ledger names the old file with its digest, and from there
+//! on it is part of what the chain protects. Such a line looks like this:
 //! `{"archive":{"file":"agent_trace-0001.jsonl","bytes":…,"sha256":"sha256:…"},"timestamp":…,"saw":[…]}`.
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::json;
 use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 
-/// At most this many parts are looked for.
+/// Maximum number of parts that are looked for.
 const MAX_PARTS: u32 = 10_000;
 
 /// An archived part of the ledger.
@@ -20,9 +20,9 @@ const MAX_PARTS: u32 = 10_000;
 pub struct Archived {
     /// Its name in the archive.
     pub file: String,
-    /// As long as it was then.
+    /// Its length at that time.
     pub bytes: u64,
-    /// The digest of that.
+    /// The digest of that content.
     pub sha256: Digest,
 }
 
@@ -56,13 +56,13 @@ pub fn next_name(ports: &Ports) -> String {
     format!("agent_trace-{:04}.jsonl", last + 1)
 }
 
-/// The parts that no line of the ledger names: the process that archived them was stopped before that.
+/// The parts that no line of the ledger names: the process that archived them was stopped before it wrote the line.
 pub fn unlinked_parts(ports: &Ports) -> Vec<String> {
     let named = linked_parts(ports);
     names(ports).into_iter().filter(|name| !named.contains(name)).collect()
 }
 
-/// Names those parts in the ledger.
+/// Adds lines to the ledger that name those parts.
 pub fn link_parts(ports: &Ports) -> Result<Vec<String>, FileFault> {
     let mut tied = Vec::new();
     for name in unlinked_parts(ports) {
@@ -82,7 +82,7 @@ pub fn link_parts(ports: &Ports) -> Result<Vec<String>, FileFault> {
     Ok(tied)
 }
 
-/// The parts that a line names. Such a line is among the first of its file: it comes when the part before is put aside.
+/// The parts that a line names. Such a line is among the first of its file: it is written when the part before is archived.
 fn linked_parts(ports: &Ports) -> Vec<String> {
     const FAR_ENOUGH: u64 = 1 << 20;
     let mut files = vec![PATH.to_owned()];
@@ -90,7 +90,7 @@ fn linked_parts(ports: &Ports) -> Vec<String> {
     let mut named = Vec::new();
     for file in files {
         let first = ports.workspace.read_range(Root::Project, &file, 0, FAR_ENOUGH).unwrap_or_default();
-        // Where it was forgotten then, it was made up for later.
+        // If the line was forgotten then, it was added later.
         let last = ports.workspace.read_tail(Root::Project, &file, FAR_ENOUGH).map(|tail| tail.bytes).unwrap_or_default();
         for bytes in [first, last] {
             named.extend(bytes.split(|byte| *byte == b'\n').filter_map(archived_part).map(|archived| archived.file));

@@ -1,29 +1,29 @@
 //! The hash chain that makes the ledger tamper-evident, with many writers and no lock.
 //!
-//! Every line is hashed, and every write is tied to the lines before it. A writer reads the end of the file, finds the
-//! *heads* there, which are the lines that no line after them is tied to, and names them all: `"saw": [hash, …]`. Further
-//! lines of the same write are tied to the line directly before: `"follows": hash`. Two writers that read at the same time
-//! name the same heads; whoever comes next names both of theirs. So nobody waits, and still:
+//! Every line is hashed, and every write is linked to the lines before it. A writer reads the end of the file, finds the *heads*
+//! there, which are the lines that no later line is linked to, and names them all: `"saw": [hash, …]`. Further lines of the same
+//! write are linked to the line directly before: `"follows": hash`. Two writers that read at the same time name the same heads;
+//! the next writer names the lines of both. So nobody waits, and still:
 //!
-//! - A line that was edited or removed is missed by whoever names its hash.
-//! - A line that was put in later is one that its neighbours would have named, and did not. Because a file that only grows
-//!   is seen as a whole up to some line, the last line that a write names tells how far its writer saw, and then the
-//!   heads up to there must be exactly those that it names.
+//! - A line that was edited or removed is missed by the line that names its hash.
+//! - A line that was inserted later would have been named by its neighbours, and was not. Because a file that only grows is seen
+//!   as a whole up to some line, the last line that a write names tells how far its writer saw, and then the heads up to there
+//!   must be exactly those that it names.
 //!
-//! Lines cut off at the end leave no trace in the rest, as with any chain; keep a head elsewhere to notice that. Whoever
-//! rewrites every line after a change can forge the chain too; again, a head kept elsewhere tells.
+//! Lines cut off at the end leave no trace in the rest, as with any chain; keep a head elsewhere to notice that. Rewriting every
+//! line after a change forges the chain too; again, a head kept elsewhere reveals it.
 
 use crate::digest::Digest;
 use crate::ports::Tail;
 
-/// Heads are searched for in this many of the last bytes. A line that is still a head after that much was appended by writers that
-/// had all looked before it came is never named, which would take some fifty of them at once.
+/// Heads are searched for in this many of the last bytes. If more than that is appended after a line by writers that had all read
+/// before it came, the line is never named; that would take some fifty writers at once.
 pub const WINDOW: u64 = 32 << 10;
 
-/// What is read to see a whole window: longer by the longest line.
+/// Number of bytes that are read to see a whole window: longer by the longest line.
 pub const READ: u64 = WINDOW + (32 << 10);
 
-/// How a line is tied to those before it.
+/// How a line is linked to those before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
     /// The heads that its writer saw; on the first line of a write.
@@ -33,10 +33,10 @@ pub enum Link {
 }
 
 impl Link {
-    /// The tie of a line; none for a line that is not an entry of ours. It is the last thing on the line, so the rest need not
+    /// The link of a line; `None` for a line that is not an entry of ours. The link comes last on the line, so the rest need not
     /// be read.
     pub fn of(line: &[u8]) -> Option<Self> {
-        if behind_torn(line).is_some() {
+        if after_torn(line).is_some() {
             return None;
         }
         let text = std::str::from_utf8(line.strip_suffix(b"}")?).ok()?;
@@ -51,7 +51,7 @@ impl Link {
         saw.map(Self::Saw)
     }
 
-    /// The hashes it names.
+    /// The hashes that it names.
     pub fn names(&self) -> &[Digest] {
         match self {
             Self::Saw(heads) => heads,
@@ -60,9 +60,9 @@ impl Link {
     }
 }
 
-/// The line that stands behind the torn rest of another. No line of ours holds the beginning of a line: in a string, its
-/// quotation marks would be escaped.
-pub fn behind_torn(line: &[u8]) -> Option<&[u8]> {
+/// The line that follows the torn rest of another. No line of ours contains the beginning of a line: in a string, its quotation
+/// marks would be escaped.
+pub fn after_torn(line: &[u8]) -> Option<&[u8]> {
     const BEGINNINGS: [&[u8]; 2] = [b"{\"id\":\"", b"{\"archive\":{"];
     let begins = |at: &usize| line.get(*at..).is_some_and(|rest| BEGINNINGS.iter().any(|begin| rest.starts_with(begin)));
     let at = (1..line.len()).rev().filter(|at| line.get(*at) == Some(&b'{')).find(begins)?;
@@ -72,12 +72,12 @@ pub fn behind_torn(line: &[u8]) -> Option<&[u8]> {
 /// The end of a ledger, as a writer needs it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct End {
-    /// In the order of the file.
+    /// The heads, in the order of the file.
     pub heads: Vec<Digest>,
 }
 
 impl End {
-    /// Reads it off the last bytes of the file.
+    /// Reads it from the last bytes of the file.
     pub fn of(tail: &Tail) -> Self {
         let bytes = &tail.bytes;
         let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -96,8 +96,8 @@ impl End {
         Self { heads }
     }
 
-    /// The same, from a place in `tail` where the last line was the only head: nothing before that line can be a head any more. None
-    /// if that is not so, or if the line is not in the window any more.
+    /// The same, starting at a place in `tail` where the last line was the only head: nothing before that line can be a head any
+    /// more. `None` if that is not so, or if the line is no longer in the window.
     pub fn continued(tail: &Tail, known: usize, head: Digest) -> Option<Self> {
         let (known, appended) = tail.bytes.split_at_checked(known)?;
         let known = known.strip_suffix(b"\n")?;
@@ -214,8 +214,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
-        /// Many writers, each of which saw some of the lines: to continue from any place with one head gives what a look at the whole
-        /// end gives.
+        /// Many writers, each of which saw some of the lines: continuing from any place with one head gives the same result as
+        /// reading the whole end.
         #[test]
         fn an_end_that_is_continued_is_the_same_end(
             writes in prop::collection::vec((0_usize..4, any::<bool>(), 0_usize..9_000), 1..24),

@@ -1,19 +1,19 @@
 //! Checkpoints: how far the ledger went when this machine last wrote to it, so that a truncated, emptied or replaced ledger is
 //! noticed.
 //!
-//! The ledger is in the workspace, where a program can rewrite it as a whole; a chain alone does not show that. So the
-//! state keeps its length, the digest of the bytes before that, and its heads. The file only grows, and moves as a whole when
-//! it is put aside, so those bytes stay where they are: in the ledger, or in one of its parts. Whoever writes keeps the
-//! checkpoint *after* the lines, from what then is in the file. It may lag behind other writers, and never runs ahead of
-//! what was written, so any number of them raise no false alarm.
+//! The ledger is in the workspace, where a program can rewrite it as a whole; a chain alone does not show that. So the state
+//! keeps its length, the digest of the bytes before that, and its heads. The file only grows, and is moved as a whole when it is
+//! archived, so those bytes stay where they are: in the ledger, or in one of its parts. A writer stores the checkpoint *after*
+//! its lines, from what is then in the file. The checkpoint may lag behind other writers, and is never ahead of what was written,
+//! so any number of writers raise no false alarm.
 //!
 //! Checkpoints are appended to a journal, of which the last few lines are compared: the one that goes farthest counts, because
-//! writers may append theirs in another order than their entries. Replacing a file takes almost a hundred times as long as appending a
-//! line, because the file system writes the content to disk first. A writer that is slow to append its checkpoint, while the ledger is
-//! replaced and another process notices, makes the replacement be noticed a second time.
+//! writers may append their checkpoints in another order than their entries. Replacing a file takes almost a hundred times as
+//! long as appending a line, because the file system writes the content to disk first. If a writer is slow to append its
+//! checkpoint, while the ledger is replaced and another process notices, the replacement is noticed a second time.
 //!
-//! Where the bytes are gone, a line in the ledger says so, once, and the ledger is accepted as it is from then on: another
-//! branch that was checked out brings another ledger, and nobody should be held up by that for ever.
+//! If the bytes are gone, a line in the ledger says so, once, and the ledger is accepted as it is from then on: checking out
+//! another branch brings another ledger, and nobody should be held up by that forever.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,30 +26,31 @@ use crate::effects::Operation;
 use crate::json;
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root, Tail};
 use crate::state;
+use crate::state::journal::{self, Journal};
 
-/// Where it is kept in the state.
+/// The path of the journal in the state.
 pub const KEPT: &str = "ledger.jsonl";
 
-/// Who is telling that the ledger is another one, at this moment.
+/// The claim of the process that is reporting a replaced ledger at this moment.
 const CLAIM: &str = "ledger-told.json";
 
-/// Nobody takes longer to tell, unless they were killed.
+/// How long a claim holds: nobody takes longer to report, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
 
-/// How many bytes before the end are compared: usually the last line, which names what is before it. A component hashes slowly, and
-/// every write hashes them three times.
+/// How many bytes before the end are compared: usually the last line, which names the lines before it. A component hashes slowly,
+/// and every write hashes these bytes three times.
 const COMPARED: u64 = 1 << 10;
 
 /// If others have appended more than this since the checkpoint, the end of the ledger is read as a whole.
 const MAX_APPENDED: u64 = 16 << 10;
 
-/// A longer journal is cut down to the checkpoint that counts.
+/// A journal longer than this is cut down to the checkpoint that counts.
 const LONG_BYTES: usize = 16 << 10;
 
-/// This many checkpoints at the end of the journal are compared.
-const LATEST: usize = 4;
+/// How many checkpoints at the end of the journal are compared.
+const COMPARED_CHECKPOINTS: usize = 4;
 
-/// At most this many parts are searched, the newest first.
+/// Maximum number of parts that are searched, the newest first.
 const MAX_PARTS: usize = 1_000;
 
 /// The session under which a replaced ledger is entered.
@@ -59,48 +60,49 @@ const TOOL: &str = "ledger";
 /// How far the ledger went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Its length.
+    /// The length of the ledger.
     bytes: u64,
     /// The digest of the last bytes before that.
     tail: Digest,
-    /// The lines at its end that no line named yet.
+    /// The lines at its end that no line had named yet.
     pub heads: Vec<Digest>,
 }
 
-/// What is kept, as it was read.
-struct Journal(Vec<u8>);
+/// The stored checkpoints, as they were read.
+#[derive(PartialEq, Eq)]
+struct Checkpoints(Journal);
 
-impl Journal {
-    /// None where nothing is kept yet.
+impl Checkpoints {
+    /// Reads the stored checkpoints; `None` if nothing is stored yet.
     fn read(ports: &Ports) -> Result<Option<Self>, FileFault> {
-        match state::read(KEPT, state::MAX_BYTES, ports) {
-            Ok(text) => Ok(Some(Self(text)).filter(|journal| state::lines(&journal.0).next().is_some())),
+        match Journal::read(KEPT, state::MAX_BYTES, ports) {
+            Ok(journal) => Ok(Some(Self(journal)).filter(|kept| kept.0.lines().next().is_some())),
             Err(FileFault::Missing) => Ok(None),
             Err(fault) => Err(fault),
         }
     }
 
-    /// The checkpoint that counts; none where none can be parsed.
-    fn checkpoint(&self) -> Option<Checkpoint> {
-        let parsed = state::lines(&self.0).rev().filter_map(|line| json::parse::<Checkpoint>(line).ok());
-        parsed.take(LATEST).max_by_key(|checkpoint| checkpoint.bytes)
+    /// The checkpoint that counts; `None` if none can be parsed.
+    fn latest(&self) -> Option<Checkpoint> {
+        let parsed = self.0.lines().rev().filter_map(|line| json::parse::<Checkpoint>(line).ok());
+        parsed.take(COMPARED_CHECKPOINTS).max_by_key(|checkpoint| checkpoint.bytes)
     }
 
     fn is_long(&self) -> bool {
-        self.0.len() > LONG_BYTES
+        self.0.bytes() > LONG_BYTES
     }
 
-    /// Keeps this checkpoint alone, unless one was added since the journal was read.
+    /// Stores this checkpoint alone, unless one was added since they were read.
     fn replace(&self, checkpoint: &Checkpoint, ports: &Ports) {
-        warn_unkept(checkpoint.replace_all(Expectation::Digest(Digest::of(&self.0)), ports), ports);
+        warn_unkept(self.0.replace(KEPT, [json::line(checkpoint).as_bytes()], ports), ports);
     }
 
     /// Keeps only the checkpoint that counts.
     fn shorten(ports: &Ports) {
-        if let Ok(Some(journal)) = Self::read(ports)
-            && let Some(checkpoint) = journal.checkpoint()
+        if let Ok(Some(kept)) = Self::read(ports)
+            && let Some(checkpoint) = kept.latest()
         {
-            journal.replace(&checkpoint, ports);
+            kept.replace(&checkpoint, ports);
         }
     }
 }
@@ -112,14 +114,14 @@ enum CheckpointState {
     Current,
     /// In an archived part.
     Archived,
-    /// Nowhere; what happened to the ledger.
+    /// Nowhere; the text says what happened to the ledger.
     Gone(String),
     /// Unknown: the ledger cannot be read, which its writers report.
     Unreadable,
 }
 
 impl Checkpoint {
-    /// The ledger up to its end.
+    /// The checkpoint for a ledger up to its end.
     fn of(seen: &LedgerEnd) -> Self {
         let Tail { offset, bytes } = &seen.tail;
         let compared = bytes.len().saturating_sub(usize::try_from(COMPARED).unwrap_or(usize::MAX));
@@ -130,49 +132,50 @@ impl Checkpoint {
         }
     }
 
-    /// The one that is kept, with the journal that it is kept in.
-    fn read(ports: &Ports) -> Option<(Self, Journal)> {
-        let journal = match Journal::read(ports) {
-            Ok(journal) => journal?,
+    /// The stored checkpoint that counts, with all that are stored.
+    fn read(ports: &Ports) -> Option<(Self, Checkpoints)> {
+        let kept = match Checkpoints::read(ports) {
+            Ok(kept) => kept?,
             Err(fault) => {
                 ports
                     .warn(&format!("`{KEPT}` in the state folder cannot be read, so a truncated ledger is not noticed: {fault}"));
                 return None;
             }
         };
-        let Some(checkpoint) = journal.checkpoint() else {
+        let Some(checkpoint) = kept.latest() else {
             ports.warn(&format!("`{KEPT}` in the state folder cannot be parsed and counts as missing"));
             return None;
         };
-        Some((checkpoint, journal))
+        Some((checkpoint, kept))
     }
 
-    /// The one that is kept.
-    pub fn kept(ports: &Ports) -> Option<Self> {
+    /// The stored checkpoint that counts.
+    pub fn load(ports: &Ports) -> Option<Self> {
         Self::read(ports).map(|(checkpoint, _)| checkpoint)
     }
 
-    /// The ledger is looked at before its parts, so that one that is put aside at this moment is found.
-    fn standing(&self, ports: &Ports) -> CheckpointState {
-        match self.stands_in(PATH, ports) {
+    /// Finds the checkpoint's bytes. The ledger is searched before its parts, so that one that is archived at this moment is
+    /// found.
+    fn locate(&self, ports: &Ports) -> CheckpointState {
+        match self.is_prefix_of(PATH, ports) {
             Ok(true) => return CheckpointState::Current,
             Ok(false) | Err(FileFault::Missing) => {}
             Err(_) => return CheckpointState::Unreadable,
         }
         let parts = archive::names(ports);
-        let has = |name: &String| self.stands_in(&format!("{ARCHIVE}/{name}"), ports) == Ok(true);
+        let has = |name: &String| self.is_prefix_of(&format!("{ARCHIVE}/{name}"), ports) == Ok(true);
         if parts.iter().rev().take(MAX_PARTS).any(has) {
             return CheckpointState::Archived;
         }
         let facts = ports.workspace.inspect(&[Question::project(PATH)]).pop();
         CheckpointState::Gone(match facts.filter(|facts| facts.kind == FileKind::File).map(|facts| facts.size) {
-            None => format!("it is gone, and was {} bytes long", self.bytes),
-            Some(size) if size < self.bytes => format!("it is {size} bytes long, and was {}", self.bytes),
-            Some(_) => format!("its first {} bytes are not what they were", self.bytes),
+            None => format!("it is gone (it was {} bytes long)", self.bytes),
+            Some(size) if size < self.bytes => format!("it is {size} bytes long, but was {}", self.bytes),
+            Some(_) => format!("its first {} bytes have changed", self.bytes),
         })
     }
 
-    fn stands_in(&self, file: &str, ports: &Ports) -> Result<bool, FileFault> {
+    fn is_prefix_of(&self, file: &str, ports: &Ports) -> Result<bool, FileFault> {
         let compared = self.bytes.min(COMPARED);
         if compared == 0 {
             return Ok(true);
@@ -181,18 +184,18 @@ impl Checkpoint {
         Ok(found.len() as u64 == compared && Digest::of(&found) == self.tail)
     }
 
-    /// Adds it to what is kept.
-    fn keep(&self, ports: &Ports) {
-        warn_unkept(state::append_line(KEPT, &json::line(self), ports), ports);
+    /// Appends it to the journal.
+    fn append_to_journal(&self, ports: &Ports) {
+        warn_unkept(journal::append(KEPT, &json::line(self), ports), ports);
     }
 
-    /// Keeps it instead of what was kept before.
+    /// Stores it instead of all that were stored before.
     fn replace_all(&self, expected: Expectation, ports: &Ports) -> Result<(), FileFault> {
-        state::replace(KEPT, format!("{}\n", json::line(self)).as_bytes(), expected, ports)
+        journal::replace(KEPT, &json::line(self), expected, ports)
     }
 
-    /// What to say of a ledger that this one is not of.
-    fn complaint(&self, what: &str) -> String {
+    /// The message about a ledger that this checkpoint is not of.
+    fn mismatch_message(&self, what: &str) -> String {
         let ended = self.heads.last().map_or_else(String::new, |head| format!("; it ended in {head}"));
         format!("`{PATH}` is not the ledger that this machine last wrote to: {what}{ended}")
     }
@@ -202,20 +205,20 @@ impl Checkpoint {
 pub(super) struct LedgerEnd {
     /// Its last bytes.
     pub(super) tail: Tail,
-    /// The lines that the next one names.
+    /// The heads that the next line names.
     pub(super) end: End,
-    /// The checkpoint that it was read from; none if it was read as a whole.
-    since: Option<Since>,
+    /// The checkpoint from which it was read; `None` if it was read as a whole.
+    since: Option<LastCheckpoint>,
 }
 
 /// A checkpoint that the ledger contains.
 #[derive(Clone, Copy)]
-struct Since {
-    /// Whether the journal that it is kept in is long.
+struct LastCheckpoint {
+    /// Whether the journal that contains it is long.
     is_long: bool,
     /// Its only head.
     head: Digest,
-    /// Where in the bytes that were read it ends.
+    /// Where it ends in the bytes that were read.
     known: usize,
 }
 
@@ -237,15 +240,15 @@ impl LedgerEnd {
     }
 
     fn since_checkpoint(ports: &Ports) -> Option<Self> {
-        let journal = Journal::read(ports).ok()??;
-        let kept = journal.checkpoint()?;
+        let all = Checkpoints::read(ports).ok()??;
+        let kept = all.latest()?;
         let [head] = kept.heads.as_slice() else { return None };
         let compared = kept.bytes.min(COMPARED);
         let known = usize::try_from(compared).ok()?;
         let tail = read_to_end(kept.bytes - compared, compared + MAX_APPENDED, ports)?;
         let is_kept = tail.bytes.get(..known).is_some_and(|bytes| Digest::of(bytes) == kept.tail);
         let end = End::continued(&tail, known, *head).filter(|_| is_kept)?;
-        Some(Self { tail, end, since: Some(Since { is_long: journal.is_long(), head: *head, known }) })
+        Some(Self { tail, end, since: Some(LastCheckpoint { is_long: all.is_long(), head: *head, known }) })
     }
 
     fn continued(&self, appended: u64, ports: &Ports) -> Option<Self> {
@@ -257,83 +260,83 @@ impl LedgerEnd {
     }
 }
 
-/// Reads the ledger from an offset to its end; none if that is longer.
+/// Reads the ledger from an offset to its end; `None` if that is longer than the limit.
 fn read_to_end(offset: u64, limit: u64, ports: &Ports) -> Option<Tail> {
     let bytes = ports.workspace.read_range(Root::Project, PATH, offset, limit).ok()?;
     ((bytes.len() as u64) < limit).then_some(Tail { offset, bytes })
 }
 
-/// Keeps how far the ledger goes, where nothing is kept yet.
+/// Stores how far the ledger goes, if nothing is stored yet.
 pub fn begin(ports: &Ports) {
     if let Ok(end) = LedgerEnd::whole(0, ports) {
         warn_unkept(Checkpoint::of(&end).replace_all(Expectation::Absent, ports), ports);
     }
 }
 
-/// Looks whether the ledger is still the one that the checkpoint is of. Where it is not, that is entered, the ledger as it
-/// stands counts from now on, and what to say is returned.
+/// Checks whether the ledger is still the one that the checkpoint is of. If not, that is entered, the ledger as it is counts from
+/// now on, and the notice is returned.
 pub fn check(ports: &Ports) -> Option<String> {
-    let Some((kept, journal)) = Checkpoint::read(ports) else {
+    let Some((kept, all)) = Checkpoint::read(ports) else {
         begin(ports);
         return None;
     };
-    match kept.standing(ports) {
+    match kept.locate(ports) {
         CheckpointState::Current | CheckpointState::Unreadable => None,
         CheckpointState::Archived => {
             let now = Checkpoint::of(&LedgerEnd::whole(0, ports).ok()?);
             if now.bytes > 0 {
-                journal.replace(&now, ports);
+                all.replace(&now, ports);
             }
             None
         }
-        CheckpointState::Gone(what) => accept(&kept, &journal, &what, ports),
+        CheckpointState::Gone(what) => accept(&kept, &all, &what, ports),
     }
 }
 
-/// Keeps how far the ledger goes, after lines were entered. Returns what there is to say.
+/// Stores how far the ledger goes, after lines were entered. Returns the notice, if there is one.
 pub(super) fn advance(end: &LedgerEnd, ports: &Ports) -> Option<String> {
     let now = Checkpoint::of(end);
-    // A ledger that was archived just now: the lines are in the part.
+    // The ledger was archived just now: the lines are in the part.
     if now.bytes == 0 {
         return None;
     }
     // The ledger contains the checkpoint that its end was read from.
     if let Some(since) = &end.since {
-        now.keep(ports);
+        now.append_to_journal(ports);
         if since.is_long {
-            Journal::shorten(ports);
+            Checkpoints::shorten(ports);
         }
         return None;
     }
-    let Some((kept, journal)) = Checkpoint::read(ports) else {
-        now.keep(ports);
+    let Some((kept, all)) = Checkpoint::read(ports) else {
+        now.append_to_journal(ports);
         return None;
     };
-    match kept.standing(ports) {
-        CheckpointState::Gone(what) => return accept(&kept, &journal, &what, ports),
-        // Someone who wrote later has kept theirs already.
+    match kept.locate(ports) {
+        CheckpointState::Gone(what) => return accept(&kept, &all, &what, ports),
+        // Someone who wrote later has stored their checkpoint already.
         CheckpointState::Current if kept.bytes >= now.bytes => {}
-        CheckpointState::Current if !journal.is_long() => now.keep(ports),
-        _ => journal.replace(&now, ports),
+        CheckpointState::Current if !all.is_long() => now.append_to_journal(ports),
+        _ => all.replace(&now, ports),
     }
     None
 }
 
-/// The workspace is no longer governed. Returns the notice, if it was governed before.
+/// Forgets the checkpoint, because the workspace is no longer governed. Returns the notice, if it was governed before.
 pub fn forget(ports: &Ports) -> Option<String> {
     state::remove(KEPT, ports).ok()?;
     Some("this workspace is no longer governed: `.orchestration/` is gone; calls are neither checked nor recorded".to_owned())
 }
 
 /// Enters that the ledger was replaced, unless another process is doing so, and accepts the ledger as it is.
-fn accept(gone: &Checkpoint, journal: &Journal, what: &str, ports: &Ports) -> Option<String> {
+fn accept(gone: &Checkpoint, before: &Checkpoints, what: &str, ports: &Ports) -> Option<String> {
     if !claim(ports) {
         return None;
     }
-    let told = match Journal::read(ports) {
-        // Someone else was done with it just before.
-        Ok(Some(kept)) if kept.0 != journal.0 => None,
-        _ => Some(enter(gone.complaint(what), ports)),
+    let told = match Checkpoints::read(ports) {
+        // Someone else finished just before.
+        Ok(Some(kept)) if kept != *before => None,
+        _ => Some(enter(gone.mismatch_message(what), ports)),
     };
     let _ = state::remove(CLAIM, ports);
     told
@@ -347,7 +350,7 @@ fn claim(ports: &Ports) -> bool {
         Err(FileFault::Exists) => {
             let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
-            // One that was left behind belongs to a process that was killed.
+            // A claim that was left behind belongs to a process that was killed.
             if since.is_some_and(|since| now.abs_diff(since) < CLAIM_MS) {
                 return false;
             }
@@ -355,13 +358,13 @@ fn claim(ports: &Ports) -> bool {
         }
         taken => taken,
     };
-    // Any other fault is our own, and a line too many is better than none.
+    // Any other fault is our own, and an extra line is better than none.
     !matches!(taken, Err(FileFault::Exists | FileFault::Changed))
 }
 
-/// Enters what is to be said of the ledger, and keeps how far it goes as it stands. Returns what to say.
+/// Enters what happened to the ledger, and stores how far it goes as it is. Returns the notice.
 fn enter(complaint: String, ports: &Ports) -> String {
-    let said = format!("{complaint}; from now on it is accepted as it is, so have a person look at it");
+    let said = format!("{complaint}; from now on it is accepted as it is now, so ask a person to review it");
     ports.warn(&said);
     let class = MutationClass::of(Operation::Modify, PATH, None);
     let entry = Entry {
@@ -370,7 +373,7 @@ fn enter(complaint: String, ports: &Ports) -> String {
         error: Some(complaint),
         ..Entry::new(SESSION, TOOL, class, ports.clock.now(), ports)
     };
-    // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
+    // If it cannot be entered, the checkpoint stays, and the next process that checks tries again.
     if let Ok(Some(end)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
         warn_unkept(Checkpoint::of(&end).replace_all(Expectation::Anything, ports), ports);
     }

@@ -16,20 +16,20 @@ pub enum ScopeValidation {
     Pass,
     /// It was not.
     Fail,
-    /// It needed none.
+    /// It did not have to be.
     Exempt,
 }
 
 /// The file that an entry is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
-    /// Relative to the workspace.
+    /// The path, relative to the workspace.
     pub relative_path: String,
-    /// Before; null where there was no file or it could not be hashed.
+    /// The digest before; null if there was no file or it could not be hashed.
     pub pre_hash: Option<Digest>,
-    /// After; null where there is no file or it could not be hashed.
+    /// The digest after; null if there is no file or it could not be hashed.
     pub post_hash: Option<Digest>,
-    /// The lines of the new content that differ from the old; empty where that is not known.
+    /// The lines of the new content that differ from the old; empty if that is not known.
     #[serde(default)]
     pub line_ranges: Vec<LineRange>,
 }
@@ -37,20 +37,20 @@ pub struct FileChange {
 /// Someone else's change to the same file, entered while the call was under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrent {
-    /// Who.
+    /// The other session.
     pub session_id: String,
-    /// Their entry.
+    /// The entry of the other session.
     pub entry_id: String,
 }
 
-/// A change that was found after the end of the call that may have made it, because the call may go on.
+/// A change that was found after the end of the call that may have made it, because its program may still be running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Late {
     /// The call, as the host names it.
     pub call_id: String,
-    /// When it was allowed: RFC 3339, UTC.
+    /// When it was allowed, as RFC 3339, UTC.
     pub began: String,
-    /// How many other calls that go on may have made it as well.
+    /// How many other calls that may still be running may have made it as well.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub others: u64,
 }
@@ -66,57 +66,57 @@ pub struct Person {
     pub user: String,
     /// The command's words, without the program's name.
     pub command: Vec<String>,
-    /// The files that it changed, and what else.
+    /// The files that it changed, and what else it changed.
     pub changed: Vec<String>,
 }
 
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// UUID v4.
+    /// A UUID v4.
     pub id: String,
-    /// RFC 3339, UTC.
+    /// The time, as RFC 3339, UTC.
     pub timestamp: String,
-    /// The intent that the call was ruled under.
+    /// The intent under which the call was ruled on.
     pub intent_id: Option<IntentId>,
     /// The session that made the call.
     pub session_id: String,
-    /// The sub-agent, where the host names one.
+    /// The sub-agent, if the host names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The agent program, where it is known.
+    /// The agent program, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The tool, as the host spells it.
     pub tool_name: String,
     /// The kind of the change.
     pub mutation_class: MutationClass,
-    /// The file; null where no file is concerned.
+    /// The file; null if no file is concerned.
     pub file: Option<FileChange>,
-    /// The hash of the content after the change, wherever it stands.
+    /// The hash of the content after the change, wherever the content is.
     pub content_hash: Option<Digest>,
-    /// Whether it was in scope.
+    /// Whether the change was in scope.
     pub scope_validation: ScopeValidation,
     /// Whether the tool succeeded.
     pub success: bool,
-    /// What the tool said where it did not.
+    /// What the tool said if it did not succeed.
     pub error: Option<String>,
-    /// Set where the file was changed by two calls at once.
+    /// Set if the file was changed by two calls at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrent: Option<Concurrent>,
-    /// Set where the call may have made the change after it had ended.
+    /// Set if the call may have made the change after it had ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub late: Option<Late>,
-    /// The entry whose change this one takes back.
+    /// The entry whose change this one reverts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
-    /// Set where a person gave a command that changes the gate, its approvals, its wiring or its ledger.
+    /// Set if a person gave a command that changes the gate, its approvals, its wiring or its ledger.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub person: Option<Person>,
-    /// The tie of a write's first line; see [`chain`](super::chain).
+    /// The link of a write's first line; see [`chain`](super::chain).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saw: Option<Vec<Digest>>,
-    /// The tie of its other lines.
+    /// The link of a write's other lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<Digest>,
 }
@@ -147,7 +147,7 @@ impl Entry {
         }
     }
 
-    /// On one line, for people and models.
+    /// The entry on one line, for people and models.
     pub fn summary(&self) -> String {
         let what = match &self.person {
             Some(person) if self.file.is_none() => format!("by {}", person.user),

@@ -1,16 +1,16 @@
 //! Exports entries as Agent Trace 0.1 records.
 //!
-//! That format knows files, conversations and line ranges. It has no word for intents, hashes before a change and the
-//! chain, so those go where it wants a vendor's own data.
+//! That format has files, conversations and line ranges. It has no place for intents and for hashes before a change, so those go
+//! into its field for a vendor's own data; the chain is left out.
 
 use serde_json::{Value, json};
 
 use super::entry::Entry;
 
-/// Under which name our own data stands.
+/// The name under which our own data is.
 const VENDOR: &str = "dev.tollgate";
 
-/// One entry as a record; none for an entry that changed no file.
+/// One entry as a record; `None` for an entry that changed no file.
 pub fn agent_trace(entry: &Entry) -> Option<Value> {
     let file = entry.file.as_ref()?;
     let range = |range: &super::line_ranges::LineRange| json!({"start_line": range.start, "end_line": range.end});

@@ -1,29 +1,30 @@
-//! Copies of files from before a program of unknown effect ran, so that its changes outside the scope can be reverted. Kept by
-//! content, in the state folder, within limits; files that git has too are not copied.
+//! Copies of files from before a program of unknown effect ran, so that its changes outside the scope can be reverted. They are
+//! kept by content, in the state folder, within limits; files that git also has are not copied.
 
 use crate::digest::Digest;
 use crate::ports::{DirEntry, Expectation, FileFault, Ports, Root};
 use crate::state;
 
-/// Where they stand in the state.
+/// The folder of the copies in the state.
 const FOLDER: &str = "images";
 
-/// Larger files are not kept.
+/// Maximum size of a file that is kept.
 pub const MAX_BYTES_EACH: u64 = 256 << 10;
 
-/// No more is copied before one call, because the call waits.
+/// Maximum size, and number of files, copied before one call, because the call waits.
 const MAX_BYTES_AT_ONCE: u64 = 8 << 20;
 const MAX_FILES_AT_ONCE: usize = 1_000;
 
-/// Above this total size, copies that no file has any more are removed, and then nothing is added.
+/// Maximum size of all copies. When it is nearly reached, copies that no file has any more are removed; beyond it nothing is
+/// added.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Where in the state the image of a content stands.
+/// The path of a content's copy in the state.
 pub fn path(digest: &Digest) -> String {
     format!("{FOLDER}/{}", digest.hex())
 }
 
-/// Keeps the content of files: path, digest and size each. `needed` says of a digest whether it must stay in any case.
+/// Keeps copies of files: path, digest and size each. `needed` says whether the copy with a digest must stay in any case.
 pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, ports: &Ports) {
     // Listings are sorted.
     let mut there = state::list(FOLDER, 100_000, ports).map(|listing| listing.entries).unwrap_or_default();
@@ -44,7 +45,7 @@ pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, por
             continue;
         }
         let Ok(content) = ports.workspace.read(Root::Project, file, MAX_BYTES_EACH) else { continue };
-        // What changed at this moment is not what was looked at.
+        // A file that has just changed is not the one that was inspected.
         if Digest::of(&content) != *digest {
             continue;
         }

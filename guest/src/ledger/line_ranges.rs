@@ -1,10 +1,10 @@
 //! Which lines of a file a change touched.
 //!
-//! The search is our own because its effort has to end: a call is settled in a process that lives for milliseconds, and a
-//! hostile file must not hold it up. Where two files have more in common than the limits below can find, one range says it
-//! all, after 10 ms at most in native code for 90,000 lines. On the same files `similar` 3.2 takes up to 0.7 s and
-//! `imara-diff` 0.2 up to 11 s for a finer answer that the ledger would cut to 100 ranges; on ordinary changes both take
-//! longer than this.
+//! The search is our own because its effort must be bounded: a call is settled in a process that lives for milliseconds, and a
+//! hostile file must not hold it up. If two files have more in common than the limits below can find, one range covers
+//! everything, after 10 ms at most in native code for 90,000 lines. On the same files `similar` 3.2 takes up to 0.7 s and
+//! `imara-diff` 0.2 up to 11 s for a finer answer that the ledger would cut to 100 ranges; on ordinary changes both take longer
+//! than this.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,19 +25,19 @@ const LINES: usize = 100_000;
 const EFFORT: usize = 1 << 26;
 /// Above this many ranges, the last one covers the rest.
 const RANGES: usize = 100;
-/// How much of a file is looked at for a NUL.
+/// How much of a file is searched for a NUL.
 const HEAD: usize = 8192;
 
-/// Lines put in, counted from 0; where `start == end`, lines were only removed there.
+/// Inserted lines, counted from 0; if `start == end`, lines were only removed there.
 pub(crate) struct Hunk {
     pub(crate) start: usize,
     pub(crate) end: usize,
     /// How many lines were removed there.
-    pub(crate) taken: usize,
+    pub(crate) removed: usize,
 }
 
-/// The lines of `after` that differ from `before`; where lines were only removed, the line that now is there, or
-/// the last one. Lines are compared with their ends. Binary content has no lines.
+/// The lines of `after` that differ from `before`; where lines were only removed, the line that is there now, or the last one.
+/// Lines are compared including their line endings. Binary content has no lines.
 pub fn changed_lines(before: &[u8], after: &[u8]) -> Vec<LineRange> {
     let binary = |content: &[u8]| content.iter().take(HEAD).any(|byte| *byte == 0);
     if before == after || binary(before) || binary(after) {
@@ -55,7 +55,7 @@ pub(crate) fn differences(before: &[u8], after: &[u8]) -> (Vec<Hunk>, usize) {
     let (removed, added) = (line_count(old), line_count(new));
     let searched = removed > 0 && added > 0 && removed.max(added) <= LINES;
     let hunks = if searched { hunks(&lines(old), &lines(new)) } else { None };
-    let mut hunks = hunks.unwrap_or_else(|| vec![Hunk { start: 0, end: added, taken: removed }]);
+    let mut hunks = hunks.unwrap_or_else(|| vec![Hunk { start: 0, end: added, removed }]);
     let skipped = line_count(after.get(..head).unwrap_or_default());
     for hunk in &mut hunks {
         (hunk.start, hunk.end) = (hunk.start + skipped, hunk.end + skipped);
@@ -79,7 +79,7 @@ fn ranges(hunks: &[Hunk], last: usize) -> Vec<LineRange> {
     ranges
 }
 
-/// How many bytes both begin and end with, in whole lines.
+/// How many bytes both texts begin and end with, in whole lines.
 fn common(before: &[u8], after: &[u8]) -> (usize, usize) {
     let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let head = before.iter().take(same).rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -103,17 +103,17 @@ fn line_count(content: &[u8]) -> usize {
     content.split_inclusive(|byte| *byte == b'\n').count()
 }
 
-/// Myers' greedy search, with one row per number of edits; `None` where it would take too long.
+/// Myers' greedy search, with one row per number of edits; `None` if it would take too long.
 ///
-/// Entry `i` of row `d` is how many old lines are passed on the diagonal `2i - d` (old minus new lines) after `d` edits.
-/// It is reached by putting a line in from entry `i` of the row before, or by taking one out from entry `i - 1`.
+/// Entry `i` of row `d` is how many old lines are passed on the diagonal `2i - d` (old minus new lines) after `d` edits. It is
+/// reached by inserting a line from entry `i` of the row before, or by removing one from entry `i - 1`.
 fn hunks(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Hunk>> {
     let mut rows: Vec<Vec<u32>> = Vec::new();
     let mut effort = 0;
     for edits in 0..=EDITS {
         let mut row = Vec::with_capacity(edits + 1);
         for entry in 0..=edits {
-            let mut passed = rows.last().map_or(0, |above| step(above, entry).0);
+            let mut passed = rows.last().map_or(0, |previous_row| step(previous_row, entry).0);
             let mut reached = (passed + edits).saturating_sub(2 * entry);
             while let (Some(a), Some(b)) = (old.get(passed), new.get(reached)) {
                 effort += a.len();
@@ -136,32 +136,32 @@ fn hunks(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Hunk>> {
     None
 }
 
-/// Old lines passed right after the edit that leads to an entry, and whether that edit put a line in.
-fn step(above: &[u32], entry: usize) -> (usize, bool) {
-    let put_in = above.get(entry).map(|passed| *passed as usize);
-    let taken_out = entry.checked_sub(1).and_then(|left| above.get(left)).map(|passed| *passed as usize);
-    match (put_in, taken_out) {
+/// Old lines passed right after the edit that leads to an entry, and whether that edit inserted a line.
+fn step(previous_row: &[u32], entry: usize) -> (usize, bool) {
+    let inserted = previous_row.get(entry).map(|passed| *passed as usize);
+    let removed = entry.checked_sub(1).and_then(|left| previous_row.get(left)).map(|passed| *passed as usize);
+    match (inserted, removed) {
         (Some(passed), None) => (passed, true),
         (Some(passed), Some(left)) if left < passed => (passed, true),
         (_, left) => (left.unwrap_or_default() + 1, false),
     }
 }
 
-/// The way back from the end; edits without an equal line between them are one hunk.
+/// Traces the way back from the end; edits without an equal line between them are one hunk.
 fn trace(rows: &[Vec<u32>], mut entry: usize, mut passed: usize, mut reached: usize) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();
-    for above in rows.iter().rev() {
-        let (landed, put_in) = step(above, entry);
+    for previous_row in rows.iter().rev() {
+        let (landed, inserted) = step(previous_row, entry);
         let equal = passed - landed;
         let end = reached - equal;
-        let start = end - usize::from(put_in);
-        let taken = usize::from(!put_in);
+        let start = end - usize::from(inserted);
+        let removed = usize::from(!inserted);
         match hunks.last_mut() {
-            Some(later) if equal == 0 => (later.start, later.taken) = (start, later.taken + taken),
-            _ => hunks.push(Hunk { start, end, taken }),
+            Some(later) if equal == 0 => (later.start, later.removed) = (start, later.removed + removed),
+            _ => hunks.push(Hunk { start, end, removed }),
         }
-        entry -= usize::from(!put_in);
-        passed = landed - usize::from(!put_in);
+        entry -= usize::from(!inserted);
+        passed = landed - usize::from(!inserted);
         reached = start;
     }
     hunks.reverse();
@@ -183,7 +183,7 @@ mod tests {
             ("a\n", "a\n", vec![]),
             ("", "a\nb\nc", vec![(1, 3)]),
             ("a\nb\n", "", vec![]),
-            // Replaced, put in, removed.
+            // Replaced, inserted, removed.
             ("a\nb\nc\n", "a\nx\nc\n", vec![(2, 2)]),
             ("a\nc\n", "a\nb\nc\n", vec![(2, 2)]),
             ("a\nb\nc\n", "a\nc\n", vec![(2, 2)]),
@@ -196,7 +196,7 @@ mod tests {
             ("a\nb\nc\nd\ne\n", "x\nb\ny\nd\ne\n", vec![(1, 1), (3, 3)]),
             // Side by side is one range.
             ("a\nb\nc\n", "a\nx\ny\n", vec![(2, 3)]),
-            // Taken out, with the change after it right where the next line stands.
+            // Removed, with the change after it right where the next line is.
             ("a\nb\nc\nd\n", "b\nx\nd\n", vec![(1, 2)]),
             // Line ends count.
             ("a\nb\nc\n", "a\r\nb\nc\n", vec![(1, 1)]),

@@ -1,18 +1,18 @@
 //! `.orchestration/intent_map.md`: which files each intent has changed, for people.
 //!
-//! Kept up to date as entries come, and rebuilt from the ledger on demand.
+//! The map is updated as entries come in, and rebuilt from the ledger on demand.
 
 use super::entry::{Entry, ScopeValidation};
 use super::mutation::MutationClass;
 use super::{ARCHIVE, PATH as LEDGER, archive, reading};
 use crate::ports::{Expectation, FileFault, Ports, Root};
 
-/// Where the map stands.
+/// Path of the map.
 pub const PATH: &str = ".orchestration/intent_map.md";
 
 const MAX_BYTES: u64 = 8 << 20;
 
-/// Read in one step.
+/// Number of bytes read in one step.
 const STEP: u64 = 4 << 20;
 
 const HEADER: &str =
@@ -22,11 +22,11 @@ const HEADER: &str =
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Map(Vec<String>);
 
-/// Between an intent and a file; no id holds it.
+/// Separates an intent from a file; no id contains it.
 const OF: char = '\n';
 
 impl Map {
-    /// Reads the page back.
+    /// Parses the page.
     fn parse(text: &str) -> Self {
         let mut map = Self::default();
         let mut intent = None;
@@ -75,9 +75,9 @@ impl Map {
         place.is_ok()
     }
 
-    /// Takes in an entry, and says whether that changed anything.
+    /// Takes in an entry; returns whether that changed anything.
     fn take(&mut self, entry: &Entry) -> bool {
-        // What was not the intent's to change is not among its files.
+        // A file that was not the intent's to change is not listed under it.
         let gone = entry.mutation_class == MutationClass::FileDeletion;
         let counts = entry.success && (entry.scope_validation == ScopeValidation::Pass || gone);
         let (Some(intent), Some(path), true) = (&entry.intent_id, entry.path(), counts) else { return false };
@@ -94,7 +94,7 @@ impl Map {
 
 /// Takes in new entries. The map can be rebuilt, so failures are only logged.
 pub fn update(entries: &[Entry], ports: &Ports) {
-    // Others may do the same right now; the second one looks again.
+    // Other processes may do the same right now; the second one looks again.
     for _ in 0..4 {
         let (bytes, expected) = match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
             Ok(bytes) => {
@@ -129,21 +129,21 @@ pub struct Rebuild {
 /// The result of a rebuild.
 #[derive(Debug)]
 pub struct Rebuilt {
-    /// So many intents.
+    /// The number of intents.
     pub intents: usize,
-    /// So many files in all.
+    /// The number of files in all.
     pub files: usize,
 }
 
 impl Rebuild {
-    /// Begins with the oldest part of the ledger.
+    /// Starts with the oldest part of the ledger.
     pub fn new(ports: &Ports) -> Self {
         let mut ahead = vec![LEDGER.to_owned()];
         ahead.extend(archive::names(ports).into_iter().rev().map(|name| format!("{ARCHIVE}/{name}")));
         Self { map: Map::default(), ahead, at: 0, rest: Vec::new() }
     }
 
-    /// Goes on for a while; what it came to once there is nothing left.
+    /// Continues for a while; returns the result once there is nothing left.
     pub fn step(&mut self, ports: &Ports) -> Result<Option<Rebuilt>, FileFault> {
         let Some(path) = self.ahead.last() else {
             ports.records.replace(Root::Project, PATH, self.map.page().as_bytes(), Expectation::Anything)?;

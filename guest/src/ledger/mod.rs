@@ -1,16 +1,16 @@
 //! The ledger: one line per changed file in `.orchestration/agent_trace.jsonl`, appended and never rewritten.
 //!
-//! | module | what lives there |
+//! | module | what it is about |
 //! | --- | --- |
 //! | [`entry`] | one line |
-//! | [`chain`] | how a line is tied to those before it |
+//! | [`chain`] | how a line is linked to those before it |
 //! | [`writing`], [`reading`] | entering lines; the newest ones, without reading the whole file |
 //! | [`verify`], [`checkpoint`] | whether anything was changed afterwards, cut off or replaced |
-//! | [`archive`] | a ledger that has grown, put aside without breaking the chain |
-//! | [`map`], [`export`] | the same for people, and for other programs |
-//! | [`revert`] | taking a change back |
+//! | [`archive`] | archiving a ledger that has grown, without breaking the chain |
+//! | [`map`], [`export`] | the ledger for people, and for other programs |
+//! | [`revert`] | reverting a change |
 //! | [`mutation`], [`line_ranges`] | what kind of change it was, and where |
-//! | [`images`] | copies of files from before a change, so that it can be taken back |
+//! | [`images`] | copies of files from before a change, so that it can be reverted |
 
 pub mod archive;
 pub mod chain;
@@ -26,20 +26,20 @@ pub mod revert;
 pub mod verify;
 pub mod writing;
 
-/// Where the ledger stands.
+/// Path of the ledger.
 pub const PATH: &str = ".orchestration/agent_trace.jsonl";
 
-/// Where its older parts stand.
+/// Path of the folder with its older parts.
 pub const ARCHIVE: &str = ".orchestration/archive";
 
-/// From this size on it should be put aside.
+/// Size from which on it should be archived.
 pub const LARGE: u64 = 10_000_000;
 
 /// Long-running ledger jobs, advanced step by step.
 #[derive(Default)]
 pub struct LedgerJobs {
-    /// See [`verify`].
+    /// The verification under way; see [`verify`].
     pub verification: Option<verify::Verification>,
-    /// See [`map`].
+    /// The rebuild under way; see [`map`].
     pub rebuild: Option<map::Rebuild>,
 }

@@ -12,7 +12,7 @@ pub enum MutationClass {
     AstRefactor,
     /// New behaviour.
     IntentEvolution,
-    /// A defect corrected.
+    /// A defect was corrected.
     BugFix,
     /// Documents only.
     Documentation,
@@ -25,7 +25,7 @@ pub enum MutationClass {
 }
 
 impl MutationClass {
-    /// By what changed, and where that leaves it open, by what the agent claims.
+    /// Classifies a change by what changed and, if that leaves it open, by what the agent claims.
     pub fn of(operation: Operation, path: &str, claim: Option<Self>) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();

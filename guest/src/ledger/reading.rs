@@ -10,27 +10,28 @@ use crate::glob::Glob;
 use crate::json;
 use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 
-/// Bytes read at a time.
+/// Number of bytes read at a time.
 const CHUNK: u64 = 64 << 10;
 
-/// After this many entries in a row that are too old, the rest is too old as well. Clocks and writers are not exactly in step.
+/// After this many entries in a row that are too old, the rest counts as too old as well. Clocks and writers are not exactly in
+/// step.
 const OLD_ENOUGH: usize = 16;
 
-/// A longer line is not an entry of ours.
+/// Maximum length of a line; a longer one is not an entry of ours.
 const MAX_LINE_BYTES: u64 = 4 << 20;
 
-/// Which entries are wanted; none of a kind means all.
+/// Which entries are wanted; a field that is `None` accepts all.
 #[derive(Debug, Default)]
 pub struct Filter {
-    /// Of this intent.
+    /// Entries of this intent.
     pub intent: Option<String>,
-    /// Of these files.
+    /// Entries about these files.
     pub file: Option<Files>,
-    /// Of this session.
+    /// Entries of this session.
     pub session: Option<String>,
-    /// Not before; timestamps are compared as text, so that a day or an hour will do.
+    /// Entries not before this; timestamps are compared as text, so that a day or an hour will do.
     pub since: Option<String>,
-    /// Not after; a day means to its end.
+    /// Entries not after this; a day means to its end.
     pub until: Option<String>,
 }
 
@@ -42,7 +43,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Whatever a person may write.
+    /// Accepts whatever a person may write.
     pub fn new(written: &str) -> Self {
         let written = written.strip_prefix("./").unwrap_or(written).trim_end_matches('/').to_owned();
         Self { glob: Glob::compile(&written).ok(), written }
@@ -55,12 +56,12 @@ impl Files {
 }
 
 impl Filter {
-    /// Those of an intent.
+    /// A filter for the entries of an intent.
     pub fn of_intent(intent: &str) -> Self {
         Self { intent: Some(intent.to_owned()), ..Self::default() }
     }
 
-    /// Whether a line may hold an entry that is wanted: what it takes to find out costs a hundred times more.
+    /// Whether a line may contain an entry that is wanted: finding out for certain costs a hundred times more.
     fn may_take(&self, line: &[u8]) -> bool {
         let file = self.file.as_ref().filter(|files| files.glob.is_none()).map(|files| &files.written);
         let Ok(line) = std::str::from_utf8(line) else { return true };
@@ -86,17 +87,17 @@ impl Filter {
     }
 }
 
-/// Where the ledger ended at some moment. It only grows, so what was entered since stands behind it, unless it was archived.
+/// Where the ledger ended at some moment. It only grows, so what was entered since comes after that, unless it was archived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LedgerPosition {
-    /// The file; see [`Facts::identity`].
+    /// The identity of the file; see [`Facts::identity`].
     identity: u64,
-    /// Its length.
+    /// The length of the file.
     bytes: u64,
 }
 
 impl LedgerPosition {
-    /// The end of the ledger, given what the host saw of it; none if the host cannot tell files apart.
+    /// The end of the ledger, given what the host saw of it; `None` if the host cannot tell files apart.
     pub fn of(ledger: &Facts) -> Option<Self> {
         let is_known = ledger.kind == FileKind::File && ledger.identity != 0;
         is_known.then_some(Self { identity: ledger.identity, bytes: ledger.size })
@@ -116,11 +117,11 @@ impl LedgerPosition {
 /// A part of the ledger, read backwards.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// Oldest first.
+    /// The entries, oldest first.
     pub entries: Vec<Entry>,
-    /// Where the next older page ends; none where there is nothing older.
+    /// Where the next older page ends; `None` if there is nothing older.
     pub before: Option<u64>,
-    /// Lines that are no entries, as they begin.
+    /// The beginnings of lines that are not entries.
     pub foreign: Vec<String>,
 }
 
@@ -142,7 +143,7 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
     while end > floor && entries.len() < limit && old < OLD_ENOUGH {
         let start = end.saturating_sub(chunk);
         let bytes = ports.workspace.read_range(Root::Project, PATH, start, end - start)?;
-        // The first line may have begun before; the next chunk ends where it begins.
+        // The first line may have begun before this chunk; it is then read as a whole with the next one.
         let cut = match (start, bytes.iter().position(|byte| *byte == b'\n')) {
             (0, _) => 0,
             (_, Some(at)) if at + 1 < bytes.len() => at + 1,
@@ -183,7 +184,7 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
     Ok(page)
 }
 
-/// The entries of a file from an offset on that a filter takes, and where to go on; none at its end.
+/// The entries of a file from an offset on that a filter takes, and where to continue; `None` at the end of the file.
 pub fn read_from(
     file: &str,
     filter: &Filter,
@@ -204,7 +205,7 @@ pub fn read_from(
     Ok((entries, (!at_end).then_some(at + next as u64)))
 }
 
-/// The entry on a line; nothing for a blank line, its beginning for one that is no entry.
+/// The entry on a line; `None` for a blank line or one that names an archived part, the line's beginning if it is not an entry.
 pub fn parse(line: &[u8]) -> Option<Result<Entry, String>> {
     let line = line.trim_ascii();
     if line.is_empty() || line.starts_with(b"{\"archive\":") {
@@ -213,7 +214,7 @@ pub fn parse(line: &[u8]) -> Option<Result<Entry, String>> {
     Some(json::parse(line).map_err(|_| String::from_utf8_lossy(line).chars().take(60).collect()))
 }
 
-/// Who changed a file last, as far as the end of the ledger tells.
+/// The entry that changed a file last, as far as the end of the ledger tells.
 pub fn last_change(path: &str, ports: &Ports) -> Option<Entry> {
     const FAR_ENOUGH: u64 = 256 << 10;
     let filter = Filter { file: Some(Files { written: path.to_owned(), glob: None }), ..Filter::default() };

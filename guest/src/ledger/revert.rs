@@ -8,36 +8,36 @@ use crate::digest::Digest;
 use crate::ports::{FileFault, FileKind, Ports, Question, Root};
 use crate::state;
 
-/// Read in one go while looking for an entry.
+/// Number of bytes read at once while looking for an entry.
 const AT_ONCE: u64 = 4 << 20;
 
 /// The session under which a person's reverts are entered.
 const SESSION: &str = "tollgate";
 const TOOL: &str = "trace revert";
 
-/// Why a change cannot be taken back.
+/// Why a change cannot be reverted.
 #[derive(Debug, thiserror::Error)]
 pub enum RevertFault {
-    /// No such entry.
+    /// There is no such entry.
     #[error("there is no entry `{0}` in the ledger; `tollgate trace` lists them")]
     Unknown(String),
-    /// Nothing to put back.
+    /// There is nothing to restore.
     #[error("the entry `{0}` changed no file")]
     NoFile(String),
-    /// Done already.
+    /// It is reverted already.
     #[error("`{path}` is already what it was before")]
     Done {
         /// The file.
         path: String,
     },
-    /// Someone would lose work.
+    /// The file has changed again, and someone would lose work.
     #[error("`{path}` has changed again since: {}; revert the later change first", difference(.left.as_ref(), .now.as_ref()))]
     ChangedSince {
         /// The file.
         path: String,
-        /// What the entry left.
+        /// The content that the entry left.
         left: Option<Digest>,
-        /// What is there.
+        /// The content that is there now.
         now: Option<Digest>,
     },
     /// The ledger cannot be read.
@@ -50,33 +50,33 @@ fn difference(left: Option<&Digest>, now: Option<&Digest>) -> String {
     format!("the change left {}, there is {} now", said(left), said(now))
 }
 
-/// What a host does.
+/// What a host does to revert a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RevertAction {
-    /// Gives the file its content back.
+    /// Restores the content of the file.
     Restore,
-    /// Takes the file away, because it did not exist before.
+    /// Removes the file, because it did not exist before.
     Remove,
 }
 
-/// The plan.
+/// A plan for reverting a change.
 #[derive(Debug)]
 pub struct RevertPlan {
     /// The file.
     pub path: String,
-    /// What.
+    /// What is done to it.
     pub action: RevertAction,
-    /// What must be there when it is done.
+    /// The content that must be there when it is done.
     pub now: Option<Digest>,
-    /// What is there afterwards; none where that is not known.
+    /// The content that is there afterwards; `None` if it is not known.
     pub want: Option<Digest>,
-    /// Where in the state that content was kept; none where git must have it.
+    /// Where in the state that content was kept; `None` if git must have it.
     pub image: Option<String>,
-    /// The change.
+    /// The entry of the change.
     pub entry: Entry,
 }
 
-/// Finds out how the change of an entry is taken back.
+/// Plans how the change of an entry is reverted.
 pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
     let entry = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = entry.file.clone() else { return Err(RevertFault::NoFile(id.to_owned())) };
@@ -103,7 +103,7 @@ pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
     Ok(RevertPlan { path, action, now, want, image, entry })
 }
 
-/// The entry for a change that was taken back, and whether it worked.
+/// The entry for a change that was reverted, and whether it worked.
 pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, RevertFault> {
     let undone = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = undone.file else { return Err(RevertFault::NoFile(id.to_owned())) };

@@ -7,42 +7,42 @@ use std::collections::{HashSet, VecDeque};
 use sha2::{Digest as _, Sha256};
 
 use super::archive::{self, Archived};
-use super::chain::{Link, WINDOW, behind_torn};
+use super::chain::{Link, WINDOW, after_torn};
 use super::checkpoint::Checkpoint;
 use super::{ARCHIVE, PATH, reading};
 use crate::digest::Digest;
 use crate::ports::{FileFault, Ports, Root};
 
-/// Read in one step.
+/// Number of bytes read in one step.
 const STEP: u64 = 4 << 20;
 
-/// A longer line is cut, and is no entry.
+/// Maximum length of a line; a longer one is cut, and is not an entry.
 const MAX_LINE_BYTES: usize = 4 << 20;
 
-/// Faults and notes that are told one by one.
+/// Maximum number of faults, and of notes, that are reported one by one.
 const MAX_TOLD: usize = 1_000;
 
-/// Something about a line.
+/// A remark about a line or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     /// The file.
     pub file: String,
-    /// The line, from 1; none for the file as a whole.
+    /// The line, from 1; `None` for the file as a whole.
     pub line: Option<u64>,
-    /// What is the matter with it.
+    /// What there is to say about it.
     pub what: String,
 }
 
-/// What was found.
+/// The result of a verification.
 #[derive(Debug, Default)]
 pub struct Report {
-    /// Nothing that should not be.
+    /// Whether there are no faults.
     pub ok: bool,
     /// The files that were read.
     pub files: Vec<String>,
-    /// Their lines.
+    /// The number of their lines.
     pub lines: u64,
-    /// Those that are entries.
+    /// The number of lines that are entries.
     pub entries: u64,
     /// The lines at the end that no line names. Kept elsewhere, they prove later that nothing was cut off.
     pub heads: Vec<Digest>,
@@ -58,7 +58,7 @@ struct Recent {
     start: u64,
     end: u64,
     hash: Digest,
-    /// Of what is on it behind the torn rest of another line.
+    /// The hash of what is on it after the torn rest of another line.
     inner: Option<Digest>,
     /// The first line that names it.
     named_by: Option<u64>,
@@ -70,12 +70,12 @@ pub struct Verification {
     /// Files still to be read, the next one last.
     ahead: Vec<(String, Option<Archived>)>,
     expected: Option<Digest>,
-    /// The lines that were the last when this machine last wrote to the ledger.
+    /// The lines that were the last ones when this machine last wrote to the ledger.
     kept: Vec<Digest>,
     file: Option<FileProgress>,
-    /// Hashes that a line names and that its file does not have, and what to say unless another part has them.
+    /// Hashes that a line names and that its file does not have, with the remark to make unless another part has them.
     missed: Vec<(Digest, Remark)>,
-    /// Every hash of each part that has been read, in short.
+    /// Every hash of each part that has been read, shortened.
     parts: Vec<(String, HashSet<[u8; 16]>)>,
 }
 
@@ -88,17 +88,17 @@ struct FileProgress {
     at: u64,
     line: u64,
     rest: Vec<u8>,
-    /// Every hash so far, in short.
+    /// Every hash so far, shortened.
     hashes: HashSet<[u8; 16]>,
-    /// Those of lines that stand behind the torn rest of another.
+    /// The hashes of lines that come after the torn rest of another.
     inner: Vec<Digest>,
     recent: VecDeque<Recent>,
     is_current: bool,
 }
 
 impl Verification {
-    /// Begins with the current ledger. A line is `expected` in it where someone kept its hash; the lines of the checkpoint are in
-    /// any case.
+    /// Starts with the current ledger. `expected` is a line that must be in it, because someone kept its hash; the lines of the
+    /// checkpoint must be in it in any case.
     pub fn new(expected: Option<Digest>, checkpoint: Option<Checkpoint>) -> Self {
         Self {
             report: Report::default(),
@@ -111,7 +111,7 @@ impl Verification {
         }
     }
 
-    /// Goes on for a while; the report once there is nothing left.
+    /// Continues for a while; returns the report once there is nothing left.
     pub fn step(&mut self, ports: &Ports) -> Option<Report> {
         let mut file = match self.file.take() {
             Some(file) => file,
@@ -166,7 +166,7 @@ impl Verification {
                 match file.fault_of(number, &tie) {
                     None => {}
                     Some((None, bad, what)) => self.fault(&file.path, Some(bad), &what),
-                    // A writer that looked just before the ledger was put aside names lines of the part before.
+                    // A writer that looked just before the ledger was archived names lines of the part before.
                     Some((Some(missed), bad, what)) => {
                         self.missed.push((missed, Remark { file: file.path.clone(), line: Some(bad), what }));
                     }
@@ -186,15 +186,15 @@ impl Verification {
                 }
             }
             None => {
-                inner = behind_torn(line).filter(|inner| Link::of(inner).is_some()).map(Digest::of);
+                inner = after_torn(line).filter(|inner| Link::of(inner).is_some()).map(Digest::of);
                 let begin: String = String::from_utf8_lossy(line).chars().take(40).collect();
                 let what = match (&inner, reading::parse(line)) {
-                    (Some(_), _) => "a torn line with another one after it".to_owned(),
+                    (Some(_), _) => "an incomplete line with another one after it".to_owned(),
                     (None, Some(Ok(_))) => {
                         self.report.entries += 1;
                         "an entry that is not linked to the chain; another program wrote it".to_owned()
                     }
-                    _ => format!("not an entry, torn or foreign: `{begin}`"),
+                    _ => format!("not an entry (it is incomplete, or another program wrote it): `{begin}`"),
                 };
                 self.note(&file.path, Some(number), &what);
             }
@@ -214,7 +214,7 @@ impl Verification {
             self.note(
                 &file.path,
                 Some(file.line + 1),
-                "the last line is torn: its writer was stopped; the next line starts below it",
+                "the last line is incomplete: its writer was interrupted; the next entry starts on a new line",
             );
         }
         self.report.files.push(file.path.clone());
@@ -300,7 +300,7 @@ impl FileProgress {
         }
     }
 
-    /// The part that was there when it was put aside; what came late is checked by the chain alone.
+    /// Hashes what was in the part when it was archived; what was appended later is checked by the chain alone.
     fn hash_content(&mut self, bytes: &[u8]) {
         if let Some(archived) = &self.archived {
             let left = usize::try_from(archived.bytes.saturating_sub(self.hashed)).unwrap_or(usize::MAX);
@@ -320,7 +320,7 @@ impl FileProgress {
         self.recent.push_back(line);
     }
 
-    /// The lines up to one that no line up to there names, within the window that ends with it.
+    /// The heads as of a line: the lines up to it that no line up to it names, within the window that ends with it.
     fn heads(&self, number: u64, end: u64) -> Vec<Digest> {
         let is_head = |line: &&Recent| {
             line.number <= number && line.start >= end.saturating_sub(WINDOW) && line.named_by.is_none_or(|by| by > number)
@@ -328,8 +328,8 @@ impl FileProgress {
         self.recent.iter().filter(is_head).map(|line| line.hash).collect()
     }
 
-    /// What a tie says that cannot be true of the lines before: which line is bad, and why. It is told once; what was found
-    /// out about counts as named from then on.
+    /// What is wrong with a link, given the lines before it: the hash that is missing, which line is bad, and why. It is reported
+    /// once; lines that were found out count as named from then on.
     fn fault_of(&mut self, number: u64, tie: &Link) -> Option<(Option<Digest>, u64, String)> {
         if let Link::Follows(follows) = tie {
             let before = self.recent.back();
@@ -340,12 +340,12 @@ impl FileProgress {
         }
         let saw = tie.names();
         let missed = saw.iter().find(|hash| !self.hashes.contains(&hash.short()) && !self.inner.contains(hash));
-        // Its writer saw the ledger up to the last line that it names; where that one is gone, up to the line before.
+        // The writer saw the ledger up to the last line that it names; if that line is gone, up to the line before.
         let last =
             if missed.is_some() { self.recent.back() } else { self.recent.iter().rev().find(|line| saw.contains(&line.hash)) };
         let (last, end) = last.map_or((0, 0), |line| (line.number, line.end));
         let strangers: Vec<Digest> = self.heads(last, end).into_iter().filter(|head| !saw.contains(head)).collect();
-        // In the place of a line that is missed stands the nearest one.
+        // The nearest line takes the place of one that is missing.
         let stranger = if missed.is_some() { strangers.last() } else { strangers.first() };
         let stranger = stranger.and_then(|hash| self.recent.iter().find(|line| line.hash == *hash)).map(|line| line.number);
         for line in self.recent.iter_mut().filter(|line| strangers.contains(&line.hash)) {

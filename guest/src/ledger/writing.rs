@@ -8,20 +8,20 @@ use crate::digest::Digest;
 use crate::json;
 use crate::ports::{FileFault, Ports, Root, Tail};
 
-/// One write is no longer, so that the next writer's window reaches beyond it.
+/// Maximum size of one write, so that the next writer's window reaches beyond it.
 const MAX_AT_ONCE: usize = 24 << 10;
 
 /// How often a line is appended again if it landed after a torn one.
 const MAX_TIMES: usize = 4;
 
-/// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way. Returns what there is to say
-/// about the ledger itself.
+/// Enters entries. Their lines are added to `lines` as they are entered, even if that ends half-way. Returns a notice about the
+/// ledger itself, if there is one.
 pub fn enter(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<String>, FileFault> {
     let end = enter_unchecked(entries, lines, ports)?;
     Ok(end.and_then(|end| checkpoint::advance(&end, ports)))
 }
 
-/// Enters entries and returns the end of the ledger then; none where there was nothing to enter.
+/// Enters entries and returns the end of the ledger afterwards; `None` if there was nothing to enter.
 pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<LedgerEnd>, FileFault> {
     let mut last = None;
     while lines.len() < entries.len() {
@@ -44,7 +44,7 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
         match append(&batch, seen, ports) {
             Ok(end) => last = Some(end),
             Err(fault) => {
-                // Of a write that ran out of room, the first lines may stand.
+                // If a write ran out of space, its first lines may have been written.
                 lines.extend(appended_lines(batch, ports));
                 return Err(fault);
             }
@@ -63,7 +63,7 @@ fn appended_lines(batch: Vec<String>, ports: &Ports) -> Vec<String> {
     batch.into_iter().take_while(|line| whole.contains(&line.as_bytes())).collect()
 }
 
-/// Appends one line of another kind, tied like an entry; `make` is given the heads.
+/// Appends one line of another kind, linked like an entry; `make` is given the heads.
 pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Result<String, FileFault> {
     let seen = LedgerEnd::read(ports)?;
     let batch = [make(&seen.end.heads)];
@@ -73,9 +73,9 @@ pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Resu
     Ok(line)
 }
 
-/// Appends lines in one write. A writer that was stopped may have left a line without an end, before our look or after it,
-/// and what looks like one may be a write under way; so nothing is put between, but the first line is entered again where
-/// it came to stand behind something torn. What is not on a line of its own is not entered. Returns the end of the ledger then.
+/// Appends lines in one write. A writer that was stopped may have left a line without an end, before our read or after it, and
+/// what looks like one may be a write under way. So nothing is put between, but the first line is entered again if it ended up
+/// after something torn. What is not on a line of its own is not entered. Returns the end of the ledger afterwards.
 fn append(batch: &[String], seen: LedgerEnd, ports: &Ports) -> Result<LedgerEnd, FileFault> {
     let mut text = String::new();
     for line in batch {
@@ -106,7 +106,7 @@ fn follows_torn_line(line: &str, tail: &Tail) -> bool {
     found
 }
 
-/// The last bytes of the ledger; nothing where there is none.
+/// The last bytes of the ledger; empty if there is none.
 pub(super) fn end_of_file(length: u64, ports: &Ports) -> Result<Tail, FileFault> {
     match ports.workspace.read_tail(Root::Project, PATH, length) {
         Err(FileFault::Missing) => Ok(Tail { offset: 0, bytes: Vec::new() }),

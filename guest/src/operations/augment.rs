@@ -3,10 +3,10 @@
 //! | op | answer |
 //! | --- | --- |
 //! | `plan-lookups` `{session, tool, args}` | `{concepts, lookups, total_ms, skipped}` |
-//! | `augment` `{session, tool, args, findings?}` | `{args, concepts, sources, skipped}` and, where the arguments may not be changed, `additional_context` |
+//! | `augment` `{session, tool, args, findings?}` | `{args, concepts, sources, skipped}` and, if the arguments may not be changed, `additional_context` |
 //! | `plan-lookups` `{session, prompt}` | the same for a prompt |
 //! | `augment` `{session, prompt, findings?}` | `{"text":…}`, null if there is nothing to tell |
-//! | `concepts` `{query?, limit?}` | `{concepts, total, done}`: the notes that have a name with the query in it; more, if it is not done and asked again |
+//! | `concepts` `{query?, limit?}` | `{concepts, total, done}`: the notes whose names contain the query; if `done` is false, asking again may find more |
 //!
 //! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
 //! `"late"`.

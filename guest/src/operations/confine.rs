@@ -3,11 +3,11 @@
 //! | op | answer |
 //! | --- | --- |
 //! | `grants` `{session, call?, command?, cwd?, confinable?, why?}` | `{run, mode, network, intent, grants, env, notes, say}` |
-//! | `wrap` `{session, call, command, shell?, confiner?}` | `{"command":…}`: a text for a text, words for words |
+//! | `wrap` `{session, call, command, shell?, confiner?}` | `{"command":…}`: a text for a text, a list of words for a list of words |
 //!
-//! `confinable` says what the system can hold a command to: `true` for files and whole folders, `"exceptions"` for folders with
-//! exceptions too, `false` for nothing, and then `why` says why. `run` says what the host does: `confined`, `plain` or `refused`. A grant is
-//! `{path, kind, why}` with `kind` `file` or `tree`; `make` and `except` stand in it where they matter, see
+//! `confinable` says what confinement the system can enforce: `true` for files and whole folders, `"exceptions"` for folders with
+//! exceptions too, `false` for nothing, and then `why` says why. `run` says what the host does: `confined`, `plain` or `refused`.
+//! A grant is `{path, kind, why}` with `kind` `file` or `tree`, and with `make` and `except` if they matter, see
 //! [`Grant`](crate::confine::Grant).
 
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use crate::config::confine::Capability;
 use crate::confine::wrapping::{self, Wrapping};
 use crate::gate::{Gate, HostCommand};
 
-/// A command of more words is not read.
+/// Maximum number of words in a command.
 const MAX_WORDS: usize = 10_000;
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ struct ToWrap {
     confiner: Option<String>,
 }
 
-/// What the field `confinable` says.
+/// Reads the field `confinable`.
 pub(super) fn capability(op: &str, fields: &Map<String, Value>) -> Result<Capability, OperationFault> {
     match fields.get("confinable") {
         None | Some(Value::Null | Value::Bool(false)) => Ok(Capability::None),
@@ -51,7 +51,7 @@ pub(super) fn capability(op: &str, fields: &Map<String, Value>) -> Result<Capabi
     }
 }
 
-/// Words, where a field holds a list of them.
+/// Reads a field that holds a list of words.
 fn words(op: &str, value: &Value) -> Result<Vec<String>, OperationFault> {
     let fault =
         || OperationFault::InvalidField { op: op.to_owned(), field: "command", expected: "a string or a list of strings" };

@@ -3,12 +3,12 @@
 //! | op | answer |
 //! | --- | --- |
 //! | `extensions` `{"do":"list"}` | `{"extensions":[…],"faults":[…]}` |
-//! | `extensions` `{"do":"check",path?}` | the same for one folder of the workspace, or only what is wrong with all |
+//! | `extensions` `{"do":"check",path?}` | the same for one folder of the workspace; without a path, only what is wrong with all extensions |
 //! | `extensions` `{"do":"show",id}` | one extension in full: what it brings in words, its settings, what was approved before |
 //! | `extensions` `{"do":"approve",id,digest?}`, `{"do":"revoke",id}` | `{id,…}` |
 //! | `extensions` `{"do":"enable",id,shared?}`, `{"do":"disable",id,shared?}` | `{id,file,state}` |
 //! | `extensions` `{"do":"setting",id,key,value?}` | what a setting is, and whether a value fits |
-//! | `extensions` `{"do":"set",id,key,value?,keyring?}` | `{id,key,file}`; without a value it is taken away; with `keyring` the host has stored it |
+//! | `extensions` `{"do":"set",id,key,value?,keyring?}` | `{id,key,file}`; without a value it is removed; with `keyring` the host has stored it |
 //! | `extensions` `{"do":"new",id,own?}` | `{id,folder}` |
 
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ use crate::extensions::change::{self, SettingsOwner};
 use crate::extensions::discovery::ExtensionFolder;
 use crate::extensions::manifest::{self, Manifest, Setting};
 use crate::extensions::store::{self, SecretPlace};
-use crate::extensions::{Extension, ExtensionState, Extensions, stored_as, template, trust};
+use crate::extensions::{Extension, ExtensionState, Extensions, secrets_owner, template, trust};
 use crate::gate::Gate;
 use crate::hooks::machine::Machine;
 use crate::hooks::trust::{self as approvals, Approvals};
@@ -223,10 +223,10 @@ fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, O
     let subject = trust::subject(&extension.found, manifest, workspace, machine, ports).map_err(OperationFault::NotDone)?;
     let digest = subject.digest.to_string();
     if expected.is_some_and(|expected| expected != digest) {
-        return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
+        return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; review it again")));
     }
     let mut shows = trust::preview(&extension.found, manifest, &extension.hooks, workspace, &subject.files, ports);
-    // The texts were shown; differences are found by the words and the digests.
+    // The texts were shown; differences are found in the words and the digests.
     if let Some(fields) = shows.as_object_mut() {
         fields.retain(|key, _| matches!(key.as_str(), "brings" | "files"));
     }
@@ -265,7 +265,7 @@ fn setting(
         None => None,
     };
     let value = value.transpose().map_err(|why| OperationFault::NotDone(format!("the setting `{key}` of `{id}` {why}")))?;
-    let stored = stored_as(&extension.found, manifest, hooks.machine());
+    let stored = secrets_owner(&extension.found, manifest, hooks.machine());
     if what == "setting" {
         let mut fields = match shown_setting(extension, setting) {
             Value::Object(fields) => fields,
@@ -282,7 +282,7 @@ fn setting(
     Ok(object(&mut [("id", id.into()), ("key", key.into()), ("file", file.into()), ("state", state.into())]))
 }
 
-/// Keeps what is set, and says where.
+/// Stores the value of a setting, and returns where.
 fn keep_setting(
     extension: &Extension,
     setting: &Setting,
@@ -291,7 +291,7 @@ fn keep_setting(
     ports: &Ports,
 ) -> Result<&'static str, OperationFault> {
     if !setting.sensitive {
-        change::set(&extension.name, &setting.name, value, ports).map_err(OperationFault::NotDone)?;
+        change::set_value(&extension.name, &setting.name, value, ports).map_err(OperationFault::NotDone)?;
         return Ok(SettingsOwner::User.file());
     }
     if extension.found.is_of_workspace() && machine.workspace.is_empty() {

@@ -7,7 +7,7 @@
 //! | `hooks` `{"do":"approve",id,digest?}`, `{"do":"revoke",id}` | `{id,…}` |
 //! | `hooks` `{"do":"enable"}`, `{"do":"disable"}`, `{"do":"unregister"}`, with `id`; `{"do":"register",hook}` | `{id}`, for this instance |
 //! | `hooks` `{"do":"run",id,data?}` | `{"waiting":N}` |
-//! | `hooks` `{"do":"import",path?,text?,take?,digest?}` | hooks of Claude Code's that would be taken over, see `import.rs` |
+//! | `hooks` `{"do":"import",path?,text?,take?,digest?}` | hooks for Claude Code that would be taken over, see `import.rs` |
 //! | `hooks` `{"do":"history",id?,limit?}` | `{"records":[…]}`, the newest first |
 //! | `hooks` `{"do":"stats"}`, `{"do":"triggers"}` | counters and times; the events that hooks wait for |
 
@@ -19,7 +19,7 @@ use super::{OperationFault, check_fields};
 use crate::gate::Gate;
 use crate::hooks::declaration::Action;
 use crate::hooks::event::Event;
-use crate::hooks::registry::{HooksFileFault, Needed, RegisteredHook};
+use crate::hooks::registry::{HooksFileFault, NeededHooks, RegisteredHook};
 use crate::hooks::trust::{Fingerprint, Trust};
 use crate::hooks::{Hooks, declaration, journal, needs_approval};
 use crate::json::{self, object};
@@ -84,7 +84,7 @@ fn report_event(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     let data = fields.remove("data").filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
     let notice = gate.observe_event(&name, session.as_deref());
     let event = Event { name, session, data: Rc::new(data) };
-    match gate.hooks_needed(Needed::For(&event.name)).0.queue_event(event.clone()) {
+    match gate.hooks_needed(NeededHooks::For(&event.name)).0.queue_event(event.clone()) {
         Some(number) => {
             gate.keep_notice(number, notice);
             object(&mut [("waiting", number.into())])
@@ -97,7 +97,7 @@ fn report_event(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
 }
 
 fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value) -> Result<Value, OperationFault> {
-    // An approval outlives its hook, so that it can always be taken back.
+    // An approval outlives its hook, so that it can always be revoked.
     if what == "revoke" {
         let revoked = hooks.approve(id, None, ports).map_err(OperationFault::NotDone)?;
         return Ok(object(&mut [("id", id.into()), ("revoked", revoked.into())]));
@@ -109,7 +109,7 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
     };
     match what {
         "show" => {
-            // Looked at once, so that the digest is that of what is shown.
+            // Examined once, so that the digest is that of what is shown.
             let examined = hooks.examine(&registered, ports);
             let mut shown = hook_json(&registered, &examined);
             if let Some(fields) = shown.as_object_mut() {
@@ -151,14 +151,14 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             }
             hooks.approve(id, Some(&fingerprint), ports).map_err(OperationFault::NotDone)?;
             let mut answer = vec![("id", Value::from(id)), ("digest", digest.into())];
-            // The host can have it compiled while a person waits for that anyway.
+            // The host can compile it while a person waits for the approval anyway.
             let component = fingerprint.shows.get("component").and_then(|component| component.get("digest"));
             answer.extend(component.map(|digest| ("component", digest.clone())));
             return Ok(object(&mut answer));
         }
         "run" => {
             let data = asked.get("data").cloned().unwrap_or_else(|| Value::Object(Map::new()));
-            return Ok(object(&mut [("waiting", hooks.put_by_hand(registered, data).into())]));
+            return Ok(object(&mut [("waiting", hooks.queue_manual_run(registered, data).into())]));
         }
         "enable" => hooks.registry.set_enabled(id, None),
         "disable" => hooks.registry.set_enabled(id, Some("it was switched off".to_owned())),

@@ -1,8 +1,9 @@
-//! The operation behind `tollgate hooks import`: hooks that people have for Claude Code, taken over.
+//! The operation behind `tollgate hooks import`: imports hooks that people have for Claude Code.
 //!
 //! `hooks` `{"do":"import",path?,text?,take?,digest?}` answers `{"taken":[…],"left_out":[…],"known":N,"digest"}`. Without `path`
-//! it looks into the files that Claude Code reads; `text` is the content of a file that the gate cannot read itself. With `take`,
-//! what was shown is written into `hooks.json`, the user's hooks into the user's and the workspace's into the workspace's.
+//! it reads the files that Claude Code reads; `text` is the content of a file that the gate cannot read itself. With `take`, the
+//! hooks that were shown are written into `hooks.json`, the user's hooks into the user's and the workspace's into the
+//! workspace's.
 
 use serde_json::Value;
 
@@ -15,13 +16,13 @@ use crate::json::document::Document;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
 
-/// A larger file is a mistake.
+/// Maximum size of a file; a larger one is a mistake.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Where declarations are kept, in both folders.
+/// Path of the declarations, in both folders.
 const DECLARATIONS: &str = ".tollgate/hooks.json";
 
-/// A command through which agents ask the gate is not imported as a hook.
+/// The command through which agents ask the gate; it is not imported as a hook.
 const OWN: &str = "tollgate hook ";
 
 #[derive(Default)]
@@ -57,7 +58,7 @@ pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Valu
     let digest = Digest::of(Value::from(taken.clone()).to_string().as_bytes()).to_string();
     if asked.get("take") == Some(&Value::Bool(true)) {
         if json::text(asked, "digest").is_some_and(|expected| expected != digest) {
-            return Err(OperationFault::NotDone("the hooks have changed since they were shown; look at them again".to_owned()));
+            return Err(OperationFault::NotDone("the hooks have changed since they were shown; review them again".to_owned()));
         }
         for root in [Root::Home, Root::Project] {
             let hooks: Vec<&Value> = found.taken.iter().filter(|(of, _)| *of == root).map(|(_, hook)| hook).collect();
@@ -95,7 +96,7 @@ impl Import {
             if is_own(&hook) {
                 continue;
             }
-            place(&mut hook, file, ports);
+            resolve_paths(&mut hook, file, ports);
             let is_declared = |registered: &crate::hooks::registry::RegisteredHook| is_same(&registered.hook.written, &hook);
             if hooks.registry.all().iter().any(is_declared) || self.taken.iter().any(|(_, other)| is_same(other, &hook)) {
                 self.known += 1;
@@ -110,7 +111,7 @@ impl Import {
         Ok(())
     }
 
-    /// Gives a hook an id that nothing else has.
+    /// Gives a hook a unique id.
     fn name(&self, hook: &mut Value, hooks: &Hooks) {
         let first = json::text(hook, "id").unwrap_or_default().to_owned();
         let is_taken = |id: &str| {
@@ -134,8 +135,8 @@ fn is_own(hook: &Value) -> bool {
     command.contains(OWN) || program.starts_with("tollgate")
 }
 
-/// Puts a plugin's folder in place, and lists the files that a text for a shell names.
-fn place(hook: &mut Value, file: &str, ports: &Ports) {
+/// Fills in a plugin's folder, and lists the files that text for a shell names.
+fn resolve_paths(hook: &mut Value, file: &str, ports: &Ports) {
     // A plugin keeps its declarations in a folder of its own.
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     let plugin = folder.strip_suffix("/hooks").unwrap_or(folder);
@@ -158,7 +159,7 @@ fn place(hook: &mut Value, file: &str, ports: &Ports) {
     }
 }
 
-/// The files of the workspace that a text for a shell names, so that their changes are noticed.
+/// The files of the workspace that text for a shell names, so that their changes are noticed.
 fn files(command: &str, plugin: &str, ports: &Ports) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in command.split(|c: char| c.is_whitespace() || "\"';|&()<>`".contains(c)) {

@@ -3,10 +3,10 @@
 //! | op | answer |
 //! | --- | --- |
 //! | `list-intents` | `{governed, intents, diagnostics}`: those in force, and what is wrong with the current file |
-//! | `list-sessions` | `{default, sessions}`, each `{session, intent, parent, by, since, program, last}`: those that selected or inherited an intent, or changed something, the one that was active last first |
-//! | `select-default` `{intent}` | `{"intent":…}`: the one that new sessions work for; null takes it away |
-//! | `allow-tool` `{pattern, kind, settings?}` | `{path, pattern, kind, settings}`: the workspace's settings as they are, and as they have to be for that; the host writes them |
-//! | `server-tools` `{server, tools}` | `{"tools": N}`: keeps what an MCP server claims of its tools, as `tools/list` answered it |
+//! | `list-sessions` | `{default, sessions}`, each `{session, intent, parent, by, since, program, last}`: those that selected or inherited an intent, or changed something, the most recently active first |
+//! | `select-default` `{intent}` | `{"intent":…}`: the intent that new sessions work for; null removes it |
+//! | `allow-tool` `{pattern, kind, settings?}` | `{path, pattern, kind, settings}`: `settings` is the text of the workspace's settings, in the request as it is, in the answer as it has to be; the host writes it |
+//! | `server-tools` `{server, tools}` | `{"tools": N}`: stores what an MCP server claims about its tools, as it answered `tools/list` |
 
 use serde_json::{Map, Value, json};
 
@@ -44,7 +44,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> 
     }
 }
 
-/// The settings in which a tool, or every tool of a pattern, has a kind.
+/// The settings text in which a tool, or every tool of a pattern, has a kind.
 fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, OperationFault> {
     let invalid = |field, why| OperationFault::InvalidValue { op: "allow-tool".to_owned(), field, why };
     if !EFFECTS.contains(&kind) {
@@ -52,7 +52,7 @@ fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, Operat
     }
     Glob::compile(pattern).map_err(|why| invalid("pattern", why.to_string()))?;
     let unusable = |why: String| invalid("settings", why);
-    // A file that cannot be used is not made usable by one more line.
+    // One more line does not make a file usable that is not.
     if !settings.trim().is_empty() {
         Config::parse(settings.as_bytes()).map_err(|why| unusable(why.to_string()))?;
     }

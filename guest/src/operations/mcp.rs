@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `mcp` `{do: "step", now_ms, inputs}` | `{commands, next_deadline_ms}`, see [`hub`](crate::servers::hub) |
 //! | `mcp` `{do: "open"}` | `{session, server, instructions}`: a name for the session of a client, and what to tell it |
-//! | `mcp` `{do: "add", server, declaration?, settings?}` | `{path, server, declaration, target, settings}`: the user's settings as they have to be to declare a server; the host writes them. Without a declaration, that of the workspace |
+//! | `mcp` `{do: "add", server, declaration?, settings?}` | `{path, server, declaration, target, settings}`: the user's settings as they have to be to declare a server; the host writes them. Without a declaration, the workspace's is used |
 
 use serde_json::{Map, Value, json};
 
@@ -52,8 +52,8 @@ fn step(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Operation
     Ok(json!({"commands": commands, "next_deadline_ms": turn.next_deadline_ms}))
 }
 
-/// The answer to a request for one of Tollgate's own tools. What a model can put right is the tool's own error: programs do not
-/// show it the protocol's.
+/// The answer to a request for one of Tollgate's own tools. A fault that a model can correct is the tool's own error: programs do
+/// not show the model the protocol's errors.
 fn own_call(gate: &mut Gate, input: &Value) -> Option<Value> {
     let name = input.pointer("/params/name")?.as_str()?;
     let is_own = json::text(input, "method") == Some("tools/call") && OWN_TOOLS.iter().any(|tool| tool.name == name);
@@ -76,7 +76,7 @@ fn own_call(gate: &mut Gate, input: &Value) -> Option<Value> {
     Some(json!({"type": "reply", "number": of("/number"), "result": result}))
 }
 
-/// The user's settings with one more server in them.
+/// The user's settings with one more server.
 fn add(gate: &Gate, fields: &Map<String, Value>) -> Result<Value, OperationFault> {
     let invalid = |field, why| OperationFault::InvalidValue { op: "mcp".to_owned(), field, why };
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();

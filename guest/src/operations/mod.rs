@@ -5,17 +5,17 @@
 //! | `select-intent` `{session, intent}` | `{"intent":{id, name, status}}` |
 //! | `clear-intent` `{session}` | `{"intent":null}` |
 //! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
-//! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?, confinable?}` | `{verdict, code, reason, effects, pre_hash}` and, where the command has to run confined, `confined` |
-//! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` `notice` if the agent should be told something, and `restore` with the ids of entries whose changes are to be taken back |
+//! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?, confinable?}` | `{verdict, code, reason, effects, pre_hash}` and, if the command has to run confined, `confined` |
+//! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}`, with `notice` if the agent should be told something, and `restore` with the ids of entries whose changes are to be reverted |
 //! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty if the session has been told, unless `again` |
-//! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
+//! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` if hooks run first: then a step brings the answer |
 //! | `readable-files` | `{"home":[…]}`: the parts of the home folder that the gate has to read, to be asked before anything else |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
-//! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
-//! `extensions.rs` and `skills.rs` those behind `tollgate extensions` and `tollgate skills`,
-//! `mcp.rs` those behind MCP servers, `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
-//! behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
+//! The other operations are in `confine.rs` (`tollgate confine`), `augment.rs` (`tollgate augment` and `tollgate concepts`),
+//! `hooks.rs` (`tollgate hooks`), `intents.rs` (`tollgate intents`), `extensions.rs` (`tollgate extensions`), `skills.rs`
+//! (`tollgate skills`), `mcp.rs` (MCP servers), `own_tools.rs` (Tollgate's own tools), `person.rs` (commands that only a person
+//! may give), `trace.rs` (`tollgate trace`) and `wiring.rs` (`tollgate init` and `tollgate doctor`).
 
 mod augment;
 mod confine;
@@ -43,7 +43,7 @@ use crate::json;
 
 use crate::ruling::Ruling;
 
-/// The longest line that is understood.
+/// Maximum length of a line.
 pub const MAX_LINE_BYTES: usize = 32 << 20;
 
 /// The default length of the context: 4,000 tokens of about four characters.
@@ -78,7 +78,7 @@ enum OperationFault {
     UnknownName { what: &'static str, asked: String, known: String },
     #[error("{0}")]
     NotDone(String),
-    #[error("only a person may do that, and this line comes from a process below {0}; nothing was changed")]
+    #[error("only a person may do that, and this line comes from a process started by {0}; nothing was changed")]
     NeedsPerson(String),
     #[error(
         "the gate has not decided to revert entry `{0}`; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
@@ -143,10 +143,10 @@ const OPS: &[&str] = &[
     "person",
 ];
 
-/// A field, what it must be, and whether a value is that.
+/// A field, what it must be, and the check for that.
 type FieldRule = (&'static str, &'static str, fn(&Value) -> bool);
 
-/// What every field must be, in every operation. `args` may be anything: the gate rules on what it is.
+/// What every field must be, in every operation. `args` may be anything: the gate rules on it.
 const FIELDS: &[FieldRule] = &[
     ("session", "a string", Value::is_string),
     ("agent", "a string", Value::is_string),
@@ -209,7 +209,7 @@ const FIELDS: &[FieldRule] = &[
     ("program", "an object", Value::is_object),
 ];
 
-/// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
+/// Answers one line. A line that cannot be understood is answered with `{"error":{"code","message"}}`.
 pub fn perform(gate: &mut Gate, line: &[u8]) -> String {
     let answer = parse(line)
         .and_then(|(op, fields)| answer(gate, &op, fields))
@@ -328,7 +328,7 @@ fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<St
     serde_json::from_value(Value::Object(fields)).map_err(|why| OperationFault::InvalidFields { op: op.to_owned(), why })
 }
 
-/// Names the first required field that is missing or empty, and the first field of a wrong type.
+/// Checks the fields; the fault names the first required field that is missing or empty, or the first field of a wrong type.
 fn check_fields(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), OperationFault> {
     let absent = |name: &&&str| match fields.get(**name) {
         None | Some(Value::Null) => true,

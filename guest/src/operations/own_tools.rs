@@ -3,7 +3,7 @@
 //! | op | answer |
 //! | --- | --- |
 //! | `own-tools` | `{server, instructions, tools: [{name, title, description, schema, changes}]}` |
-//! | `own-tool` `{session, tool, args?}` | `{text}`, what the model reads, and `data` where that is the text of a JSON object |
+//! | `own-tool` `{session, tool, args?}` | `{text}`, which the model reads, and `data` if that is the text of a JSON object |
 
 use serde_json::{Map, Value, json};
 

@@ -20,14 +20,14 @@ use crate::person::{self, Caller, Process};
 use crate::ports::{FileKind, Question};
 use crate::state::OwnProgram;
 
-/// The most processes and variables that are looked at.
+/// Maximum number of processes and variables that are looked at.
 const MAX_LISTED: usize = 10_000;
 
 /// Whether a line is one that only a person may send.
 pub(super) fn is_persons(op: &str, fields: &Map<String, Value>) -> bool {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     match op {
-        // Orders to connect hold settings that no agent reads.
+        // Orders to connect contain settings that no agent may read.
         "archive" | "allow-tool" | "mcp" | "server-tools" | "select-default" => true,
         "person" => text("step") == Some("record"),
         // A permit is for the program that the gate runs, which sends no `look`.
@@ -63,7 +63,7 @@ fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Operati
             .map_err(|why| OperationFault::InvalidFields { op: "person".to_owned(), why })?;
         program.keep(gate.ports())?;
     }
-    // Whether the intents can be read does not matter: the command may just have taken them away.
+    // It does not matter whether the intents can be read: the command may just have removed them.
     let folder = gate.ports().workspace.inspect(&[Question::project(".orchestration")]);
     if folder.first().is_none_or(|facts| facts.kind != FileKind::Directory) {
         return Ok(json!({"entries": []}));
@@ -80,7 +80,7 @@ fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Operati
     Ok(json!({"entries": entries}))
 }
 
-/// The person that a line names, where it names one.
+/// The person that a line names, if it names one.
 pub(super) fn named_person(fields: &Map<String, Value>, ports: &crate::ports::Ports) -> Option<crate::ledger::entry::Person> {
     let user = fields.get("user").and_then(Value::as_str)?;
     Some(person::person(user, &texts(fields, "command"), &texts(fields, "changed"), ports))
@@ -95,7 +95,7 @@ fn caller(fields: &Map<String, Value>) -> Caller {
         words: value.as_object().map(|process| texts(process, "words")).unwrap_or_default(),
     };
     Caller {
-        above: above.iter().take(MAX_LISTED).map(process).collect(),
+        ancestors: above.iter().take(MAX_LISTED).map(process).collect(),
         variables: texts(fields, "variables"),
         terminal: is("terminal"),
         unattended: is("unattended"),

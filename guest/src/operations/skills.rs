@@ -31,7 +31,8 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
     }
     let id = text("id")
         .ok_or_else(|| OperationFault::MissingField { whose: format!("`skills` with `\"do\":\"{what}\"`"), field: "id" })?;
-    let found = skills.all.iter().find(|skill| skill.name == id).or_else(|| skills.all.iter().find(|skill| skill.is(id)));
+    let found =
+        skills.all.iter().find(|skill| skill.name == id).or_else(|| skills.all.iter().find(|skill| skill.matches_name(id)));
     let registered = found.ok_or_else(|| {
         let known: Vec<&str> = skills.all.iter().map(|skill| skill.name.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };

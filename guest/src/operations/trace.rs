@@ -7,9 +7,9 @@
 //! | `export` `{format, …filters, cursor?}` | `{records, cursor}` |
 //! | `map` | `{"done":true, path, intents, files}` |
 //! | `archive` `{step: "plan"}` | `{"rename":{from, to}, bytes}`, or `{"rename":null, why}` |
-//! | `archive` `{step: "tie"}` | `{"done":true, tied}`, once the host has renamed, or has nothing to rename |
-//! | `revert` `{step: "plan", entry, restoring?}` | `{path, action, now, want, image, entry}`; with `restoring`, only where the gate itself has decided to take the change back, and once |
-//! | `revert` `{step: "record", entry, user?, command?, changed?}` | `{entries}`, once the host has put the content back |
+//! | `archive` `{step: "tie"}` | `{"done":true, tied}`, once the host has renamed the file, or has nothing to rename |
+//! | `revert` `{step: "plan", entry, restoring?}` | `{path, action, now, want, image, entry}`; with `restoring`, only if the gate itself has decided to revert the change, and once |
+//! | `revert` `{step: "record", entry, user?, command?, changed?}` | `{entries}`, once the host has restored the content |
 //!
 //! Long operations answer `{"done":false}` and continue when they are asked again with `"more":true`.
 
@@ -26,13 +26,13 @@ use crate::ledger::verify::{Remark, Verification};
 use crate::ledger::{self, archive, export, map, revert, writing};
 use crate::ports::{FileKind, Ports, Question, Timestamp};
 
-/// Looked at for one answer.
-const AT_ONCE: u64 = 4 << 20;
+/// Number of bytes looked at for one answer.
+const MAX_BYTES_AT_ONCE: u64 = 4 << 20;
 
 /// The default number of entries in one answer.
 const LIMIT: usize = 20;
 
-/// A cursor holds the part of the ledger above this bit, and the byte offset below it.
+/// A cursor holds the number of the ledger's part from this bit on, and the byte offset below it.
 const PART_BITS: u32 = 44;
 
 /// The fields of a line. Their types have been checked.
@@ -47,7 +47,7 @@ impl TraceRequest {
         self.0.get(field)?.as_u64()
     }
 
-    fn goes_on(&self) -> bool {
+    fn is_continuation(&self) -> bool {
         self.0.get("more") == Some(&Value::Bool(true))
     }
 }
@@ -69,10 +69,13 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> O
 fn trace(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let ports = gate.ports();
     let limit = asked.number("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT);
-    let page = reading::newest(&filter(asked, ports)?, limit, asked.number("before"), AT_ONCE, ports)?;
+    let page = reading::newest(&filter(asked, ports)?, limit, asked.number("before"), MAX_BYTES_AT_ONCE, ports)?;
     let bytes = size(ports);
-    let notes: Vec<String> =
-        page.foreign.iter().map(|begin| format!("a line is not an entry, torn or foreign: `{begin}`")).collect();
+    let notes: Vec<String> = page
+        .foreign
+        .iter()
+        .map(|begin| format!("a line is not an entry (it is incomplete, or another program wrote it): `{begin}`"))
+        .collect();
     Ok(json!({
         "entries": page.entries,
         "before": page.before,
@@ -95,7 +98,7 @@ fn export(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault
     let Some(file) = usize::try_from(part).ok().and_then(|part| files.get(part)) else {
         return Ok(json!({"records": [], "cursor": null}));
     };
-    let (entries, next) = reading::read_from(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
+    let (entries, next) = reading::read_from(file, &filter(asked, ports)?, at, MAX_BYTES_AT_ONCE, ports)?;
     let records: Vec<Value> = entries.iter().filter_map(export::agent_trace).collect();
     let cursor = match next {
         Some(next) => Some(part << PART_BITS | next),
@@ -105,13 +108,13 @@ fn export(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault
 }
 
 fn verify(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
-    let under_way = gate.ledger_jobs.verification.take().filter(|_| asked.goes_on());
+    let under_way = gate.ledger_jobs.verification.take().filter(|_| asked.is_continuation());
     let mut verification = match under_way {
         Some(verification) => verification,
         None => {
             let expected = asked.text("expect").map(|text| text.parse());
             let expected = expected.transpose().map_err(|fault| invalid("verify", "expect", format!("{fault}")))?;
-            Verification::new(expected, Checkpoint::kept(gate.ports()))
+            Verification::new(expected, Checkpoint::load(gate.ports()))
         }
     };
     match verification.step(gate.ports()) {
@@ -137,7 +140,7 @@ fn verify(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault
 }
 
 fn rebuild(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
-    let under_way = gate.ledger_jobs.rebuild.take().filter(|_| asked.goes_on());
+    let under_way = gate.ledger_jobs.rebuild.take().filter(|_| asked.is_continuation());
     let mut rebuild = under_way.unwrap_or_else(|| map::Rebuild::new(gate.ports()));
     match rebuild.step(gate.ports())? {
         Some(rebuilt) => Ok(json!({"done": true, "path": map::PATH, "intents": rebuilt.intents, "files": rebuilt.files})),
@@ -154,7 +157,10 @@ fn archive_ledger(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, Operat
         Some("plan") => {
             let bytes = size(ports);
             if let Some(part) = archive::unlinked_parts(ports).first() {
-                let why = format!("`{}/{part}` was archived before and is linked to the ledger first", ledger::ARCHIVE);
+                let why = format!(
+                    "`{}/{part}` was archived earlier but not linked to the ledger; this run links it, so run `tollgate trace archive` again after that",
+                    ledger::ARCHIVE
+                );
                 return Ok(json!({"rename": null, "why": why}));
             }
             if bytes == 0 {
@@ -246,7 +252,7 @@ fn parse_time(field: &'static str, text: &str, ports: &Ports) -> Result<String, 
         let count: u64 = text.get(..last).and_then(|count| count.parse().ok()).ok_or_else(fault)?;
         return Ok(Timestamp(ports.clock.now().0.saturating_sub(count.saturating_mul(ms))).to_string());
     }
-    // Timestamps in the ledger are UTC and compared as text, so what is written must begin like one.
+    // Timestamps in the ledger are UTC and compared as text, so the text must begin like a timestamp.
     let shape = b"dddd-dd-ddTdd:dd:dd";
     let text = text.strip_suffix('Z').unwrap_or(text);
     let fits = text.bytes().zip(shape).all(|(byte, shape)| if *shape == b'd' { byte.is_ascii_digit() } else { byte == *shape });

@@ -1,15 +1,15 @@
 //! The operations behind `tollgate init` and `tollgate doctor`.
 //!
-//! A host asks what to look at, looks, asks what follows from it, and carries that out. Every op is `wiring` with one of these
-//! in `do`:
+//! A host asks what to look at, looks, asks what follows from that, and carries it out. Every op is `wiring` with one of these in
+//! `do`:
 //!
 //! | do | answer |
 //! | --- | --- |
-//! | `programs` | `{"programs":[{name, title, names, wired}],"variables":[…]}`: the programs there are, by the names that options take, and the variables that `place` should tell |
+//! | `programs` | `{"programs":[{name, title, names, wired}],"variables":[…]}`: the programs there are, by the names that options accept, and the variables that `place` should contain |
 //! | `files` `{place, programs?}` or `{place, receipt, others?}` | `{files, folders:[{path, endings}], signs, commands}`: what to look at before `plan`, `examine` and `judge`, or before `undo` |
 //! | `plan` `{place, seen, run_as?, confiner?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null if there is nothing to keep |
 //! | `undo` `{place, seen, receipt, others?}` | `{steps:[{words, path, shown, change}], folders, notes}` |
-//! | `examine` `{place, seen, trial_folder, confiner?, outcomes?}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables, exist}]}`: what to write into the folder `trial_folder`, and what to run then; to be asked again with all outcomes until there are no more trials |
+//! | `examine` `{place, seen, trial_folder, confiner?, outcomes?}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables, exist}]}`: what to write into the folder `trial_folder`, and what to run then; ask again with all outcomes until there are no more trials |
 //! | `judge` `{place, seen, trial_folder, confiner?, why?, outcomes, digest}` | `{ok, workspace:{governed, open_intents}, faults, notes, confinement, hosts:[{host, title, state, tools, settings, command, remarks, commands, confinement}]}` |
 //!
 //! | field | what |
@@ -17,12 +17,12 @@
 //! | `place` | `{workspace, start, home, home_is_named, variables, windows}`: absolute real paths; `start` is where a program would be started |
 //! | `seen` | `{files: {path: text, null or {"fault": why}}, links: {path: real path}, signs: [those that exist], on_path: [those that are found]}` |
 //! | `run_as` | what hooks call: `tollgate`, or a path |
-//! | `confiner`, `why` | the absolute path of the native program, where it is there and the system can confine commands; else why not |
+//! | `confiner`, `why` | the absolute path of the native program, if it exists and the system can confine commands; otherwise why not |
 //! | `programs` | names; none means those in use |
 //! | `scope` | `workspace` or `user`; none means the better choice for each program |
-//! | `receipt`, `others` | the text that is kept in the workspace's state folder, and those of other workspaces |
-//! | `changes` | `{program, path, shown, before, after, diff}`; `after` is null where the file goes; `diff` is for a person, a line each, and only in a plan |
-//! | `outcomes` | `{id, stdout, stderr, code, fault, exist}`; `code` is null where a signal ended it, `fault` says why it could not be run, `exist` has those of the trial's `exist` that exist |
+//! | `receipt`, `others` | the text that is kept in the workspace's state folder, and the texts of other workspaces |
+//! | `changes` | `{program, path, shown, before, after, diff}`; `after` is null if the file is removed; `diff` is for a person, a line each, and only in a plan |
+//! | `outcomes` | `{id, stdout, stderr, code, fault, exist}`; `code` is null if a signal ended it, `fault` says why it could not be run, `exist` has those of the trial's `exist` that exist |
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -64,8 +64,8 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         "files" => {
             let chosen = asked.programs()?;
             let look = match asked.receipt()? {
-                Some(receipt) => FilesToRead::at_receipts(&receipt, &asked.others()?),
-                None => FilesToRead::at(wirings_of(&chosen), &layout),
+                Some(receipt) => FilesToRead::for_receipts(&receipt, &asked.others()?),
+                None => FilesToRead::for_wirings(wirings_of(&chosen), &layout),
             };
             Ok(look_json(&look))
         }
@@ -95,7 +95,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             let next: Vec<Value> = next.map(|trial| trial.to_json()).collect();
             let file =
                 |(path, text): &(&str, &str)| object(&mut [("path", join(&folder, path).into()), ("text", (*text).into())]);
-            // They are there from the first time on.
+            // They exist from the first time on.
             let files: Vec<Value> = trial::FILES.iter().filter(|_| outcomes.is_empty()).map(file).collect();
             Ok(object(&mut [("files", files.into()), ("trials", next.into())]))
         }
@@ -172,7 +172,7 @@ impl WiringRequest<'_> {
         let find = |name: &String| {
             named(name).filter(|program| program.wiring.is_some()).ok_or_else(|| {
                 let known: Vec<&str> = wired_programs().map(|(program, _)| program.name()).collect();
-                let why = format!("`{name}` cannot be wired; expected one of: {}", known.join(", "));
+                let why = format!("`{name}` cannot be set up; expected one of: {}", known.join(", "));
                 OperationFault::InvalidValue { op: self.op.to_owned(), field: "programs", why }
             })
         };
@@ -188,7 +188,7 @@ impl WiringRequest<'_> {
         }
     }
 
-    /// The receipt of this workspace, which must be readable: what it says would be lost.
+    /// The receipt of this workspace, which must be readable: otherwise what it says would be lost.
     fn receipt(&mut self) -> Result<Option<Receipt>, OperationFault> {
         let Some(text) = self.text("receipt")? else { return Ok(None) };
         Receipt::parse(&text).map(Some).ok_or_else(|| OperationFault::InvalidValue {

@@ -1,8 +1,8 @@
 //! Identifies files and their versions by what the operating system reports about them.
 //!
-//! Mixed here alone, so that two hosts on one workspace agree about what has changed.
+//! The values are mixed only here, so that two hosts on one workspace agree about what has changed.
 
-/// The same for all names of one file, and for no other file; 0 where the system does not tell.
+/// The same for all names of one file, and for no other file; 0 if the system does not report it.
 pub fn identity(device: u64, inode: u64) -> u64 {
     if inode == 0 { 0 } else { mix(&[device, inode]) }
 }
@@ -16,13 +16,13 @@ pub fn stamp(device: u64, inode: u64, changed_ns: i64, modified_ns: i64, size: u
     mix(&[device, inode, changed_ns.cast_unsigned(), modified_ns.cast_unsigned(), size])
 }
 
-/// When a file last changed in any way, in milliseconds since 1970; 0 where the system does not report it. A modification time alone
+/// When a file last changed in any way, in milliseconds since 1970; 0 if the system does not report it. A modification time alone
 /// does not count, because programs set it.
 pub fn changed_ms(changed_ns: i64, modified_ns: i64) -> u64 {
     if changed_ns <= 0 { 0 } else { changed_ns.max(modified_ns).cast_unsigned() / 1_000_000 }
 }
 
-/// A number that changes with any of them, and is never 0.
+/// Mixes values into a number that changes with any of them, and is never 0.
 fn mix(values: &[u64]) -> u64 {
     let mixed = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |mixed, value| {
         let turned = (mixed ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);

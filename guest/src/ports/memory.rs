@@ -25,7 +25,7 @@ pub const HOME: &str = "/home/user";
 /// Where the gate's state is in an in-memory host.
 pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 
-/// Links followed before a path counts as a circle; the kernel's own limit.
+/// Maximum number of links followed before a path counts as a cycle; the kernel's own limit.
 const MAX_LINKS: u32 = 40;
 
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub struct Memory {
     /// What another process appends to a file just before the gate does.
     ahead: RefCell<Option<(String, Vec<u8>)>>,
     behind: RefCell<Option<(String, Vec<u8>)>>,
-    /// What writing ends with.
+    /// The fault with which every write ends.
     refusal: Cell<Option<FileFault>>,
     /// The folder that cannot be listed.
     unlistable: RefCell<Option<String>>,
@@ -62,12 +62,12 @@ pub struct Memory {
     secrets: RefCell<BTreeMap<String, String>>,
 }
 
-/// Where a walk ended.
+/// Where resolving a path ended.
 #[derive(Default)]
 struct Walk {
     real: Option<String>,
     entry: Option<String>,
-    /// What the link at `entry` says.
+    /// The target of the link at `entry`.
     link: Option<String>,
 }
 
@@ -94,7 +94,7 @@ impl Memory {
         Rc::new(world)
     }
 
-    /// The gate's ports onto this world.
+    /// The gate's ports onto this host.
     pub fn ports(self: &Rc<Self>) -> Ports {
         Ports {
             workspace: self.clone(),
@@ -160,7 +160,7 @@ impl Memory {
         *self.behind.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
     }
 
-    /// From now on, the gate cannot write anything.
+    /// From now on, every write of the gate fails with this fault.
     pub fn refuse_writes(&self, with: Option<FileFault>) {
         self.refusal.set(with);
     }
@@ -190,12 +190,12 @@ impl Memory {
             .count()
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub fn pass(&self, millis: u64) {
         self.now.set(self.now.get() + millis);
     }
 
-    /// What was logged so far.
+    /// Everything logged so far.
     pub fn logged(&self) -> Vec<(LogLevel, String)> {
         self.lines.borrow().clone()
     }
@@ -263,7 +263,7 @@ impl Memory {
         Walk { entry: Some(entry.unwrap_or_else(|| real.clone())), real: Some(real), link }
     }
 
-    /// Where a path leads, if the gate may write there.
+    /// The real path that a path leads to, if the gate may write there.
     fn may_write(&self, root: Root, path: &str) -> Result<String, FileFault> {
         let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
         if !may_write(root, &real) {
@@ -416,7 +416,7 @@ impl Records for Memory {
         let bytes = [others(&self.ahead), bytes.to_vec(), others(&self.behind)].concat();
         let real = self.may_write(root, path)?;
         match self.node(&real) {
-            // In place: a journal is appended to again and again.
+            // This happens in place, because a journal is appended to again and again.
             Some(FileNode::File { identity }) => {
                 let stamp = self.tick();
                 let mut contents = self.contents.borrow_mut();
@@ -468,7 +468,7 @@ impl Log for Memory {
 }
 
 impl Clock for Memory {
-    /// A second later each time.
+    /// Each reading is a second later.
     fn now(&self) -> Timestamp {
         let now = self.now.get();
         self.now.set(now + 1000);
@@ -477,7 +477,7 @@ impl Clock for Memory {
 }
 
 impl Random for Memory {
-    /// Sixteen times the same byte, another one each time.
+    /// The same byte sixteen times, a different one each time.
     fn random_bytes(&self) -> [u8; 16] {
         let byte = self.drawn.get();
         self.drawn.set(byte.wrapping_add(1));

@@ -1,6 +1,6 @@
 //! Everything the gate needs from its host, as traits.
 //!
-//! In the component they are the contract's imports (`component.rs`); in native tests they are [`memory`].
+//! In the component they are the contract's imports (the `component` module); in native tests they are [`memory`].
 
 mod contract;
 pub mod marks;
@@ -37,16 +37,16 @@ pub enum FileKind {
     Directory,
     /// A device, a pipe, a socket; in listings also a link.
     Other,
-    /// The host may not look there.
+    /// The host may not look at the path.
     Unreadable,
 }
 
 /// A path to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// Where a relative path begins.
+    /// The root at which a relative path begins.
     pub root: Root,
-    /// Relative to the root, or absolute; not normalised, because `..` after a link is the host's to walk.
+    /// Relative to the root, or absolute; not normalised, because the host has to resolve `..` after a link.
     pub path: String,
     /// Whether the content's digest is wanted.
     pub digest: bool,
@@ -59,28 +59,28 @@ impl Question {
     }
 }
 
-/// What the host can tell about one path in one look.
+/// What the host reports about one path in one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// What is at `real_path`.
     pub kind: FileKind,
-    /// Where the path leads once every link is followed; none where it leads nowhere.
+    /// Where the path leads once every link is followed; `None` if it leads nowhere.
     pub real_path: Option<String>,
-    /// The same with the last name's own link not followed.
+    /// The same, without following the last name's own link.
     pub entry_path: Option<String>,
-    /// What the link at `entry_path` says, as it was written; none where no link is there, or where it is not UTF-8.
+    /// The target of the link at `entry_path`, as written; `None` if there is no link, or if it is not UTF-8.
     pub link: Option<String>,
     /// How many names the file has.
     pub hard_links: u32,
-    /// The same for all names of one file; 0 where unknown.
+    /// The same for all names of one file; 0 if unknown.
     pub identity: u64,
     /// Changes whenever the content may have changed; 0 if nothing is there.
     pub stamp: u64,
-    /// When the file last changed in any way, in milliseconds since 1970; 0 where unknown.
+    /// When the file last changed in any way, in milliseconds since 1970; 0 if unknown.
     pub changed_ms: u64,
-    /// In bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The content's digest, where it was asked for and can be had.
+    /// The content's digest, if it was asked for and is available.
     pub digest: Option<Digest>,
 }
 
@@ -123,7 +123,7 @@ pub enum FileFault {
     /// Someone else holds it.
     #[error("it is busy")]
     Busy,
-    /// There is no room.
+    /// There is no space left.
     #[error("the disk is full")]
     Full,
     /// Anything else.
@@ -131,14 +131,14 @@ pub enum FileFault {
     Other,
 }
 
-/// How far a listing goes.
+/// The limits of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListingLimits {
-    /// 1 lists the folder itself.
+    /// How deep the listing goes; 1 lists the folder itself.
     pub depth: u32,
-    /// At most this many entries.
+    /// Maximum number of entries.
     pub limit: u32,
-    /// Folders of these names are listed, never entered.
+    /// Folders with these names are listed but not entered.
     pub skip: Vec<String>,
 }
 
@@ -147,9 +147,9 @@ pub struct ListingLimits {
 pub struct DirEntry {
     /// Relative to the listed folder.
     pub path: String,
-    /// What is there, no link followed.
+    /// What is there, without following links.
     pub kind: FileKind,
-    /// What a link says, as it was written; none for everything else, and where it is not UTF-8.
+    /// The target of a link, as written; `None` for everything else, and if it is not UTF-8.
     pub link: Option<String>,
     /// As in [`Facts`].
     pub hard_links: u32,
@@ -170,7 +170,7 @@ pub struct Listing {
     pub entries: Vec<DirEntry>,
     /// Whether the limit cut it short.
     pub truncated: bool,
-    /// The first entry that exists and could not be reported: a name that is not UTF-8, a folder that cannot be opened.
+    /// The first entry that exists but could not be reported: a name that is not UTF-8, a folder that cannot be opened.
     pub unseen: Option<String>,
 }
 
@@ -183,17 +183,17 @@ pub struct Tail {
     pub bytes: Vec<u8>,
 }
 
-/// Files to look at.
+/// Reads files and folders.
 pub trait Workspace {
-    /// Looks at many paths in one crossing; the answers stand in the order of the questions.
+    /// Inspects many paths in one crossing; the answers are in the order of the questions.
     fn inspect(&self, questions: &[Question]) -> Vec<Facts>;
-    /// A whole file, if it is no longer than the limit.
+    /// Reads a whole file, if it is no longer than the limit.
     fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault>;
-    /// A part of a file.
+    /// Reads a part of a file.
     fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault>;
-    /// The last bytes of a file.
+    /// Reads the last bytes of a file.
     fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault>;
-    /// The names below a folder.
+    /// Lists the names below a folder.
     fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault>;
 }
 
@@ -208,24 +208,24 @@ pub enum Expectation {
     Digest(Digest),
 }
 
-/// The gate's own files, to write.
+/// Writes the gate's own files.
 pub trait Records {
     /// Appends in one write.
     fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault>;
     /// Replaces the whole content atomically.
     fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault>;
-    /// Takes a file away.
+    /// Removes a file.
     fn remove(&self, root: Root, path: &str) -> Result<(), FileFault>;
 }
 
-/// How much a log line matters.
+/// The severity of a log line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogLevel {
-    /// For those who look into a fault.
+    /// For those who investigate a fault.
     Debug,
     /// Worth knowing.
     Info,
-    /// Recovered; worth a look.
+    /// The gate recovered; worth a look.
     Warn,
     /// Something was not done.
     Error,
@@ -245,7 +245,7 @@ pub trait Clock {
 
 /// A source of unpredictable bytes.
 pub trait Random {
-    /// Sixteen of them.
+    /// Sixteen unpredictable bytes.
     fn random_bytes(&self) -> [u8; 16];
 }
 
@@ -257,14 +257,14 @@ pub trait Environment {
     fn secrets(&self, names: &[String]) -> Vec<Option<String>>;
 }
 
-/// Everything the gate reaches the world through.
+/// Everything through which the gate reaches the outside world.
 #[derive(Clone)]
 pub struct Ports {
-    /// Files to look at.
+    /// Reads files and folders.
     pub workspace: Rc<dyn Workspace>,
-    /// The gate's own files, to write.
+    /// Writes the gate's own files.
     pub records: Rc<dyn Records>,
-    /// Where it speaks.
+    /// The log.
     pub log: Rc<dyn Log>,
     /// The time of day.
     pub clock: Rc<dyn Clock>,
@@ -272,17 +272,17 @@ pub struct Ports {
     pub random: Rc<dyn Random>,
     /// What the user keeps outside of files.
     pub environment: Rc<dyn Environment>,
-    /// What is said and written down goes through here first.
+    /// Redacts everything that is said and written down.
     pub secrets: Rc<Secrets>,
 }
 
 impl Ports {
-    /// Says that something went wrong that did not stop the work.
+    /// Logs that something went wrong that did not stop the work.
     pub fn warn(&self, message: &str) {
         self.log.write(LogLevel::Warn, &self.secrets.redact(message), &Value::Null);
     }
 
-    /// Says that something was not done.
+    /// Logs that something was not done.
     pub fn fail(&self, message: &str) {
         self.log.write(LogLevel::Error, &self.secrets.redact(message), &Value::Null);
     }

@@ -1,15 +1,16 @@
-//! Claude Code 2.1.325: its tools by the schemas that its package publishes (`sdk-tools.d.ts`) and those of earlier versions.
+//! Claude Code 2.1.325: its tools, from the schemas that its package publishes (`sdk-tools.d.ts`) and from those of earlier
+//! versions.
 //!
-//! *Ask* opens its permission dialogue; without a terminal it counts as a denial. An explicit *allow* skips that dialogue, so
-//! it is given in one case only: with the rewritten prompt of a sub-agent, which Claude Code starts without asking. Its deny
-//! and ask rules are looked at whatever a hook says. Everywhere else the arguments stay, and the model is told.
+//! *Ask* opens its permission dialog; without a terminal it counts as a denial. An explicit *allow* skips that dialog, so it is
+//! given in one case only: together with the rewritten prompt of a sub-agent, which Claude Code starts without asking. Its deny
+//! and ask rules apply whatever a hook says. In all other cases the arguments stay as they are, and the model is told.
 
 use serde_json::{Value, json};
 
 use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, ShellPrefix};
+use super::wiring::{Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, ShellPrefix, SourceContent};
 use super::{AgentProgram, EventKind, HookProtocol, Limit, ProgramEvent, Tool, Wiring, hook_specific, shell_prefix};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
@@ -34,15 +35,15 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         settings: &[
             SettingsSource {
                 place: SettingsPlace::Workspace(".claude/settings.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::StartFolder,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace(".claude/settings.local.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::StartFolder,
             },
-            SettingsSource { place: own("settings.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
+            SettingsSource { place: own("settings.json"), content: SourceContent::Hooks, reach: SettingsReach::Everywhere },
         ],
         events: hook_specific::EVENTS,
         every: Some("*"),
@@ -73,16 +74,16 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ..AgentProgram::BARE
 };
 
-/// A path in the folder that Claude Code keeps for itself.
+/// A path in Claude Code's own folder.
 const fn own(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", path }
 }
 
-/// Tools that it starts without asking anybody.
+/// Tools that it starts without asking anyone.
 const UNASKED: [&str; 2] = ["Agent", "Task"];
 
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
-    // With this mode, a person lets everything run without being asked, so nobody is asked.
+    // In this mode, a person lets everything run without being asked, so nobody is asked.
     let asks_nobody = payload.get("permission_mode").and_then(Value::as_str) == Some("bypassPermissions");
     let server = payload.pointer("/mcp_server/name").and_then(Value::as_str).map(str::to_owned);
     let mut event = ProgramEvent { asks_nobody, ..hook_specific::read(payload, named) };
@@ -92,7 +93,7 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     event
 }
 
-/// What is longer goes into a file, and the model is told the file's name.
+/// Longer text goes into a file, and the model is told the file's name.
 fn limit(moment: EventKind) -> Option<Limit> {
     (!matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Utf16(10_000))
 }
@@ -137,7 +138,7 @@ static TOOLS: &[Tool] = &[
             ("dangerouslyDisableSandbox", Flag),
         ],
     },
-    // It watches the output of a command, or what a server sends.
+    // Watches the output of a command, or what a server sends.
     Tool {
         names: &["Monitor"],
         act: Inert,
@@ -189,7 +190,7 @@ static TOOLS: &[Tool] = &[
         act: Reads,
         args: &[("operation", Text), ("filePath", Path), ("line", Number), ("character", Number), ("query", Text)],
     },
-    // It publishes a file elsewhere, and fetches assets into a folder.
+    // Publishes a file elsewhere, and fetches assets into a folder.
     Tool {
         names: &["Artifact"],
         act: Reads,
@@ -213,7 +214,7 @@ static TOOLS: &[Tool] = &[
             ("capabilities", List),
         ],
     },
-    // A workflow's script starts agents; worktrees are made and removed by git.
+    // A workflow's script starts agents; git creates and removes worktrees.
     Tool {
         names: &["Workflow"],
         act: Executes,
@@ -232,7 +233,7 @@ static TOOLS: &[Tool] = &[
         act: Executes,
         args: &[("name", Text), ("path", ReadPath), ("action", Text), ("discard_changes", Flag)],
     },
-    // Agents, lists, clocks, questions. A command of a skill is text for the model.
+    // Agents, lists, clocks, questions. The command of a skill is text for the model.
     Tool {
         names: &["Skill", "SlashCommand"],
         act: Inert,
@@ -317,7 +318,7 @@ static TOOLS: &[Tool] = &[
         act: Inert,
         args: &[("shell_id", Text), ("bash_id", Text), ("to", Text)],
     },
-    // They act on other machines, or on a store of the program's own.
+    // These act on other machines, or on a store of the program's own.
     Tool {
         names: &[
             "RemoteTrigger",
@@ -337,10 +338,10 @@ static TOOLS: &[Tool] = &[
         act: Opaque,
         args: &[],
     },
-    // Files are handed to the user, or to another session.
+    // These hand files to the user or to another session.
     Tool { names: &["SendUserFile"], act: Reads, args: &[("files", Paths), ("caption", Text), ("status", Text)] },
     Tool { names: &["SendFile"], act: Opaque, args: &[("files", Paths), ("to", Text)] },
-    // Its memory has paths of its own.
+    // Its memory has its own kind of paths.
     Tool { names: &["memory_read"], act: Inert, args: &[("store", Text), ("path", Text)] },
     // Scripts in the program's own interpreter, which may call any other tool.
     Tool { names: &["REPL", "AppifactRepl"], act: Opaque, args: &[("code", Text), ("description", Text)] },

@@ -1,4 +1,4 @@
-//! Cline, from which Roo Code comes: the same names, but other arguments.
+//! Cline, of which Roo Code is a fork: the tools have the same names but different arguments.
 
 use super::Act::{CallsServer, Inert, Patches, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text};
@@ -31,7 +31,7 @@ static TOOLS: &[Tool] = &[
         act: Reads,
         args: &[("path", Path), ("recursive", Flag), ("regex", Text), ("file_pattern", Text)],
     },
-    // A completed task may be shown off by a command.
+    // A command may demonstrate the completed task.
     Tool { names: &["attempt_completion"], act: Inert, args: &[("result", Text), ("command", Command), ("task_progress", Text)] },
     Tool {
         names: &[

@@ -1,9 +1,9 @@
-//! Codex 0.166, by the specifications of its tools. Hooks see the names of a namespace and of its tool joined without a
-//! sign: `clock` and `curr_time` are `clockcurr_time`.
+//! Codex 0.166, from the specifications of its tools. In what hooks see, the names of a namespace and of its tool are joined
+//! without a separator: `clock` and `curr_time` become `clockcurr_time`.
 //!
-//! A field that it does not know makes the whole answer invalid, and then the tool runs. It takes *ask* for invalid too, so
-//! *ask* becomes a denial; a reason must not be empty. *Allow* counts only together with rewritten arguments and answers no
-//! question of its own approvals, so rewriting widens nothing.
+//! An unknown field makes the whole answer invalid, and then the tool runs. *Ask* is invalid too, so *ask* becomes a denial; a
+//! reason must not be empty. *Allow* counts only together with rewritten arguments and does not answer Codex's own approval
+//! questions, so rewriting does not permit anything more.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,9 @@ use super::ArgumentMeaning::{
 };
 use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
+use super::wiring::{
+    Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, SourceContent, Timeout, TrustRule,
+};
 use super::{AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
@@ -38,15 +40,15 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         signs: &[SettingsPlace::Workspace(".codex"), own("")],
         commands: &["codex"],
         settings: &[
-            SettingsSource { place: own("hooks.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
+            SettingsSource { place: own("hooks.json"), content: SourceContent::Hooks, reach: SettingsReach::Everywhere },
             SettingsSource {
                 place: SettingsPlace::Workspace(".codex/hooks.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::Project,
             },
         ],
         events: &["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"],
-        // It gives the end of a session three seconds, and warns at every start where more is asked for.
+        // Codex limits hooks at the end of a session to three seconds, and warns at every start if more is requested.
         timeout: Timeout { shorter: &[(EventKind::SessionEnd, 3)], ..Timeout::SECONDS },
         trust: Some(TrustRule::Hooks {
             file: own("config.toml"),
@@ -76,18 +78,18 @@ const MOMENTS: &[(&str, EventKind)] = &[
     ("SessionEnd", EventKind::SessionEnd),
 ];
 
-/// A path in the folder that Codex keeps for itself.
+/// A path in Codex's own folder.
 const fn own(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "CODEX_HOME", folder: ".codex", path }
 }
 
-/// It takes some 2,500 tokens and counts four bytes for each; the rest goes into a file.
+/// Codex accepts some 2,500 tokens and counts four bytes for each; the rest goes into a file. The limit leaves a fifth of that free.
 fn limit(moment: EventKind) -> Option<Limit> {
     (!matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Bytes(8_000))
 }
 
-/// There is one event for tools that ran and tools that failed. A patch says how it ended in its first line, a server's tool
-/// in a field, a command not at all.
+/// There is one event for tools that succeeded and tools that failed. A patch reports its result in the first line, a server's
+/// tool in a field, a command not at all.
 fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match payload.get("tool_response") {
         Some(Value::String(said)) => match said.strip_prefix("Exit code: ").and_then(|rest| rest.lines().next()) {
@@ -95,7 +97,7 @@ fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
             _ => CallEnding::Done,
         },
         Some(Value::Object(result)) if result.get("isError") == Some(&Value::Bool(true)) => {
-            payload::failed(result.get("content").and_then(|content| content.pointer("/0/text")))
+            payload::failed_ending(result.get("content").and_then(|content| content.pointer("/0/text")))
         }
         _ => CallEnding::Done,
     }
@@ -112,9 +114,9 @@ const SHELL_CANARY: ShellCanary = ShellCanary {
 };
 
 static TOOLS: &[Tool] = &[
-    // `command` is what hooks are shown, `input` what the model sends.
+    // Hooks get `command`; the model sends `input`.
     Tool { names: &["apply_patch"], act: Patches, args: &[("command", Patch), ("input", Patch)] },
-    // What hooks are shown of `exec_command`.
+    // What hooks get for `exec_command`.
     Tool { names: &["Bash"], act: RunsShell, args: &[("command", Command), ("description", Text)] },
     Tool {
         names: &["exec_command"],
@@ -276,7 +278,7 @@ static TOOLS: &[Tool] = &[
             "mcp__codex_worktrees__list_worktrees",
         ],
         act: Inert,
-        // Agents have paths of their own, such as `/root/task`.
+        // Agents have their own kind of paths, such as `/root/task`.
         args: &[
             ("target", Text),
             ("targets", List),
@@ -287,7 +289,7 @@ static TOOLS: &[Tool] = &[
             ("agents_to_notify", List),
         ],
     },
-    // Notes, memories and skills by names of their own, which look like paths.
+    // Notes, memories and skills, with names that look like paths.
     Tool {
         names: &[
             "historylist_windows",
@@ -309,7 +311,7 @@ static TOOLS: &[Tool] = &[
         act: Inert,
         args: &[("path", Text), ("path_prefix", Text), ("content", Text), ("package", Text), ("resource", Text)],
     },
-    // It writes into the user's own notes, for the program and not for the work.
+    // Writes to the user's own notes, which belong to the program and not to the work.
     Tool { names: &["memoriesadd_ad_hoc_note"], act: Executes, args: &[] },
     Tool {
         names: &["multi_env_copy_file"],
@@ -321,7 +323,7 @@ static TOOLS: &[Tool] = &[
             ("target_path", WrittenPath),
         ],
     },
-    // Worktrees are made by git.
+    // Git creates worktrees.
     Tool {
         names: &["mcp__codex_worktrees__create_worktree", "mcp__codex_tui__create_worktree"],
         act: Executes,

@@ -1,16 +1,17 @@
-//! GitHub Copilot: the command line and the agent in VS Code, which runs the same hook files. By their documentation and the
-//! extension's manifest.
+//! GitHub Copilot: the command line and the agent in VS Code, which runs the same hook files. Taken from their documentation and
+//! the extension's manifest.
 //!
-//! The command line's own payloads do not name their event, so `tollgate init` writes `--event`; without it the fields tell.
-//! VS Code and the events of Claude Code's spelling name it, and want Claude Code's answers. Rewritten arguments come without a
-//! decision, so its own permissions still decide. The model can be told something only after a tool.
+//! The command line's own payloads do not name their event, so `tollgate init` writes `--event`; without it, the event is
+//! recognised by the payload's fields. VS Code and events in Claude Code's spelling do name it, and expect Claude Code's answers.
+//! Rewritten arguments are returned without a decision, so Copilot's own permissions still decide. The model can be told
+//! something only after a tool.
 
 use serde_json::{Map, Value, json};
 
 use super::Act::{Edits, Executes, Inert, MakesFolders, Opaque, Patches, PowerShell, Reads, Shell, Types, Writes};
 use super::ArgumentMeaning::{Command, Flag, Function, List, Number, Patch, Path, Paths, Text, Typed};
 use super::payload::{self, Spelling};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, TrustRule};
+use super::wiring::{Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, SourceContent, TrustRule};
 use super::{
     AgentProgram, ArgumentMeaning, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, Tool, Wiring,
     hook_specific,
@@ -24,7 +25,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     speech: Some(HookProtocol {
         limit: |moment| (moment == EventKind::AfterTool).then_some(Limit::Bytes(10_000)),
         asks: |_| true,
-        // VS Code takes other arguments only with an explicit *allow*, which skips its own question.
+        // VS Code accepts rewritten arguments only with an explicit *allow*, which skips its own question.
         rewrites: |event| !is_claude_codes(event.name),
         person: None,
         ..HookProtocol::new(MOMENTS, read, answer)
@@ -35,15 +36,15 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         settings: &[
             SettingsSource {
                 place: SettingsPlace::Workspace(".github/hooks/tollgate.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace(".github/hooks"),
-                holds: Holds::HookFiles,
+                content: SourceContent::HookFiles,
                 reach: SettingsReach::Project,
             },
-            SettingsSource { place: own("hooks"), holds: Holds::HookFiles, reach: SettingsReach::Everywhere },
+            SettingsSource { place: own("hooks"), content: SourceContent::HookFiles, reach: SettingsReach::Everywhere },
         ],
         events: &["preToolUse", "postToolUse", "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd"],
         trust: Some(TrustRule::FolderList {
@@ -68,7 +69,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ..AgentProgram::BARE
 };
 
-/// A path in the folder that Copilot keeps for itself.
+/// A path in Copilot's own folder.
 const fn own(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "COPILOT_HOME", folder: ".copilot", path }
 }
@@ -110,8 +111,8 @@ const MOMENTS: &[(&str, EventKind)] = &[
 ];
 
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
-    // A payload that names its event wants to be answered under that name.
-    let own = payload.as_object().and_then(|fields| payload::first(fields, SPELLING.event)).map(str::to_owned);
+    // A payload that names its event expects an answer under that name.
+    let own = payload.as_object().and_then(|fields| payload::first_text(fields, SPELLING.event)).map(str::to_owned);
     let named = own.as_deref().or(named).or_else(|| guess_event(&payload));
     payload::read(&SPELLING, MOMENTS, payload, named.map(str::to_owned).as_deref(), ending)
 }
@@ -127,7 +128,7 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
         HookAnswer::Deny(reason) => decided("deny", reason),
         HookAnswer::Allow { args, .. } => args.map(|args| json!({"modifiedArgs": args})),
         HookAnswer::Tell(told) | HookAnswer::Withhold(told) => (!told.is_empty()).then(|| json!({"additionalContext": told})),
-        // What a hook says about a prompt is not read.
+        // Copilot does not read a hook's answer to a prompt.
         HookAnswer::Stop(_) => None,
     }
 }
@@ -136,7 +137,7 @@ fn is_claude_codes(event: &str) -> bool {
     event.starts_with(|first: char| first.is_ascii_uppercase())
 }
 
-/// The event of a payload that does not name it.
+/// Guesses the event of a payload that does not name it.
 fn guess_event(payload: &Value) -> Option<&'static str> {
     let has = |name: &str| payload.get(name).is_some();
     match () {
@@ -152,7 +153,7 @@ fn guess_event(payload: &Value) -> Option<&'static str> {
 
 fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
     if event.eq_ignore_ascii_case("postToolUseFailure") {
-        return payload::failed(payload.get("error"));
+        return payload::failed_ending(payload.get("error"));
     }
     let result = payload.get("toolResult").or_else(|| payload.get("tool_result"));
     let said = |names: &[&str]| names.iter().find_map(|name| result?.get(*name)?.as_str()).unwrap_or_default().to_owned();
@@ -173,7 +174,7 @@ const SHELL_CANARY: ShellCanary = ShellCanary {
     rewritten: Some("/modifiedArgs/command"),
 };
 
-/// A command in a session of the command line's own shells.
+/// The arguments of a command in one of the command line's own shell sessions.
 const SESSION: &[(&str, ArgumentMeaning)] = &[
     ("command", Command),
     ("description", Text),
@@ -265,9 +266,9 @@ static TOOLS: &[Tool] = &[
             ("continueOnError", Flag),
         ],
     },
-    // Databases can be told to write files; what is remembered and how branches are called is not in the workspace.
+    // Databases can be told to write files; memories and branch names are not in the workspace.
     Tool { names: &["sql", "session_store_sql", "store_memory", "vote_memory", "rename_branch"], act: Opaque, args: &[] },
-    // The task is also written down in the editor's settings.
+    // The task is also saved in the editor's settings.
     Tool { names: &["create_and_run_task"], act: Opaque, args: &[] },
     Tool {
         names: &["run_vscode_command", "install_extension", "create_new_workspace", "create_new_jupyter_notebook"],

@@ -1,9 +1,9 @@
-//! Cursor, by its documentation of hooks and the tools that its agent is known to have.
+//! Cursor, from its documentation of hooks and the known tools of its agent.
 //!
-//! Its schema takes *ask* from `preToolUse`, and then the tool runs, so *ask* becomes a denial. Rewritten arguments need
-//! `"permission": "allow"`; the prompt of a sub-agent is the only text that is ever rewritten, and no approval stands before
-//! that. Cursor also runs the hooks of `.claude/settings.json`: the same conversation and call ids arrive there, so a call that
-//! is reported twice is entered once.
+//! Its schema accepts *ask* from `preToolUse`, but then the tool runs, so *ask* becomes a denial. Rewritten arguments need
+//! `"permission": "allow"`; only the prompt of a sub-agent is ever rewritten, and no approval precedes that. Cursor also runs the
+//! hooks of `.claude/settings.json`: they get the same conversation and call ids, so a call that is reported twice is recorded
+//! once.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use super::ArgumentMeaning::{
     Command, Flag, Folder, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text, WrittenPath,
 };
 use super::payload::{self, SNAKE, Spelling};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource};
+use super::wiring::{Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, SourceContent};
 use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, Tool, Wiring};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
@@ -34,16 +34,17 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         settings: &[
             SettingsSource {
                 place: SettingsPlace::Workspace(".cursor/hooks.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Home(".cursor/hooks.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::Everywhere,
             },
         ],
-        // One name that a version of Cursor does not know makes it refuse the whole file, so only what is needed.
+        // If a version of Cursor does not know one of the names, it rejects the whole file, so only the necessary events are
+        // listed.
         events: &["preToolUse", "postToolUse", "sessionStart", "sessionEnd"],
         servers: Some(SettingsPlace::Workspace(".cursor/mcp.json")),
         ..Wiring::new(HooksFormat::Flat, Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None })
@@ -91,17 +92,17 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     }
 }
 
-/// What is longer is dropped.
+/// Longer text is dropped.
 fn limit(moment: EventKind) -> Option<Limit> {
     matches!(moment, EventKind::AfterTool | EventKind::SessionStart).then_some(Limit::Utf16(10_000))
 }
 
 fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
     if event == "postToolUseFailure" {
-        return payload::failed(payload.get("error_message").or_else(|| payload.get("error")));
+        return payload::failed_ending(payload.get("error_message").or_else(|| payload.get("error")));
     }
     match payload.get("error") {
-        Some(error) if !error.is_null() => payload::failed(Some(error)),
+        Some(error) if !error.is_null() => payload::failed_ending(Some(error)),
         _ => CallEnding::Done,
     }
 }

@@ -1,8 +1,8 @@
-//! Gemini CLI 0.61, by the declarations in its bundle, with the names of earlier versions.
+//! Gemini CLI 0.61: its tools, from the declarations in its bundle, with the names of earlier versions.
 //!
 //! Without a terminal *ask* hangs for ever, and a hook cannot tell whether there is one, so *ask* becomes a denial. Its calls
-//! have no id; one is made from the call. Rewritten arguments come without a decision, so its own policy still decides. Before
-//! a tool runs the model cannot be told anything; it is told after.
+//! have no id; one is derived from the call. Rewritten arguments are returned without a decision, so Gemini CLI's own policy
+//! still decides. The model cannot be told anything before a tool runs, only after.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,9 @@ use super::Act::{Executes, Inert, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Path, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE, Spelling};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
+use super::wiring::{
+    Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, SourceContent, Timeout, TrustRule,
+};
 use super::{AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
@@ -29,12 +31,12 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         settings: &[
             SettingsSource {
                 place: SettingsPlace::Workspace(".gemini/settings.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::StartFolder,
             },
             SettingsSource {
                 place: SettingsPlace::Home(".gemini/settings.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::Everywhere,
             },
         ],
@@ -83,14 +85,14 @@ const MOMENTS: &[(&str, EventKind)] = &[
     ("SessionEnd", EventKind::SessionEnd),
 ];
 
-/// The name of a server's tool can be divided in several ways; a separate field says which server and which tool are meant.
+/// The name of an MCP tool can be split in several ways; a separate field says which server and which tool are meant.
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let context = payload.get("mcp_context").cloned().unwrap_or_default();
     let mut event = payload::read(&SPELLING, MOMENTS, payload, named, ending);
     if let Some(call) = &mut event.call {
         let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
         let server = ServerTool::new(text("server_name"), text("tool_name"));
-        call.server = server.map(|server| ServerTool { start: permissions::started(&context), ..server });
+        call.server = server.map(|server| ServerTool { start: permissions::start_of_server(&context), ..server });
     }
     event
 }
@@ -102,7 +104,7 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
             Some(json!({"decision": "deny", "reason": reason}))
         }
         HookAnswer::Allow { args, .. } => args.and_then(|args| specific("tool_input", args)),
-        // Its words for a result that the model does not get to see.
+        // Its form of an answer that keeps a result from the model.
         HookAnswer::Withhold(reason) => Some(json!({"decision": "deny", "reason": reason})),
         HookAnswer::Tell(told) if told.is_empty() => None,
         HookAnswer::Tell(told) => match limit(event.moment()) {
@@ -119,7 +121,7 @@ fn limit(moment: EventKind) -> Option<Limit> {
 
 fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match payload.get("tool_response").and_then(|response| response.get("error")) {
-        Some(error) if !error.is_null() => payload::failed(Some(error)),
+        Some(error) if !error.is_null() => payload::failed_ending(Some(error)),
         _ => CallEnding::Done,
     }
 }
@@ -254,10 +256,10 @@ static TOOLS: &[Tool] = &[
             "wait_for",
         ],
         act: Inert,
-        // A plan is presented by its name, in a folder of the program's own.
+        // A plan is referred to by its name, in the program's own folder.
         args: &[("plan_filename", Text), ("plan_path", Text)],
     },
-    // What the browser shows, which may be saved.
+    // What the browser shows; it may be saved.
     Tool {
         names: &["take_snapshot", "take_screenshot", "take_memory_snapshot", "get_network_request"],
         act: Inert,
@@ -273,7 +275,7 @@ static TOOLS: &[Tool] = &[
             ("reqid", Number),
         ],
     },
-    // What is done in the browser, such as a download, is not seen.
+    // The effects of actions in the browser, such as a download, are not known.
     Tool {
         names: &[
             "click",
@@ -312,6 +314,6 @@ static TOOLS: &[Tool] = &[
             ("viewport", Text),
         ],
     },
-    // It writes into the user's own notes, for the program and not for the work.
+    // Writes to the user's own notes, which belong to the program and not to the work.
     Tool { names: &["save_memory"], act: Executes, args: &[("fact", Text), ("scope", Text)] },
 ];

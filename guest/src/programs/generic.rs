@@ -1,8 +1,9 @@
-//! Any program that speaks JSON lines: events by the gate's own names, for authors of agents that have no record here.
+//! Any program that speaks JSON lines with the gate's own event names, for authors of agents that have no record here.
 //!
-//! In: `{"event", "session", "call", "tool", "args", "cwd", "result", "error", "prompt", "response"}`, as far as the event has
-//! them, with `agent` and `parent` for sub-agents, `roots` for open folders, `source` and `reason` for sessions, `request` and
-//! `reply` for models, and `"unattended": true` where no one can be asked. Out: `{"verdict", "reason", "code"?, "args"?, "context"?}`, where the verdict is `allow`, `ask` or `deny`.
+//! In: `{"event", "session", "call", "tool", "args", "cwd", "result", "error", "prompt", "response"}`, as far as they apply to
+//! the event, with `agent` and `parent` for sub-agents, `roots` for open folders, `source` and `reason` for sessions, `request`
+//! and `reply` for models, and `"unattended": true` if no one can be asked. Out: `{"verdict", "reason", "code"?, "args"?,
+//! "context"?}`, where the verdict is `allow`, `ask` or `deny`.
 
 use serde_json::{Map, Value, json};
 
@@ -92,11 +93,11 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     }
 }
 
-/// A reason without the code in parentheses behind it, and that code.
+/// Splits a reason into its text and the code in parentheses at its end.
 fn split_code(mut reason: String) -> (String, Option<String>) {
     let code = reason.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(before, code)| (before.len(), code));
     let is_code = |code: &str| {
-        // A hook's own code follows its name.
+        // The code of a workspace's hook follows the hook's name.
         let (hook, code) = code.rsplit_once('/').map_or((None, code), |(hook, code)| (Some(hook), code));
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte == b'_' || hook.is_some() && byte.is_ascii_digit();
         !code.is_empty() && hook != Some("") && code.bytes().all(fits)
@@ -113,7 +114,7 @@ fn split_code(mut reason: String) -> (String, Option<String>) {
 fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match (payload.get("error"), payload.get("refused").and_then(Value::as_str)) {
         (_, Some(why)) => CallEnding::Refused(why.to_owned()),
-        (Some(error), None) if !error.is_null() => payload::failed(Some(error)),
+        (Some(error), None) if !error.is_null() => payload::failed_ending(Some(error)),
         _ => CallEnding::Done,
     }
 }

@@ -1,11 +1,11 @@
-//! The hook format of Claude Code: its events, which Qwen Code has too, and its answers, which Codex and VS Code read as well.
+//! The hook format of Claude Code: its events, which Qwen Code shares, and its answers, which Codex and VS Code read as well.
 
 use serde_json::{Map, Value, json};
 
 use super::payload::{self, SNAKE};
 use super::{CallEnding, EventKind, HookAnswer, ProgramEvent};
 
-/// The events of Claude Code that forks and copies have too.
+/// The events of Claude Code that its imitators share.
 pub(super) const MOMENTS: &[(&str, EventKind)] = &[
     ("PreToolUse", EventKind::BeforeTool),
     ("PostToolUse", EventKind::AfterTool),
@@ -35,10 +35,10 @@ pub(super) fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
 }
 
 fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
-    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { CallEnding::Done }
+    if event == "PostToolUseFailure" { payload::failed_ending(payload.get("error")) } else { CallEnding::Done }
 }
 
-/// The answer, with the fields that all three know and no other.
+/// The answer, using only the fields that all three programs know.
 pub(super) fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     let specific = |fields: Vec<(&str, Value)>| {
         let mut all = Map::from_iter([("hookEventName".to_owned(), event.name.into())]);
@@ -61,17 +61,17 @@ pub(super) fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> 
         }
         HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) | HookAnswer::Withhold(told) => match event.moment() {
             _ if told.is_empty() => None,
-            // There the model cannot be told anything; a person can.
+            // At these events the model cannot be told anything; a person can.
             EventKind::AfterAgent | EventKind::SessionEnd => Some(json!({"systemMessage": told})),
             _ => specific(vec![("additionalContext", told.into())]),
         },
     }
 }
 
-/// Where a denial is in such an answer, and how it reads.
+/// The position of a denial in such an answer, and its value.
 pub(super) const DENIAL: (&str, &str) = ("/hookSpecificOutput/permissionDecision", "deny");
 
-/// A call that must be denied, in the payload that goes with such answers.
+/// A call that must be denied, as a payload of the same format.
 pub(super) fn canary(root: &str, event: &str, tool: &str, args: &Value) -> Value {
     json!({"session_id": "tollgate-doctor", "transcript_path": null, "cwd": root, "permission_mode": "default",
            "hook_event_name": event, "tool_name": tool, "tool_input": args, "tool_use_id": "canary"})

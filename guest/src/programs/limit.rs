@@ -1,16 +1,16 @@
-//! How much text a program accepts. Longer text is dropped, or put into a file that is never read.
+//! How much text a program accepts. A program drops longer text, or puts it into a file that is never read.
 
-/// How much text a program accepts, and how it counts.
+/// How much text a program accepts, and the unit in which it counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// As JavaScript counts: units of UTF-16.
+    /// UTF-16 code units, as JavaScript counts.
     Utf16(usize),
     /// Bytes of UTF-8.
     Bytes(usize),
 }
 
 impl Limit {
-    /// The number, whatever it counts.
+    /// The number, in its own unit.
     pub fn max(self) -> usize {
         match self {
             Self::Utf16(max) | Self::Bytes(max) => max,
@@ -25,10 +25,10 @@ impl Limit {
     }
 }
 
-/// The last line of a text that was cut.
+/// The last line of a text that was truncated.
 const NOTE: &str = "[cut here: the host accepts no more]";
 
-/// A text within a limit: whole lines, and a note where some are missing.
+/// Truncates a text to a limit: whole lines, and a note if any are missing.
 pub fn cut(text: &str, limit: Limit) -> String {
     if limit.size(text) <= limit.max() {
         return text.to_owned();
@@ -42,7 +42,7 @@ pub fn cut(text: &str, limit: Limit) -> String {
         }
         kept.push_str(line);
     }
-    // A single line that is too long is cut within.
+    // If even the first line is too long, it is cut within the line.
     if kept.is_empty() {
         for character in text.chars() {
             let size = limit.size(character.encode_utf8(&mut [0; 4]));

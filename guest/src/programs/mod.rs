@@ -1,18 +1,18 @@
-//! What is known about each agent program: one file per program, one record each.
+//! What is known about each agent program: one file and one record per program.
 //!
-//! A record says which tools a program has and what they do, how it speaks to its hooks, how it is wired to the gate and how
-//! that is proven, and how its processes are recognised. Everything that reads calls, answers hooks, writes settings or
-//! examines them takes it from here. Nothing in this room looks at a file or decides about a call.
+//! A record says which tools a program has and what they do, which protocol its hooks use, how it is wired to the gate and how
+//! that is proven, and how its processes are recognised. Everything that reads calls, answers hooks, writes settings or examines
+//! them uses these records. Nothing in this module reads a file or decides about a call.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `claude_code`, `codex`, … | one program each |
-//! | [`tool`] | the form of a tool: its names, what it does, what each argument means |
+//! | [`tool`] | the description of a tool: its names, what it does, what each argument means |
 //! | [`table`] | which tools a name may mean |
-//! | [`speech`] | events, payloads and answers |
-//! | [`wiring`] | settings files, what is written into them, and what proves that it works |
-//! | [`trust`] | whether a program would run the hooks that are written down |
-//! | [`permissions`] | what a person lets a program do with the tools of MCP servers |
+//! | [`speech`] | the hook protocol: events, payloads and answers |
+//! | [`wiring`] | settings files, what is written to them, and what proves that it works |
+//! | [`trust`] | whether a program would run the installed hooks |
+//! | [`permissions`] | what a person lets a program do with MCP tools |
 //! | [`process`] | recognising a program by its process or its variables |
 //! | [`own_tools`] | Tollgate's own tools, the same in every program |
 //!
@@ -57,7 +57,7 @@ pub use wiring::Wiring;
 /// The folders in which agent programs keep skills, in the workspace and in the home folder.
 pub const SKILL_FOLDERS: [&str; 4] = [".claude/skills", ".codex/skills", ".gemini/skills", ".agents/skills"];
 
-/// Every program there is a record of, in the order in which they are listed.
+/// The known programs, in the order in which they are listed.
 pub static PROGRAMS: &[&AgentProgram] = &[
     &claude_code::PROGRAM,
     &codex::PROGRAM,
@@ -71,42 +71,42 @@ pub static PROGRAMS: &[&AgentProgram] = &[
     &generic::PROGRAM,
 ];
 
-/// The program of a name or an alias, whatever its case.
+/// Finds a program by a name or an alias, ignoring case.
 pub fn named(name: &str) -> Option<&'static AgentProgram> {
-    PROGRAMS.iter().copied().find(|program| program.is(name))
+    PROGRAMS.iter().copied().find(|program| program.has_name(name))
 }
 
 /// What is known about an agent program.
 #[derive(Debug)]
 pub struct AgentProgram {
-    /// As hosts and settings call it; the first is the one that `tollgate hook` takes.
+    /// Its names in hosts and settings; the first is the one that `tollgate hook` takes.
     pub names: &'static [&'static str],
-    /// As people call it.
+    /// Its name for people.
     pub title: &'static str,
-    /// Whose parser reads the patches that its tools are given.
+    /// Which parser reads the patches that its tools are given.
     pub dialect: PatchDialect,
-    /// Its own tools; those of MCP servers are not among them.
+    /// Its own tools, without those of MCP servers.
     pub tools: &'static [Tool],
-    /// How the tools of MCP servers are spelled, with `SERVER` and `TOOL` for their names.
+    /// How the names of MCP tools are spelled, with `SERVER` and `TOOL` for their names.
     pub mcp_prefixes: &'static [&'static str],
-    /// Where it keeps which of those tools a person lets it call without asking; `None` if it keeps no such thing, or not in a form
-    /// that is known.
+    /// Where it stores which MCP tools a person lets it call without asking; `None` if it does not store that, or not in a known
+    /// format.
     pub permissions: Option<Permissions>,
-    /// Its hook payloads and answers; none for programs without hooks.
+    /// Its hook payloads and answers; `None` for a program without hooks.
     pub speech: Option<HookProtocol>,
     /// How it is wired to the gate; `None` if that cannot be done by writing files.
     pub wiring: Option<Wiring>,
-    /// Files and folders that govern it, and so whether it asks the gate: no agent may change them. Those of a workspace are in
-    /// lower case, as they are compared.
+    /// Files and folders that govern the program, and therefore whether it asks the gate: no agent may change them. Those of a
+    /// workspace are in lower case, because they are compared in lower case.
     pub controls: &'static [SettingsPlace],
-    /// The names that its process has: of the program itself, or of the script that an interpreter runs for it.
+    /// The names of its process: of the program itself, or of the script that an interpreter runs for it.
     pub processes: &'static [&'static str],
     /// Variables that it sets for the commands it runs.
     pub variables: &'static [&'static str],
 }
 
 impl AgentProgram {
-    /// A program without tools, hooks and files of its own.
+    /// A program without tools, hooks or files of its own.
     const BARE: Self = Self {
         names: &[],
         title: "",
@@ -121,13 +121,13 @@ impl AgentProgram {
         variables: &[],
     };
 
-    /// As `tollgate hook` calls it.
+    /// Its name for `tollgate hook`.
     pub fn name(&self) -> &'static str {
         self.names.first().copied().unwrap_or_default()
     }
 
-    /// Whether a name means this program.
-    pub fn is(&self, name: &str) -> bool {
+    /// Whether a name refers to this program.
+    pub fn has_name(&self, name: &str) -> bool {
         self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 }

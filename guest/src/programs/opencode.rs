@@ -1,18 +1,18 @@
-//! OpenCode 1.18 and Kilo, by the schemas of its tools.
+//! OpenCode 1.18 and Kilo: their tools, from the schemas.
 //!
-//! Its hooks are functions of a plugin; for a plugin in another language, this is one call of them as JSON. In:
-//! `{"hook", "input", "output"}` as the function gets them, `directory` as the plugin got it, and `"lasting": true` where the
-//! plugin stays and tells everything to one gate. Out: `{"throw": message}`
-//! for what the function should throw, else `{"output": …}` with the fields to set in `output`, in place. There is no *ask*, so
-//! it becomes a block. OpenCode looks at its own permissions when the tool runs, whatever its arguments are by then.
+//! Its hooks are functions of a plugin; for a plugin in another language, a call of such a function is written as JSON. In:
+//! `{"hook", "input", "output"}` as the function gets them, `directory` as the plugin got it, and `"lasting": true` if the plugin
+//! keeps running and reports everything to one gate. Out: `{"throw": message}` for an error that the function should throw,
+//! otherwise `{"output": …}` with the fields to set in `output`, in place. There is no *ask*, so it becomes a block. OpenCode
+//! checks its own permissions when the tool runs, with the arguments as they are by then.
 
 use serde_json::{Map, Value, json};
 
 use super::Act::{Inert, Opaque, Patches, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Patch, Path, Text};
-use super::payload::{self, first};
+use super::payload::{self, first_text};
 use super::speech::find_moment;
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout};
+use super::wiring::{Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, SourceContent, Timeout};
 use super::{
     AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, ReportedCall, Tool, Wiring,
 };
@@ -40,49 +40,57 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         settings: &[
             SettingsSource {
                 place: SettingsPlace::Workspace(".opencode/plugin/tollgate.js"),
-                holds: Holds::Plugin,
+                content: SourceContent::Plugin,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace(".opencode/plugin"),
-                holds: Holds::Plugins,
+                content: SourceContent::Plugins,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace(".opencode/plugins"),
-                holds: Holds::Plugins,
+                content: SourceContent::Plugins,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace("opencode.json"),
-                holds: Holds::PluginList,
+                content: SourceContent::PluginList,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace("opencode.jsonc"),
-                holds: Holds::PluginList,
+                content: SourceContent::PluginList,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace(".opencode/opencode.json"),
-                holds: Holds::PluginList,
+                content: SourceContent::PluginList,
                 reach: SettingsReach::Project,
             },
             SettingsSource {
                 place: SettingsPlace::Workspace(".opencode/opencode.jsonc"),
-                holds: Holds::PluginList,
+                content: SourceContent::PluginList,
                 reach: SettingsReach::Project,
             },
-            SettingsSource { place: config("opencode/plugin"), holds: Holds::Plugins, reach: SettingsReach::Everywhere },
-            SettingsSource { place: config("opencode/plugins"), holds: Holds::Plugins, reach: SettingsReach::Everywhere },
+            SettingsSource {
+                place: config("opencode/plugin"),
+                content: SourceContent::Plugins,
+                reach: SettingsReach::Everywhere,
+            },
+            SettingsSource {
+                place: config("opencode/plugins"),
+                content: SourceContent::Plugins,
+                reach: SettingsReach::Everywhere,
+            },
             SettingsSource {
                 place: config("opencode/opencode.json"),
-                holds: Holds::PluginList,
+                content: SourceContent::PluginList,
                 reach: SettingsReach::Everywhere,
             },
             SettingsSource {
                 place: config("opencode/opencode.jsonc"),
-                holds: Holds::PluginList,
+                content: SourceContent::PluginList,
                 reach: SettingsReach::Everywhere,
             },
         ],
@@ -102,7 +110,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ..AgentProgram::BARE
 };
 
-/// A path in the folder for settings of every program.
+/// A path in the folder where all programs keep their settings.
 const fn config(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "XDG_CONFIG_HOME", folder: ".config", path }
 }
@@ -121,17 +129,17 @@ const MOMENTS: &[(&str, EventKind)] = &[
     ("dispose", EventKind::ProgramEnd),
 ];
 
-/// Agents that OpenCode asks on its own behalf, with the session's prompt and another model: for a title, for a summary.
+/// Agents that OpenCode uses for its own purposes, with the session's prompt and another model: for a title, for a summary.
 const OWN_AGENTS: &[&str] = &["title", "summary", "compaction"];
 
-/// How OpenCode begins to tell that a person, or a rule of theirs, did not let a call run.
+/// How OpenCode's message begins if a person, or a rule of theirs, did not let a call run.
 const REFUSALS: &[&str] = &["The user rejected permission", "The user has specified a rule which prevents"];
 
-/// What the plugin's file says. Every export must be a plugin, so there is one.
+/// The text of the plugin file. Every export must be a plugin, so there is only one export.
 const PLUGIN: &str = "// Sends every tool call of OpenCode through Tollgate. Created by `tollgate init`; `tollgate init --undo` removes it.\n\
                       export { default } from 'tollgate/opencode';\n";
 
-/// Loads a plugin as OpenCode does and lets it see the call: a denial is thrown.
+/// Loads a plugin as OpenCode does and passes it the call: a denial is thrown.
 const SCRIPT: &str = include_str!("opencode_canary.mjs");
 
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
@@ -140,15 +148,15 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     };
     let take = |fields: &mut Map<String, Value>, name: &str| fields.remove(name).unwrap_or_default();
     let (mut input, mut output) = (take(&mut fields, "input"), take(&mut fields, "output"));
-    let hook = named.or_else(|| first(&fields, &["hook"])).unwrap_or_default();
-    // What happened is told by one hook for everything.
+    let hook = named.or_else(|| first_text(&fields, &["hook"])).unwrap_or_default();
+    // One hook reports everything that happened.
     let happened = (hook == "event").then(|| text(&input, "/event/type").unwrap_or_default());
     let properties = input.pointer_mut("/event/properties").map(Value::take).unwrap_or_default();
     let session = ["/sessionID", "/part/sessionID", "/info/id"].iter().find_map(|pointer| text(&properties, pointer));
     let mut event = ProgramEvent {
         session: text(&input, "/sessionID").or(session).unwrap_or_default(),
         parent: text(&properties, "/info/parentID"),
-        cwd: first(&fields, &["directory", "worktree"]).map(str::to_owned),
+        cwd: first_text(&fields, &["directory", "worktree"]).map(str::to_owned),
         lasting: fields.get("lasting") == Some(&Value::Bool(true)),
         unheard: happened.is_some(),
         ..ProgramEvent::default()
@@ -170,7 +178,7 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
         }
         EventKind::BeforeAgent => event.prompt = prompt(&output),
         EventKind::BeforeModel => {
-            // Earlier versions give the agent whole.
+            // Earlier versions pass the whole agent.
             let agent = text(&input, "/agent").or_else(|| text(&input, "/agent/name"));
             if agent.as_deref().is_some_and(|agent| OWN_AGENTS.contains(&agent)) {
                 event.moment = Some(EventKind::Other);
@@ -203,14 +211,13 @@ fn read_call(input: &mut Value, output: &mut Value, event: &mut ProgramEvent) {
     };
     let id = text(input, "/callID").unwrap_or_else(|| payload::derived_id(&event.session, &tool, &args));
     let (ending, result) = if before { (CallEnding::Done, None) } else { (ending(output), result(output)) };
-    // Pictures and the like have no place for more words.
+    // Nothing can be appended to images and the like.
     event.unheard =
         !before && !output.get("output").is_some_and(Value::is_string) && !output.get("content").is_some_and(Value::is_array);
     event.call = Some(ReportedCall { id, other_id: None, tool, server: None, args, ending, result });
 }
 
-/// Reads a call that failed, or that OpenCode or a person kept from running: it is told only as a piece of a message that has
-/// changed.
+/// Reads a call that failed, or that OpenCode or a person prevented: such a call is reported only as a changed part of a message.
 fn read_failure(mut properties: Value, event: &mut ProgramEvent) {
     let mut part = properties.get_mut("part").map(Value::take).unwrap_or_default();
     let is_failure = text(&part, "/type").as_deref() == Some("tool") && text(&part, "/state/status").as_deref() == Some("error");
@@ -227,8 +234,8 @@ fn read_failure(mut properties: Value, event: &mut ProgramEvent) {
     event.call = Some(ReportedCall { id, other_id: text(&part, "/id"), tool, server: None, args, ending, result: None });
 }
 
-/// How a call ended. A command that exits with an error has run: that is between it and the model. A server's tool says itself
-/// that it failed, and a sub-agent that fails ends without a result.
+/// How a call ended. A command that exits with an error counts as done: its error concerns only the model. An MCP tool reports
+/// its failure itself, and a sub-agent that fails ends without a result.
 fn ending(output: &Value) -> CallEnding {
     if output.is_null() {
         return CallEnding::Failed(payload::UNSAID.to_owned());
@@ -242,7 +249,7 @@ fn ending(output: &Value) -> CallEnding {
     }
 }
 
-/// What a tool said: a text of OpenCode's own tools, the texts of a server's.
+/// The result of a tool: the text of one of OpenCode's own tools, the texts of an MCP tool.
 fn result(output: &Value) -> Option<Value> {
     match output.get("content") {
         Some(Value::Array(pieces)) => Some(pieces.iter().filter(|piece| piece.get("text").is_some()).cloned().collect()),
@@ -250,7 +257,7 @@ fn result(output: &Value) -> Option<Value> {
     }
 }
 
-/// What a person said: the texts of a message that are not OpenCode's own.
+/// The prompt of a person: the texts of a message that do not come from OpenCode itself.
 fn prompt(output: &Value) -> Option<String> {
     let parts = output.get("parts")?.as_array()?;
     let is_persons = |part: &&Value| {
@@ -270,7 +277,7 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
         HookAnswer::Withhold(told) => Some(json!({"output": {"output": told}})),
         HookAnswer::Tell(told) if told.is_empty() => None,
         HookAnswer::Tell(told) => match event.moment() {
-            EventKind::AfterTool => Some(json!({"output": beside_result(&event.rest, &told)})),
+            EventKind::AfterTool => Some(json!({"output": append_to_result(&event.rest, &told)})),
             EventKind::Prompt => {
                 let mut system = event.rest.get("system").and_then(Value::as_array).cloned().unwrap_or_default();
                 system.push(told.into());
@@ -281,8 +288,8 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
     }
 }
 
-/// A tool's result with something said behind it.
-fn beside_result(result: &Value, told: &str) -> Value {
+/// A tool's result with a text appended.
+fn append_to_result(result: &Value, told: &str) -> Value {
     if let Some(pieces) = result.get("content").and_then(Value::as_array) {
         let mut pieces = pieces.clone();
         pieces.push(json!({"type": "text", "text": told}));
@@ -342,7 +349,7 @@ static TOOLS: &[Tool] = &[
             "read_mcp_resource",
         ],
         act: Inert,
-        // The slash command from which a task came, which is never run.
+        // The slash command from which a task came; it is never run.
         args: &[("command", Text)],
     },
     // A script in the program's own interpreter, which may call the tools of MCP servers.

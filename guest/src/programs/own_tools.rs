@@ -1,4 +1,4 @@
-//! Tollgate's own tools, the same in every program: by themselves, or through Tollgate's MCP server under whatever prefix a
+//! Tollgate's own tools, the same in every program: called directly, or through Tollgate's MCP server with whatever prefix a
 //! program puts before their names.
 
 use serde_json::{Map, Value, json};
@@ -8,22 +8,22 @@ use super::{Act, ArgumentMeaning, PROGRAMS, Tool, table};
 /// The name of Tollgate's MCP server.
 pub const SERVER: &str = "tollgate";
 
-/// The tool that selects an intent, and the argument that says which.
+/// The tool that selects an intent, and the argument that names the intent.
 pub const SELECT: &str = "select_active_intent";
 /// See [`SELECT`].
 pub const INTENT_ID: &str = "intent_id";
-/// The tool that leaves the session without an intent.
+/// The tool that deselects the session's intent.
 pub const CLEAR: &str = "clear_active_intent";
 /// The tool that lists the intents.
 pub const LIST: &str = "list_intents";
-/// The tool that tells what an intent owns and demands.
+/// The tool that describes what an intent owns and requires.
 pub const CONTEXT: &str = "intent_context";
 
-/// What an MCP server with these tools tells a model about them.
+/// The instructions that an MCP server with these tools gives to a model.
 pub const INSTRUCTIONS: &str = "Every change in this workspace belongs to an intent. Call list_intents, then \
-    select_active_intent before you change files; intent_context says what the intent owns and demands.";
+    select_active_intent before you change files; intent_context says what the intent owns and requires.";
 
-/// The most entries of the ledger that one call is answered with.
+/// The most ledger entries in the answer to one call.
 pub const MAX_ENTRIES: u64 = 100;
 
 /// One of Tollgate's own tools.
@@ -31,11 +31,11 @@ pub const MAX_ENTRIES: u64 = 100;
 pub struct OwnTool {
     /// Its name, without any prefix.
     pub name: &'static str,
-    /// As people read it.
+    /// Its name for people.
     pub title: &'static str,
-    /// What it does, for a model.
+    /// Its description for a model.
     pub description: &'static str,
-    /// What it takes.
+    /// Its arguments.
     pub arguments: &'static [Argument],
     /// Whether it changes something.
     pub changes: bool,
@@ -44,21 +44,21 @@ pub struct OwnTool {
 /// An argument of an own tool.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Argument {
-    /// Its name.
+    /// The name of the argument.
     pub name: &'static str,
-    /// Other names under which models give it.
+    /// Other names that models use for it.
     pub aliases: &'static [&'static str],
-    /// The field of the gate's operation that it becomes.
+    /// The corresponding field of the gate's operation.
     pub field: &'static str,
-    /// What it means, for a model.
+    /// Its description for a model.
     pub description: &'static str,
-    /// What it holds.
+    /// The kind of its value.
     pub holds: ArgumentKind,
     /// Whether the tool needs it.
     pub required: bool,
 }
 
-/// What an argument of an own tool holds.
+/// The kind of value of an own tool's argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentKind {
     /// A text that is not empty.
@@ -72,7 +72,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: SELECT,
         title: "Select the active intent",
-        description: "Selects the intent that the following work is for, and answers with what it owns and demands. Call it \
+        description: "Selects the intent that the following work is for, and answers with what it owns and requires. Call it \
             before any tool that changes files: only files in the intent's scope can be changed. Selecting another one replaces it.",
         arguments: &[Argument {
             name: INTENT_ID,
@@ -102,7 +102,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: CONTEXT,
         title: "Show an intent's context",
-        description: "Shows what an intent owns and demands, its files and its last changes.",
+        description: "Shows what an intent owns and requires, its files and its last changes.",
         arguments: &[Argument {
             name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
@@ -130,7 +130,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
                 name: "file",
                 aliases: &["path"],
                 field: "file",
-                description: "Only changes of this file, relative to the workspace.",
+                description: "Only changes to this file, relative to the workspace.",
                 holds: ArgumentKind::Text,
                 required: false,
             },
@@ -139,7 +139,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     },
 ];
 
-/// The same in the form of the programs' tools: none of them touches a file of the work.
+/// The same tools in the form of a program's tool: none of them touches a file of the work.
 static RECORD: Tool = Tool {
     names: &["select_active_intent", "clear_active_intent", "list_intents", "intent_context", "recent_trace"],
     act: Act::Inert,
@@ -154,32 +154,33 @@ static RECORD: Tool = Tool {
     ],
 };
 
-/// A call of one of them.
+/// A call of an own tool.
 #[derive(Debug)]
 pub struct OwnCall {
     /// The tool.
     pub tool: &'static OwnTool,
-    /// What it is given.
+    /// The arguments.
     pub args: Value,
 }
 
-/// The own tool of a name without a prefix.
+/// The own tool with this name, without a prefix.
 pub fn named(name: &str) -> Option<&'static OwnTool> {
     OWN_TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// The own tool of a name, whatever a program puts before it.
+/// The own tool with this name, with any prefix that a program puts before it.
 pub fn recognize(name: &str) -> Option<&'static OwnTool> {
     let prefixed = || {
         let spellings = PROGRAMS.iter().flat_map(|program| program.mcp_prefixes);
         spellings.filter_map(|spelling| tool_of_server(spelling, name)).find_map(named)
     };
-    // Most names are of other tools, and there are many spellings.
+    // Most names are those of other tools, and there are many spellings.
     let may_be_own = OWN_TOOLS.iter().any(|tool| name.ends_with(tool.name));
     named(name).or_else(|| may_be_own.then(prefixed).flatten())
 }
 
-/// What a call of one of them asks for: under its own name, with a prefix, or passed on by a program's tool for all servers.
+/// A call of an own tool, made under its own name, with a prefix, or through a program's tool for all servers; `None` for other
+/// calls.
 pub fn call(tool: &str, args: &Value) -> Option<OwnCall> {
     if let Some(tool) = recognize(tool) {
         return Some(OwnCall { tool, args: unpack(args) });
@@ -193,13 +194,13 @@ pub fn call(tool: &str, args: &Value) -> Option<OwnCall> {
     })
 }
 
-/// The record of an own tool, for those who read what a call does.
+/// The record of an own tool, for code that analyses calls.
 pub(super) fn record(name: &str) -> Option<&'static Tool> {
     recognize(name).map(|_| &RECORD)
 }
 
-/// The tool's own name in a name that is spelled as `spelling` says, where the server is Tollgate's. A program that does not
-/// name the server leaves it open whose tool it is; the name then has to do.
+/// Extracts the tool's own name from a name spelled according to `spelling`, if the server is Tollgate's. If a program's spelling
+/// does not include the server, the name alone has to decide.
 fn tool_of_server<'a>(spelling: &str, name: &'a str) -> Option<&'a str> {
     let before_tool = spelling.strip_suffix("TOOL")?;
     match before_tool.split_once("SERVER") {
@@ -208,7 +209,7 @@ fn tool_of_server<'a>(spelling: &str, name: &'a str) -> Option<&'a str> {
     }
 }
 
-/// Arguments that came as the text of a JSON object.
+/// Parses arguments that were given as the text of a JSON object.
 fn unpack(args: &Value) -> Value {
     let parsed = args.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     parsed.unwrap_or_else(|| args.clone())
@@ -267,7 +268,7 @@ impl Argument {
 }
 
 impl ArgumentKind {
-    /// What is expected instead of a value; `None` if the value is fine.
+    /// What is expected instead of a value; `None` if the value is valid.
     fn rejects(self, value: &Value) -> Option<String> {
         match self {
             Self::Text if value.as_str().is_some_and(|text| !text.is_empty()) => None,
@@ -345,7 +346,7 @@ mod tests {
         assert_eq!(RECORD.names, names);
         for argument in OWN_TOOLS.iter().flat_map(|tool| tool.arguments) {
             for name in std::iter::once(&argument.name).chain(argument.aliases) {
-                assert!(RECORD.kind(name).is_some(), "{name}");
+                assert!(RECORD.meaning_of(name).is_some(), "{name}");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Reads a payload by the names that a program gives its fields. Unknown fields are ignored.
+//! Reads a payload, using a program's names for its fields. Unknown fields are ignored.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -6,13 +6,13 @@ use sha2::{Digest as _, Sha256};
 use super::speech::find_moment;
 use super::{CallEnding, EventKind, ProgramEvent, ReportedCall};
 
-/// Why a payload of another kind cannot be understood.
+/// The fault of a payload that is not an object.
 pub(super) const NOT_AN_OBJECT: &str = "the payload is not a JSON object";
 
-/// Why a tool failed that did not say it.
+/// The reason of a failed tool that did not give one.
 pub(crate) const UNSAID: &str = "the tool did not say";
 
-/// What a program calls the fields; of several names the first that is there counts.
+/// A program's names for the fields; if there are several, the first that is present counts.
 pub(super) struct Spelling {
     pub(super) event: &'static [&'static str],
     pub(super) session: &'static [&'static str],
@@ -23,17 +23,17 @@ pub(super) struct Spelling {
     pub(super) tool: &'static [&'static str],
     pub(super) args: &'static [&'static str],
     pub(super) call: &'static [&'static str],
-    /// What a tool said, in whatever form.
+    /// The result of a tool, in whatever form.
     pub(super) result: &'static [&'static str],
     pub(super) prompt: &'static [&'static str],
     pub(super) response: &'static [&'static str],
     pub(super) source: &'static [&'static str],
     pub(super) reason: &'static [&'static str],
-    /// What else hooks are given, under these very names; all that are there.
+    /// Other fields that hooks get, all that are present, under the same names.
     pub(super) data: &'static [&'static str],
 }
 
-/// What Claude Code calls them, and after it others.
+/// Claude Code's names for the fields, followed by those of other programs.
 pub(super) const SNAKE: Spelling = Spelling {
     event: &["hook_event_name"],
     session: &["session_id", "conversation_id"],
@@ -52,7 +52,7 @@ pub(super) const SNAKE: Spelling = Spelling {
     data: &[],
 };
 
-/// Reads a payload. `ending` says how a call ended, by the event's name and the payload.
+/// Reads a payload. `ending` determines how a call ended from the event's name and the payload.
 pub(super) fn read(
     spelling: &Spelling,
     moments: &'static [(&'static str, EventKind)],
@@ -63,8 +63,8 @@ pub(super) fn read(
     let Some(fields) = payload.as_object_mut() else {
         return ProgramEvent { fault: Some(NOT_AN_OBJECT.to_owned()), ..ProgramEvent::default() };
     };
-    let name = named.or_else(|| first(fields, spelling.event)).unwrap_or_default().to_owned();
-    let text = |names| first(fields, names).map(str::to_owned);
+    let name = named.or_else(|| first_text(fields, spelling.event)).unwrap_or_default().to_owned();
+    let text = |names| first_text(fields, names).map(str::to_owned);
     let mut event = ProgramEvent {
         session: text(spelling.session).unwrap_or_default(),
         agent: text(spelling.agent),
@@ -75,12 +75,12 @@ pub(super) fn read(
     };
     match find_moment(moments, &name) {
         Some((name, moment)) => (event.name, event.moment) = (name, Some(moment)),
-        // An event that is not known is nothing to say; a payload that does not say what it is may be a call.
-        None if name.is_empty() => event.fault = Some(missing(spelling.event)),
+        // An unknown event concerns nobody; a payload without an event may be a call.
+        None if name.is_empty() => event.fault = Some(missing_field_message(spelling.event)),
         None => return event,
     }
     if event.session.is_empty() {
-        event.fault.get_or_insert_with(|| missing(spelling.session));
+        event.fault.get_or_insert_with(|| missing_field_message(spelling.session));
     }
     if matches!(event.moment, Some(EventKind::BeforeTool | EventKind::AfterTool)) {
         let ending = ending(event.name, fields);
@@ -89,13 +89,14 @@ pub(super) fn read(
             Err(why) => drop(event.fault.get_or_insert(why)),
         }
     }
-    tell_more(spelling, fields, &mut event);
+    read_event_fields(spelling, fields, &mut event);
     event
 }
 
-/// What hooks are given beside the call: each field where its moment is, since programs use the same names for other things.
-fn tell_more(spelling: &Spelling, fields: &mut Map<String, Value>, event: &mut ProgramEvent) {
-    let text = |names| first(fields, names).map(str::to_owned);
+/// Reads what hooks get in addition to the call: each field only at its event, since programs use the same names for other
+/// things.
+fn read_event_fields(spelling: &Spelling, fields: &mut Map<String, Value>, event: &mut ProgramEvent) {
+    let text = |names| first_text(fields, names).map(str::to_owned);
     match event.moment() {
         EventKind::SessionStart => event.source = text(spelling.source),
         EventKind::BeforeAgent => event.prompt = text(spelling.prompt),
@@ -114,8 +115,8 @@ fn tell_more(spelling: &Spelling, fields: &mut Map<String, Value>, event: &mut P
 }
 
 fn call(spelling: &Spelling, fields: &mut Map<String, Value>, session: &str, ending: CallEnding) -> Result<ReportedCall, String> {
-    let tool = first(fields, spelling.tool).ok_or_else(|| missing(spelling.tool))?.to_owned();
-    let id = first(fields, spelling.call).map(str::to_owned);
+    let tool = first_text(fields, spelling.tool).ok_or_else(|| missing_field_message(spelling.tool))?.to_owned();
+    let id = first_text(fields, spelling.call).map(str::to_owned);
     let args = spelling.args.iter().find_map(|name| fields.remove(*name)).unwrap_or_default();
     let args = unpack_args(args);
     let id = id.unwrap_or_else(|| derived_id(session, &tool, &args));
@@ -123,7 +124,7 @@ fn call(spelling: &Spelling, fields: &mut Map<String, Value>, session: &str, end
     Ok(ReportedCall { id, other_id: None, tool, server: None, args, ending, result })
 }
 
-/// Arguments that a program sends as the text of a JSON object.
+/// Parses arguments that a program sends as the text of a JSON object.
 pub(super) fn unpack_args(args: Value) -> Value {
     match &args {
         Value::String(text) => match serde_json::from_str(text) {
@@ -134,8 +135,8 @@ pub(super) fn unpack_args(args: Value) -> Value {
     }
 }
 
-/// An id for a call whose program gives it none: the same before and after, because it is made from the call itself. Case does
-/// not count in the tool's name: a program that runs another's hooks may spell it both ways.
+/// An id for a call whose program gives it none: the same before and after the call, because it is derived from the call itself.
+/// The tool's name is compared without case: a program that runs another program's hooks may spell it both ways.
 pub(crate) fn derived_id(session: &str, tool: &str, args: &Value) -> String {
     let mut hash = Sha256::new();
     for word in [session, &tool.to_ascii_lowercase(), &canonical(args).to_string()] {
@@ -146,7 +147,7 @@ pub(crate) fn derived_id(session: &str, tool: &str, args: &Value) -> String {
     format!("call-{hex}")
 }
 
-/// The same value with the names of every object in order. The parser refuses what is nested deeper than 128 levels.
+/// The same value with the fields of every object sorted. The parser rejects values nested deeper than 128 levels.
 pub(super) fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -159,16 +160,16 @@ pub(super) fn canonical(value: &Value) -> Value {
     }
 }
 
-/// The first of several fields that holds a text.
-pub(super) fn first<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
+/// The first of several fields that contains a non-empty string.
+pub(super) fn first_text<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| fields.get(*name)?.as_str().filter(|text| !text.is_empty()))
 }
 
-/// A tool that failed, in its own words.
-pub(super) fn failed(error: Option<&Value>) -> CallEnding {
+/// The ending of a call that failed, with the tool's own message.
+pub(super) fn failed_ending(error: Option<&Value>) -> CallEnding {
     let said = match error {
         Some(Value::String(text)) => Some(text.clone()),
-        Some(Value::Object(error)) => first(error, &["message", "error"]).map(str::to_owned),
+        Some(Value::Object(error)) => first_text(error, &["message", "error"]).map(str::to_owned),
         _ => None,
     };
     CallEnding::Failed(said.unwrap_or_else(|| UNSAID.to_owned()))
@@ -178,7 +179,7 @@ fn texts(value: &Value) -> Vec<String> {
     value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-fn missing(names: &[&str]) -> String {
+fn missing_field_message(names: &[&str]) -> String {
     format!("the payload has no `{}`", names.first().unwrap_or(&"name"))
 }
 

@@ -1,37 +1,37 @@
-//! Reads which MCP tools a person lets a program run without being asked, from the program's own settings.
+//! Reads from a program's own settings which MCP tools a person lets it run without asking.
 //!
-//! Only the user's own file is named here. A program reads files of the workspace as well, but a repository can ship those, so
-//! they say nothing about a person's wishes.
+//! Only the user's own file is read here. A program also reads files of the workspace, but a repository can ship those, so they
+//! say nothing about a person's wishes.
 
 use serde_json::Value;
 
 /// The longest name of a server or a tool that is looked for.
 const MAX_NAME: usize = 256;
 
-/// A tool of an MCP server, by the names that the server and its tool have where they are configured.
+/// A tool of an MCP server, with the names under which server and tool are configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerTool {
     /// The server.
     pub server: String,
     /// Its tool.
     pub tool: String,
-    /// How the program reaches the server, if it says so: the command and its arguments, or the address alone.
+    /// How the program reaches the server, if it says so: the command and its arguments, or only the address.
     pub start: Option<Vec<String>>,
 }
 
 impl ServerTool {
-    /// The tool that `mcp__SERVER__TOOL` names; none for other names, and for those that can be divided in two ways.
+    /// The tool that `mcp__SERVER__TOOL` names; `None` for other names, and for those that can be split in two ways.
     pub fn of_name(name: &str) -> Option<Self> {
         let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
         Self::new(server, tool).filter(|_| !tool.contains("__"))
     }
 
-    /// The tool that `mcp__SERVER__TOOL` names, where the program says which server it means.
+    /// The tool that `mcp__SERVER__TOOL` names, if the program says which server it means.
     pub fn of_server(server: &str, name: &str) -> Option<Self> {
         Self::new(server, name.strip_prefix(&format!("mcp__{}__", spell(server)))?)
     }
 
-    /// A tool of a server; `None` if either has no name.
+    /// A tool of a server; `None` if either name is empty or too long.
     pub fn new(server: &str, tool: &str) -> Option<Self> {
         let fits = |name: &str| !name.is_empty() && name.len() <= MAX_NAME;
         (fits(server) && fits(tool)).then(|| Self { server: server.to_owned(), tool: tool.to_owned(), start: None })
@@ -47,31 +47,31 @@ fn spell(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
-/// Whether a person lets an MCP tool run, according to their own settings. What the server says about itself is a
+/// Whether a person lets an MCP tool run, according to their own settings. What the server claims about itself is a
 /// [`Claim`](crate::servers::Claim).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Permission {
-    /// Nothing.
+    /// The settings do not say.
     #[default]
-    Unsaid,
-    /// They want to be asked, or do not want it to run.
+    Unspecified,
+    /// The person wants to be asked, or does not want it to run.
     Against,
-    /// They let the server's tools run without asking, including this one.
+    /// The person lets the server's tools run without asking, including this one.
     Server,
-    /// They let this tool run without asking.
+    /// The person lets this tool run without asking.
     Tool,
 }
 
-/// Where a program keeps what a person allows.
+/// Where a program stores a person's permissions.
 #[derive(Debug, Clone, Copy)]
 pub struct Permissions {
-    /// The user's own file, below the home folder. Hosts expose these files to the gate, read-only.
+    /// The user's own file, below the home folder. Hosts give the gate read-only access to these files.
     pub file: &'static str,
-    /// How it reads.
+    /// The format of the file.
     pub form: PermissionsFormat,
 }
 
-/// How a program's permissions are written down.
+/// The format of a program's permissions.
 #[derive(Debug, Clone, Copy)]
 pub enum PermissionsFormat {
     /// JSON, comments allowed.
@@ -80,15 +80,17 @@ pub enum PermissionsFormat {
     Toml(fn(&str, &ServerTool) -> Permission),
 }
 
-/// The rules of Claude Code: `permissions.allow`, `ask` and `deny`, with `mcp__SERVER` and `mcp__SERVER__*` for a whole server and
-/// `mcp__SERVER__TOOL` for one tool. It skips an allowing rule whose wildcard is not behind the name of a server.
+/// The rules of Claude Code: `permissions.allow`, `ask` and `deny`, with `mcp__SERVER` and `mcp__SERVER__*` for a whole server
+/// and `mcp__SERVER__TOOL` for one tool. Claude Code ignores an allow rule with a wildcard anywhere but after the name of a
+/// server.
 pub(super) fn rules(settings: &Value, asked: &ServerTool) -> Permission {
     let server = format!("mcp__{}", spell(&asked.server));
     let behind = format!("{server}__");
     let name = format!("{behind}{}", spell(&asked.tool));
     let listed = |list: &str| settings.get("permissions")?.get(list)?.as_array();
     let rules = |list: &str| listed(list).into_iter().flatten().filter_map(Value::as_str);
-    // It does not read what is in parentheses behind the name of such a tool. Where it is stricter, the name alone counts.
+    // Claude Code does not read what is in parentheses after the name of such a tool. For rules that make it stricter, the name
+    // alone counts.
     let is_about = |rule: &str| {
         let rule = rule.split('(').next().unwrap_or_default();
         rule == server || has_stars(rule, &name)
@@ -100,12 +102,12 @@ pub(super) fn rules(settings: &Value, asked: &ServerTool) -> Permission {
     } else if rules("allow").any(|rule| rule == server || (rule.starts_with(&behind) && has_stars(rule, &name))) {
         Permission::Server
     } else {
-        Permission::Unsaid
+        Permission::Unspecified
     }
 }
 
-/// The trust of Gemini CLI: `mcpServers.SERVER.trust`, for the tools that `includeTools` and `excludeTools` leave. A workspace can
-/// put a server of its own in the place of the user's, so it must be the one that the user's settings start.
+/// The trust of Gemini CLI: `mcpServers.SERVER.trust`, for the tools that `includeTools` and `excludeTools` leave. A workspace
+/// can replace the user's server with one of its own, so the server must be the one that the user's settings start.
 pub(super) fn server_trust(settings: &Value, asked: &ServerTool) -> Permission {
     let lists = |holder: &Value, list: &str, name: &str| {
         let listed = holder.get(list)?.as_array()?;
@@ -113,7 +115,7 @@ pub(super) fn server_trust(settings: &Value, asked: &ServerTool) -> Permission {
         Some(listed.iter().filter_map(Value::as_str).any(is_it))
     };
     let Some(server) = settings.get("mcpServers").and_then(|servers| servers.get(&asked.server)) else {
-        return Permission::Unsaid;
+        return Permission::Unspecified;
     };
     let servers = settings.get("mcp").unwrap_or(&Value::Null);
     if lists(server, "excludeTools", &asked.tool) == Some(true) || lists(servers, "excluded", &asked.server) == Some(true) {
@@ -122,15 +124,15 @@ pub(super) fn server_trust(settings: &Value, asked: &ServerTool) -> Permission {
     let is_included =
         lists(server, "includeTools", &asked.tool) != Some(false) && lists(servers, "allowed", &asked.server) != Some(false);
     let is_trusted = server.get("trust") == Some(&Value::Bool(true)) && is_included;
-    if is_trusted && started(server).is_some_and(|start| asked.start.as_ref() == Some(&start)) {
+    if is_trusted && start_of_server(server).is_some_and(|start| asked.start.as_ref() == Some(&start)) {
         Permission::Server
     } else {
-        Permission::Unsaid
+        Permission::Unspecified
     }
 }
 
-/// How the entry of a server says that it is reached: its command and the arguments, or its address.
-pub(super) fn started(server: &Value) -> Option<Vec<String>> {
+/// How a server is reached according to its entry: its command and arguments, or its address.
+pub(super) fn start_of_server(server: &Value) -> Option<Vec<String>> {
     let text = |name: &str| server.get(name)?.as_str().map(str::to_owned);
     let Some(command) = text("command") else { return text("url").or_else(|| text("httpUrl")).map(|address| vec![address]) };
     let args = server.get("args").and_then(Value::as_array).into_iter().flatten();
@@ -143,7 +145,7 @@ pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
     let (mut table, mut text) = (Some(Vec::new()), None);
     let (mut of_server, mut of_tool) = (None, None);
     for line in config.lines().map(str::trim) {
-        // What is in a text of several lines is not a setting.
+        // A line within a multi-line string is not a setting.
         if let Some(quotes) = text {
             text = (line.matches(quotes).count() % 2 == 0).then_some(quotes);
             continue;
@@ -164,8 +166,8 @@ pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
         match path {
             ["default_tools_approval_mode"] => of_server = Some(value),
             ["tools", tool, "approval_mode"] if spell(tool) == spell(&asked.tool) => of_tool = Some(value),
-            // A table in one line is not read, and may say anything.
-            [] | ["tools", ..] if value.starts_with('{') => return Permission::Unsaid,
+            // An inline table is not parsed, and may contain anything.
+            [] | ["tools", ..] if value.starts_with('{') => return Permission::Unspecified,
             _ => {}
         }
     }
@@ -173,11 +175,11 @@ pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
         Some("approve") if of_tool.is_some() => Permission::Tool,
         Some("approve") => Permission::Server,
         Some("prompt") => Permission::Against,
-        _ => Permission::Unsaid,
+        _ => Permission::Unspecified,
     }
 }
 
-/// The parts of a dotted name in TOML; `None` if it is not one.
+/// The parts of a dotted TOML key; `None` if the text is not a key.
 fn keys(name: &str) -> Option<Vec<String>> {
     let (mut keys, mut rest) = (Vec::new(), name.trim());
     loop {
@@ -198,7 +200,7 @@ fn keys(name: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a text is what a pattern says, in which `*` stands for anything.
+/// Whether a text matches a pattern in which `*` stands for any text.
 fn has_stars(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -225,7 +227,7 @@ mod tests {
     fn names() {
         for (name, expected) in [
             ("mcp__github__create_issue", Some(("github", "create_issue"))),
-            // Two servers could have it.
+            // There are two ways to split it.
             ("mcp__a__b__c", None),
             ("mcp__github__", None),
             ("mcp____x", None),
@@ -251,13 +253,13 @@ mod tests {
                 json!(["mcp__git", "mcp__github_", "mcp__github__create", "mcp__github__get_*"]),
                 json!([]),
                 json!([]),
-                Permission::Unsaid,
+                Permission::Unspecified,
             ),
-            // Claude Code skips these.
-            (json!(["mcp__*", "*", "mcp__git*", "mcp__github*"]), json!([]), json!([]), Permission::Unsaid),
-            (json!(["mcp__github__create_issue(title:*)"]), json!([]), json!([]), Permission::Unsaid),
-            (json!("mcp__github"), json!([]), json!([]), Permission::Unsaid),
-            // A rule that asks wins over one that allows.
+            // Claude Code ignores these.
+            (json!(["mcp__*", "*", "mcp__git*", "mcp__github*"]), json!([]), json!([]), Permission::Unspecified),
+            (json!(["mcp__github__create_issue(title:*)"]), json!([]), json!([]), Permission::Unspecified),
+            (json!("mcp__github"), json!([]), json!([]), Permission::Unspecified),
+            // An ask rule takes precedence over an allow rule.
             (json!(["mcp__github__create_issue"]), json!(["mcp__github"]), json!([]), Permission::Against),
             (json!(["mcp__github__create_issue"]), json!(["mcp__*"]), json!([]), Permission::Against),
             (json!(["mcp__github"]), json!([]), json!(["mcp__github__create_issue(x)"]), Permission::Against),
@@ -267,7 +269,7 @@ mod tests {
             let settings = json!({"permissions": {"allow": allow, "ask": ask, "deny": deny}});
             assert_eq!(rules(&settings, &asked("github", "create_issue")), expected, "{settings}");
         }
-        assert_eq!(rules(&Value::Null, &asked("github", "x")), Permission::Unsaid);
+        assert_eq!(rules(&Value::Null, &asked("github", "x")), Permission::Unspecified);
     }
 
     #[test]
@@ -280,25 +282,25 @@ mod tests {
         };
         for (settings, start, expected) in [
             (server(json!({})), Some(ours.clone()), Permission::Server),
-            (server(json!({"trust": false})), Some(ours.clone()), Permission::Unsaid),
-            (server(json!({"trust": "true"})), Some(ours.clone()), Permission::Unsaid),
+            (server(json!({"trust": false})), Some(ours.clone()), Permission::Unspecified),
+            (server(json!({"trust": "true"})), Some(ours.clone()), Permission::Unspecified),
             (server(json!({"includeTools": ["t", "u"]})), Some(ours.clone()), Permission::Server),
             (server(json!({"includeTools": ["t(x)"]})), Some(ours.clone()), Permission::Server),
-            (server(json!({"includeTools": ["u", "tt"]})), Some(ours.clone()), Permission::Unsaid),
+            (server(json!({"includeTools": ["u", "tt"]})), Some(ours.clone()), Permission::Unspecified),
             (server(json!({"excludeTools": ["t"]})), Some(ours.clone()), Permission::Against),
-            // A workspace put another server in its place, or it is not known which one it is.
-            (server(json!({})), Some(vec!["node".to_owned(), "other.js".to_owned()]), Permission::Unsaid),
-            (server(json!({})), None, Permission::Unsaid),
+            // A workspace replaced the server, or it is not known which server it is.
+            (server(json!({})), Some(vec!["node".to_owned(), "other.js".to_owned()]), Permission::Unspecified),
+            (server(json!({})), None, Permission::Unspecified),
             (
                 json!({"mcpServers": {"s": {"httpUrl": "https://a", "trust": true}}}),
                 Some(vec!["https://a".to_owned()]),
                 Permission::Server,
             ),
-            (json!({"mcpServers": {"s": {"trust": true}}}), None, Permission::Unsaid),
+            (json!({"mcpServers": {"s": {"trust": true}}}), None, Permission::Unspecified),
             (
                 json!({"mcpServers": {"other": {"command": "node", "args": ["server.js"], "trust": true}}}),
                 Some(ours.clone()),
-                Permission::Unsaid,
+                Permission::Unspecified,
             ),
         ] {
             let asked = ServerTool { start, ..asked("s", "t") };
@@ -319,24 +321,24 @@ mod tests {
             ("[mcp_servers.s.tools.t]\napproval_mode = \"approve\"", Permission::Tool),
             ("[mcp_servers.s.tools.\"t\"]\napproval_mode = \"approve\"", Permission::Tool),
             ("[mcp_servers.s]\ndefault_tools_approval_mode = \"prompt\"", Permission::Against),
-            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"auto\"", Permission::Unsaid),
-            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"writes\"", Permission::Unsaid),
+            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"auto\"", Permission::Unspecified),
+            ("[mcp_servers.s]\ndefault_tools_approval_mode = \"writes\"", Permission::Unspecified),
             (
                 "[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\n[mcp_servers.s.tools.t]\napproval_mode = \"prompt\"",
                 Permission::Against,
             ),
             (
                 "[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\ntools = { t = { approval_mode = \"prompt\" } }",
-                Permission::Unsaid,
+                Permission::Unspecified,
             ),
-            ("[mcp_servers]\ns = { default_tools_approval_mode = \"approve\" }", Permission::Unsaid),
-            ("[mcp_servers.other]\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
-            ("[mcp_servers.s.tools.other]\napproval_mode = \"approve\"", Permission::Unsaid),
-            ("[other.s]\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
-            ("note = \"\"\"\n[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\n\"\"\"", Permission::Unsaid),
-            ("# [mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
-            ("[mcp_servers.s\ndefault_tools_approval_mode = \"approve\"", Permission::Unsaid),
-            ("", Permission::Unsaid),
+            ("[mcp_servers]\ns = { default_tools_approval_mode = \"approve\" }", Permission::Unspecified),
+            ("[mcp_servers.other]\ndefault_tools_approval_mode = \"approve\"", Permission::Unspecified),
+            ("[mcp_servers.s.tools.other]\napproval_mode = \"approve\"", Permission::Unspecified),
+            ("[other.s]\ndefault_tools_approval_mode = \"approve\"", Permission::Unspecified),
+            ("note = \"\"\"\n[mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"\n\"\"\"", Permission::Unspecified),
+            ("# [mcp_servers.s]\ndefault_tools_approval_mode = \"approve\"", Permission::Unspecified),
+            ("[mcp_servers.s\ndefault_tools_approval_mode = \"approve\"", Permission::Unspecified),
+            ("", Permission::Unspecified),
         ] {
             assert_eq!(approvals(config, &asked("s", "t")), expected, "{config}");
         }

@@ -1,10 +1,11 @@
 //! Recognises an agent program by its process: its name, its command line, or the variables that it sets for its children.
 //!
-//! Editors are not among them. A person works in an editor's terminal too, so `code` and `cursor` say nothing about who typed.
+//! Editors are not recognised. A person works in an editor's terminal too, so `code` and `cursor` do not show who typed a
+//! command.
 
 use super::PROGRAMS;
 
-/// What gives away an agent program that there is no record of, because it is not wired to the gate.
+/// How to recognise an agent program without a record, which cannot be wired to the gate.
 struct Unwired {
     title: &'static str,
     processes: &'static [&'static str],
@@ -21,56 +22,56 @@ const UNWIRED: &[Unwired] = &[
     Unwired { title: "an agent program", processes: &[], variables: &["AI_AGENT"] },
 ];
 
-/// Programs that run a script which is named behind them.
+/// Programs that run a script given as their argument.
 const INTERPRETERS: &[&str] = &["node", "nodejs", "bun", "deno", "python", "electron"];
 
-/// How many words of a command line are looked at.
+/// How many words of a command line are examined.
 const MAX_WORDS: usize = 16;
 
-/// The title of the agent program that a process belongs to, by the name of the process and by the words that it was started
-/// with: the path of what runs, then its arguments.
-pub fn of_process(name: &str, words: &[String]) -> Option<&'static str> {
+/// The title of the agent program that a process belongs to, from the name of the process and the words that it was started with:
+/// the path of the executable, then its arguments.
+pub fn title_of_process(name: &str, words: &[String]) -> Option<&'static str> {
     let first = words.first().map(String::as_str).unwrap_or_default();
     let names = [base(name), base(first)];
-    if let Some(title) = names.iter().find_map(|name| with_process(name)).or_else(|| of_script(first)) {
+    if let Some(title) = names.iter().find_map(|name| title_of_name(name)).or_else(|| title_of_script(first)) {
         return Some(title);
     }
     let is_interpreter = |name: &String| INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'));
     let script = words.iter().take(MAX_WORDS).skip(1).find(|word| !word.starts_with('-'));
-    script.filter(|_| names.iter().any(is_interpreter)).and_then(|script| of_script(script))
+    script.filter(|_| names.iter().any(is_interpreter)).and_then(|script| title_of_script(script))
 }
 
-/// The title of the agent program that set one of these variables for what it runs, and that variable.
-pub fn of_variables(set: &[String]) -> Option<(&'static str, &'static str)> {
+/// The title of the agent program that set one of these variables for its child processes, and that variable.
+pub fn title_of_variables(set: &[String]) -> Option<(&'static str, &'static str)> {
     known().find_map(|(title, _, variables)| {
         let variable = variables.iter().find(|name| set.iter().any(|set| set == *name))?;
         Some((title, *variable))
     })
 }
 
-/// A script by its own name, or by the npm package that it is in.
-fn of_script(script: &str) -> Option<&'static str> {
+/// Recognises a script by its own name, or by the npm package that contains it.
+fn title_of_script(script: &str) -> Option<&'static str> {
     let script = script.replace('\\', "/");
     let package = script.rsplit_once("node_modules/").and_then(|(_, within)| {
         let mut names = within.split('/');
         names.next().and_then(|name| if name.starts_with('@') { names.next() } else { Some(name) })
     });
-    with_process(&base(&script)).or_else(|| with_process(package?))
+    title_of_name(&base(&script)).or_else(|| title_of_name(package?))
 }
 
-fn with_process(name: &str) -> Option<&'static str> {
+fn title_of_name(name: &str) -> Option<&'static str> {
     known().find(|(_, processes, _)| processes.contains(&name)).map(|(title, ..)| title)
 }
 
 type KnownProgram = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-/// Titles, processes and variables of every agent program that is known.
+/// The titles, processes and variables of all known agent programs.
 fn known() -> impl Iterator<Item = KnownProgram> {
     let wired = PROGRAMS.iter().map(|program| (program.title, program.processes, program.variables));
     wired.chain(UNWIRED.iter().map(|program| (program.title, program.processes, program.variables)))
 }
 
-/// The last name of a path in lower case, without the endings of programs and scripts.
+/// The file name of a path in lower case, without the endings of programs and scripts.
 fn base(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
     let endings = [".exe", ".cmd", ".js", ".mjs", ".cjs", ".py"];
@@ -112,7 +113,7 @@ mod tests {
             ("gnome-terminal-", "/usr/libexec/gnome-terminal-server", None),
             ("", "", None),
         ] {
-            assert_eq!(of_process(name, &words(line)), expected, "{name} {line}");
+            assert_eq!(title_of_process(name, &words(line)), expected, "{name} {line}");
         }
     }
 
@@ -126,7 +127,7 @@ mod tests {
             ("PATH AI_AGENT", Some(("an agent program", "AI_AGENT"))),
             ("PATH GEMINI_API_KEY CODEX_HOME CLAUDE_CONFIG_DIR", None),
         ] {
-            assert_eq!(of_variables(&words(names)), expected, "{names}");
+            assert_eq!(title_of_variables(&words(names)), expected, "{names}");
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Qwen Code 0.24, a fork of Gemini CLI with hooks of Claude Code's kind, by the code of its package.
+//! Qwen Code 0.24, a fork of Gemini CLI with hooks in the style of Claude Code, from the code of its package.
 //!
-//! *Ask* blocks the call like a denial, but with a message that someone has to be asked, so it becomes a denial. It takes no other
-//! arguments from a hook. Context before a tool runs and at the start of a session is not shown to the model.
+//! *Ask* blocks the call like a denial, but with a message that someone has to be asked, so *ask* becomes a denial. Qwen Code
+//! does not accept rewritten arguments from a hook. Context given before a tool runs or at the start of a session is not shown to
+//! the model.
 
 use serde_json::{Value, json};
 
 use super::Act::{Executes, Inert, Opaque, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Path, ReadPath, Text};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout, TrustRule};
+use super::wiring::{Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, SourceContent, Timeout, TrustRule};
 use super::{AgentProgram, EventKind, HookProtocol, Limit, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
@@ -27,10 +28,10 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         settings: &[
             SettingsSource {
                 place: SettingsPlace::Workspace(".qwen/settings.json"),
-                holds: Holds::Hooks,
+                content: SourceContent::Hooks,
                 reach: SettingsReach::StartFolder,
             },
-            SettingsSource { place: own("settings.json"), holds: Holds::Hooks, reach: SettingsReach::Everywhere },
+            SettingsSource { place: own("settings.json"), content: SourceContent::Hooks, reach: SettingsReach::Everywhere },
         ],
         events: hook_specific::EVENTS,
         every: Some(".*"),
@@ -58,7 +59,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     ..AgentProgram::BARE
 };
 
-/// A path in the folder that Qwen Code keeps for itself.
+/// A path in Qwen Code's own folder.
 const fn own(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "QWEN_HOME", folder: ".qwen", path }
 }
@@ -95,7 +96,7 @@ static TOOLS: &[Tool] = &[
         act: Shell,
         args: &[("command", Command), ("description", Text), ("directory", Folder), ("is_background", Flag), ("timeout", Number)],
     },
-    // It watches the output of a command.
+    // Watches the output of a command.
     Tool {
         names: &["monitor"],
         act: Inert,
@@ -182,14 +183,14 @@ static TOOLS: &[Tool] = &[
         act: Writes,
         args: &[("notebook_path", Path), ("cell_id", Text), ("new_source", Text), ("cell_type", Text), ("edit_mode", Text)],
     },
-    // It publishes a file elsewhere.
+    // Publishes a file elsewhere.
     Tool { names: &["artifact"], act: Reads, args: &[("file_path", Path), ("title", Text)] },
     Tool {
         names: &["zoom_image", "display_image"],
         act: Reads,
         args: &[("file_path", Path), ("x1", Number), ("y1", Number), ("x2", Number), ("y2", Number)],
     },
-    // A workflow's script starts agents; worktrees are made and removed by git.
+    // A workflow's script starts agents; git creates and removes worktrees.
     Tool {
         names: &["workflow", "enter_worktree", "exit_worktree"],
         act: Executes,
@@ -203,7 +204,7 @@ static TOOLS: &[Tool] = &[
             ("discard_changes", Flag),
         ],
     },
-    // A script, a call that is passed on, and media that are made: what they do cannot be seen.
+    // A script, a forwarded call, and generated media: their effects are not known.
     Tool {
         names: &[
             "exec",
@@ -230,6 +231,6 @@ static TOOLS: &[Tool] = &[
         act: Opaque,
         args: &[],
     },
-    // It writes into the user's own notes, for the program and not for the work.
+    // Writes to the user's own notes, which belong to the program and not to the work.
     Tool { names: &["save_memory"], act: Executes, args: &[("fact", Text), ("scope", Text)] },
 ];

@@ -1,9 +1,9 @@
-//! Roo Code, by its native tools, with the names of earlier versions.
+//! Roo Code: its native tools, with the names of earlier versions.
 //!
-//! It is archived and has no hooks; the speech is for forks that call one, in its own words. In: `{"event", "taskId",
-//! "parentTaskId"?, "cwd", "toolUseId"?, "name", "params", "result"?, "error"?}` with the event `before_tool`, `after_tool`,
-//! `session_start`, `before_agent`, `after_agent` or `session_end`. Out: `{"decision": "deny" | "ask", "reason"}`, `{"params"}` for
-//! other arguments, `{"context"}` for what the model should be told, `{}` for nothing.
+//! It is archived and has no hooks; this protocol is for forks that call a hook, in Roo Code's own terms. In: `{"event",
+//! "taskId", "parentTaskId"?, "cwd", "toolUseId"?, "name", "params", "result"?, "error"?}` with the event `before_tool`,
+//! `after_tool`, `session_start`, `before_agent`, `after_agent` or `session_end`. Out: `{"decision": "deny" | "ask", "reason"}`,
+//! `{"params"}` for rewritten arguments, `{"context"}` for what the model should be told, `{}` for nothing.
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     mcp_prefixes: &["mcp--SERVER--TOOL"],
     speech: Some(HookProtocol {
         limit: |_| Some(Limit::Utf16(16_000)),
-        // Its own approval dialogue takes any call.
+        // Its own approval dialog can show any call.
         asks: |_| true,
         silence: "{}",
         person: None,
@@ -73,7 +73,7 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
 
 fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
     match payload.get("error") {
-        Some(error) if !error.is_null() => payload::failed(Some(error)),
+        Some(error) if !error.is_null() => payload::failed_ending(Some(error)),
         _ => CallEnding::Done,
     }
 }
@@ -167,7 +167,7 @@ static TOOLS: &[Tool] = &[
         act: Inert,
         args: &[("args", Text)],
     },
-    // The command is one of the program's own, and becomes text for the model.
+    // The command is a slash command of the program, and becomes text for the model.
     Tool { names: &["run_slash_command"], act: Inert, args: &[("command", Text), ("args", Text)] },
     Tool { names: &["write_stdin"], act: Types, args: &[("session_id", Number), ("chars", Typed)] },
     Tool {

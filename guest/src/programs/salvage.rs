@@ -2,12 +2,12 @@
 
 use super::{EventKind, HookProtocol, ProgramEvent};
 
-/// An event out of a payload that cannot be parsed. Where not even its name is certain it counts as a call.
+/// Recovers an event from a payload that cannot be parsed. If not even its name is certain, it counts as a call.
 pub fn recover_event(speech: &HookProtocol, payload: &[u8], named: Option<&str>, why: &serde_json::Error) -> ProgramEvent {
     let text = String::from_utf8_lossy(payload);
-    // What is broken elsewhere than at its end may be broken at its beginning too.
-    let found = if why.is_eof() { top_texts(&text) } else { Vec::new() };
-    let find = |names: &[&str]| names.iter().find_map(|name| only(&found, name));
+    // A payload that is broken elsewhere than at its end may be broken at its beginning too.
+    let found = if why.is_eof() { top_level_texts(&text) } else { Vec::new() };
+    let find = |names: &[&str]| names.iter().find_map(|name| unique_text(&found, name));
     let name = named.map(str::to_owned).or_else(|| find(&["hook_event_name", "hookEventName", "hook", "event"]));
     let moment = name.as_deref().map(|name| speech.moment_of(name));
     let (name, moment) = match moment {
@@ -20,18 +20,18 @@ pub fn recover_event(speech: &HookProtocol, payload: &[u8], named: Option<&str>,
     ProgramEvent { name, moment: Some(moment), cwd, fault: Some(fault.to_owned()), ..ProgramEvent::default() }
 }
 
-/// The text of a field; `None` if it appears twice, or written with escapes.
-fn only(found: &[(&str, &str)], name: &str) -> Option<String> {
+/// The text of a field; `None` if the field appears twice, or if its text contains escapes.
+fn unique_text(found: &[(&str, &str)], name: &str) -> Option<String> {
     let mut values = found.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
     let value = values.next().filter(|value| !value.contains('\\'))?;
     values.next().is_none().then(|| value.to_owned())
 }
 
-/// The fields of the outermost object that are texts, up to where the payload ends. What a call's arguments hold does not count:
-/// an agent writes them, and may write anything.
-fn top_texts(text: &str) -> Vec<(&str, &str)> {
+/// The string fields of the outermost object, up to where the payload ends. What is in a call's arguments does not count: an
+/// agent writes them, and may write anything.
+fn top_level_texts(text: &str) -> Vec<(&str, &str)> {
     let (mut found, mut depth, mut rest) = (Vec::new(), 0_usize, text);
-    // The last text, and whether a colon follows it.
+    // The last string, and whether a colon follows it.
     let (mut key, mut is_named) = (None, false);
     while let Some((_, sign)) = rest.find(['"', '{', '[', '}', ']', ':', ',']).and_then(|at| rest.split_at_checked(at)) {
         let mut characters = sign.chars();
@@ -56,7 +56,7 @@ fn top_texts(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// A text up to its closing quote, and what follows it.
+/// A string up to its closing quote, and what follows it.
 fn string(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let end = text.find(|character| {
@@ -87,7 +87,7 @@ mod tests {
             (r#"["event","a""#, None),
             ("", None),
         ] {
-            assert_eq!(only(&top_texts(text), "event").as_deref(), expected, "{text}");
+            assert_eq!(unique_text(&top_level_texts(text), "event").as_deref(), expected, "{text}");
         }
     }
 }

@@ -1,39 +1,41 @@
-//! Commands that Claude Code gives to the program that `CLAUDE_CODE_SHELL_PREFIX` names.
+//! Reads the commands that Claude Code passes to the program named in `CLAUDE_CODE_SHELL_PREFIX`.
 //!
-//! One word each: `source SNAPSHOT … && eval 'COMMAND' < /dev/null && pwd -P >| FILE` for a command of the Bash tool, and a plain
-//! command line for hooks and MCP servers. Text around a command of the model's is Claude Code's own, and the command in it is
-//! quoted, so it cannot look like anything else.
+//! Each is passed as one word: `source SNAPSHOT … && eval 'COMMAND' < /dev/null && pwd -P >| FILE` for a command of the Bash
+//! tool, and a plain command line for hooks and MCP servers. The text around the model's command comes from Claude Code, and the
+//! command in it is quoted, so it cannot be mistaken for anything else.
 
-/// The variable that says that a command comes this way.
+/// The variable in which Claude Code names the program that gets its commands.
 pub const VARIABLE: &str = "CLAUDE_CODE_SHELL_PREFIX";
 
 /// The variable with the session's id.
 pub const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
-/// The variable that says who runs a command.
+/// The variable that identifies who runs a command.
 pub const AGENT: &str = "AI_AGENT";
 
-/// The text between the command and the file for the folder that it ends in.
+/// The text between the command and the name of the file for the final working directory.
 const BEHIND: &str = " && pwd -P >| ";
 
 /// The text before the command.
 const BEFORE: &str = "&& eval ";
 
-/// How the value of [`AGENT`] ends where the program runs something on its own behalf.
+/// How the value of [`AGENT`] ends if the program runs something on its own behalf.
 const HARNESS: &str = "_harness";
 
 /// A command of the Bash tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellCall {
-    /// As the model gave it.
+    /// The command as the model gave it.
     pub command: String,
-    /// Where the folder is written down in which the command ends.
+    /// The file to which the final working directory is written.
     pub folder_file: Option<String>,
 }
 
-/// The model's command in what the prefix is given; `None` if it is a hook's or a server's. `agent` is the value of [`AGENT`].
+/// Extracts the model's command from the text that the program gets; `None` if the text belongs to a hook or a server. `agent` is
+/// the value of [`AGENT`].
 ///
-/// What is not recognised counts as a command of the model's, as a whole, unless the program says that it is its own.
+/// An unrecognised text as a whole counts as a command of the model, provided that `agent` is set and does not stand for Claude
+/// Code itself.
 pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
     if agent.is_some_and(|agent| agent.ends_with(HARNESS)) {
         return None;
@@ -50,7 +52,7 @@ pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
     }
 }
 
-/// What the prefix is given for a command of the Bash tool, as Claude Code 2.1.325 writes it. `quoted` is one word of a shell.
+/// The text that the program gets for a command of the Bash tool, as Claude Code 2.1.325 writes it. `quoted` is one shell word.
 pub fn given(quoted: &str, folder_file: &str) -> String {
     format!(
         "source /dev/null 2>/dev/null || true && {{ \\builtin shopt -u extglob || \\builtin setopt NO_BRACE_CCL; }} >/dev/null 2>&1 || true \
@@ -58,7 +60,7 @@ pub fn given(quoted: &str, folder_file: &str) -> String {
     )
 }
 
-/// One word of a shell without its quotes; `None` if it is more than that.
+/// A shell word without its quotes; `None` if the text is more than one word.
 fn unquote(word: &str) -> Option<String> {
     let mut found = String::new();
     let mut rest = word;
@@ -124,11 +126,11 @@ mod tests {
         for hook in ["tollgate hook claude-code", "node server.js stdio"] {
             assert_eq!(shell_call(hook, Some("claude-code_2-1-325_harness")), None);
             assert_eq!(shell_call(hook, None), None);
-            // It is not run by the program itself.
+            // With an agent's name, the program does not run it on its own behalf.
             let found = shell_call(hook, Some("claude-code_3_agent")).unwrap();
             assert_eq!((&*found.command, found.folder_file), (hook, None));
         }
-        // What cannot be taken apart is held as a whole.
+        // A text that cannot be taken apart counts as a whole.
         let strange = given("$(x)");
         assert_eq!(shell_call(&strange, Some("x_agent")).unwrap().command, strange);
     }

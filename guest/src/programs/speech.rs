@@ -1,7 +1,7 @@
 //! The hook protocol of a program: its events, its payloads, and the answers it reads.
 //!
-//! A record of speech translates and decides nothing. It reads the program's JSON into an [`ProgramEvent`] and writes an [`HookAnswer`] in
-//! the program's own words, with no field that the program does not know.
+//! A protocol record only translates and decides nothing. It reads the program's JSON into a [`ProgramEvent`] and writes a
+//! [`HookAnswer`] in the program's own format, without any field that the program does not know.
 
 use serde_json::Value;
 
@@ -11,23 +11,24 @@ use super::permissions::ServerTool;
 /// A program's hook payloads and answers.
 #[derive(Debug)]
 pub struct HookProtocol {
-    /// The moments that it reports, under its own names. The first name of a moment is the one that `init` writes.
+    /// The events that the program reports, under its own names. If an event has several names, the first is the one that `init`
+    /// writes.
     pub moments: &'static [(&'static str, EventKind)],
-    /// Variables in which it gives the project's folder to its hooks. They do not follow a `cd` of the agent.
+    /// Variables in which the program passes the project's folder to its hooks. They do not follow a `cd` of the agent.
     pub project_variables: &'static [&'static str],
-    /// Reads a payload. `named` is the event's name where the command line gives one.
+    /// Reads a payload. `named` is the event's name if the command line gives one.
     pub read: fn(payload: Value, named: Option<&str>) -> ProgramEvent,
-    /// What it is told; `None` if it wants to read nothing.
+    /// Writes the answer; `None` if the program does not read one.
     pub answer: fn(&ProgramEvent, HookAnswer) -> Option<Value>,
-    /// How much the model can be told at a moment; `None` if it cannot be told anything.
+    /// How much the model can be told at an event; `None` if it cannot be told anything.
     pub limit: fn(EventKind) -> Option<Limit>,
     /// Whether the program asks a person when the answer is *ask*.
     pub asks: fn(&ProgramEvent) -> bool,
     /// Whether a call's arguments can be rewritten without letting anything run that would not run otherwise.
     pub rewrites: fn(&ProgramEvent) -> bool,
-    /// What it reads where there is nothing to say.
+    /// What the program expects if there is nothing to say.
     pub silence: &'static str,
-    /// The field of an answer that is shown to the person and not to the model, at the beginning of a session; `None` if there is no
+    /// The field of an answer at the start of a session that is shown to the person and not to the model; `None` if there is no
     /// such field.
     pub person: Option<&'static str>,
 }
@@ -52,18 +53,18 @@ impl HookProtocol {
         }
     }
 
-    /// The program's name for a moment; empty if it does not report it.
+    /// The program's name for a kind of event; empty if the program does not report it.
     pub fn name_of(&self, moment: EventKind) -> &'static str {
         self.moments.iter().find(|(_, known)| *known == moment).map_or("", |(name, _)| name)
     }
 
-    /// The moment of an event's name. Programs that run another program's hooks do not always spell it as that one does.
+    /// The kind of event with this name. Programs that run another program's hooks do not always use the same spelling.
     pub fn moment_of(&self, name: &str) -> Option<(&'static str, EventKind)> {
         find_moment(self.moments, name)
     }
 }
 
-/// The moment of an event's name: spelled exactly, else without case.
+/// Finds the kind of event with this name: spelled exactly, otherwise ignoring case.
 pub(super) fn find_moment(moments: &'static [(&'static str, EventKind)], name: &str) -> Option<(&'static str, EventKind)> {
     let exact = moments.iter().find(|(known, _)| *known == name);
     exact.or_else(|| moments.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))).copied()
@@ -72,7 +73,7 @@ pub(super) fn find_moment(moments: &'static [(&'static str, EventKind)], name: &
 /// The kinds of events that programs report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
-    /// A session begins, or is resumed.
+    /// A session begins or is resumed.
     SessionStart,
     /// A person has said something, and the agent is about to work on it.
     BeforeAgent,
@@ -96,55 +97,56 @@ pub enum EventKind {
     SessionEnd,
     /// The program ends, and with it every session that it reported.
     ProgramEnd,
-    /// Nothing that concerns the gate.
+    /// An event that does not concern the gate.
     Other,
 }
 
 /// An event that a program reports.
 #[derive(Debug, Default)]
 pub struct ProgramEvent {
-    /// The program's own name for it, as the program spells it.
+    /// The program's own name for the event, in the program's spelling.
     pub name: &'static str,
-    /// When it is said; `None` if the event is not known.
+    /// The kind of event; `None` if the event is not known.
     pub moment: Option<EventKind>,
     /// The session's id.
     pub session: String,
     /// The sub-agent within the session.
     pub agent: Option<String>,
-    /// The session that this one is a sub-agent of.
+    /// The session of which this one is a sub-agent.
     pub parent: Option<String>,
     /// The folder in which the agent works.
     pub cwd: Option<String>,
     /// The folders that are open in the program.
     pub roots: Vec<String>,
-    /// The tool call that it is about.
+    /// The tool call that the event is about.
     pub call: Option<ReportedCall>,
-    /// The program runs in a mode that asks no one.
+    /// Whether the program runs in a mode in which nobody is asked.
     pub asks_nobody: bool,
-    /// What the person said.
+    /// The prompt of the person.
     pub prompt: Option<String>,
-    /// What the agent answered at the end of its turn.
+    /// The agent's answer at the end of its turn.
     pub response: Option<String>,
-    /// How the session came about, such as `startup` or `resume`.
+    /// How the session started, such as `startup` or `resume`.
     pub source: Option<String>,
     /// Why the session, or the turn, ended.
     pub reason: Option<String>,
-    /// What else hooks should get, by the program's own names: what the model is asked, and what it answered. An object, or null.
+    /// Other data for hooks, under the program's own names: the request to the model, and its reply. An object, or null.
     pub data: Value,
-    /// What else of the payload the answer is made from.
+    /// The rest of the payload, as far as the answer is made from it.
     pub rest: Value,
-    /// The process that reports it runs until the program ends, so what is known about a session is kept in memory.
+    /// Whether the reporting process runs until the program ends, so that what is known about a session is kept in memory.
     pub lasting: bool,
-    /// The answer is not read.
+    /// Whether the answer is not read.
     pub unheard: bool,
-    /// The program reports it for every call that does not end well, even if the end is known: it only counts while the call is in progress.
+    /// Whether the program reports it for every call that does not end well, even if the end is already known: it only counts
+    /// while the call is in progress.
     pub repeats: bool,
-    /// Why it cannot be understood.
+    /// Why the event cannot be understood.
     pub fault: Option<String>,
 }
 
 impl ProgramEvent {
-    /// When it is said.
+    /// The kind of event.
     pub fn moment(&self) -> EventKind {
         self.moment.unwrap_or(EventKind::Other)
     }
@@ -153,19 +155,19 @@ impl ProgramEvent {
 /// A tool call.
 #[derive(Debug, Clone)]
 pub struct ReportedCall {
-    /// The program's id for it, or one made from the call itself.
+    /// The program's id for the call, or one derived from the call itself.
     pub id: String,
-    /// Another id under which the program may have reported it before it ran.
+    /// Another id under which the program may have reported the call before it ran.
     pub other_id: Option<String>,
-    /// As the program calls the tool.
+    /// The program's name for the tool.
     pub tool: String,
-    /// The MCP server's tool that this is, where the program says so beside the name.
+    /// The MCP tool that is called, if the program gives it in addition to the name.
     pub server: Option<ServerTool>,
-    /// What the tool is given.
+    /// The arguments.
     pub args: Value,
-    /// How it ended, where it has.
+    /// How the call ended, if it has.
     pub ending: CallEnding,
-    /// What the tool said, in the program's own form, where the program passes it on.
+    /// The result of the tool, in the program's own form, if the program passes it on.
     pub result: Option<Value>,
 }
 
@@ -174,7 +176,7 @@ pub struct ReportedCall {
 pub enum CallEnding {
     /// The tool ran, or has not run yet.
     Done,
-    /// The tool failed, in its own words.
+    /// The tool failed, with its own message.
     Failed(String),
     /// The program, or a person asked by it, did not let the tool run.
     Refused(String),
@@ -185,9 +187,9 @@ pub enum CallEnding {
 pub enum HookAnswer {
     /// The call may run.
     Allow {
-        /// Other arguments, if there are any.
+        /// Rewritten arguments, if any.
         args: Option<Value>,
-        /// What the model is told beside it; may be empty.
+        /// What the model is told in addition; may be empty.
         told: String,
     },
     /// A person decides.
@@ -196,8 +198,8 @@ pub enum HookAnswer {
     Deny(String),
     /// What the model is told; may be empty.
     Tell(String),
-    /// What the model is told instead of the tool's result, where the program can keep that from it.
+    /// What the model is told instead of the tool's result, if the program can keep the result from the model.
     Withhold(String),
-    /// What a person said is not worked on.
+    /// The person's prompt is not processed.
     Stop(String),
 }

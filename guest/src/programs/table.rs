@@ -2,26 +2,27 @@
 
 use super::{Act, AgentProgram, PROGRAMS, PatchDialect, Tool, own_tools};
 
-/// The tools that a call may mean: the program's own, spelled exactly, else without case; where the program is not known or
-/// has no such tool, those of every program. None means that no record knows the name.
+/// The tools that a call may mean: the program's own tools, spelled exactly or else ignoring case; if the program is not known or
+/// has no such tool, those of all programs. Empty if no record knows the name.
 pub fn tools(host: Option<&str>, name: &str) -> Vec<&'static Tool> {
     if let Some(own) = own_tools::record(name) {
         return vec![own];
     }
-    let own: Vec<&AgentProgram> = PROGRAMS.iter().copied().filter(|program| host.is_some_and(|host| program.is(host))).collect();
+    let own: Vec<&AgentProgram> =
+        PROGRAMS.iter().copied().filter(|program| host.is_some_and(|host| program.has_name(host))).collect();
     let exact = |known: &str| known == name;
     let loosely = |known: &str| known.eq_ignore_ascii_case(name);
-    let mut found = named(&own, exact);
+    let mut found = matching_tools(&own, exact);
     if found.is_empty() {
-        found = named(&own, loosely);
+        found = matching_tools(&own, loosely);
     }
     if found.is_empty() {
-        found = named(PROGRAMS, loosely);
+        found = matching_tools(PROGRAMS, loosely);
     }
     found
 }
 
-fn named(programs: &[&'static AgentProgram], fits: impl Fn(&str) -> bool) -> Vec<&'static Tool> {
+fn matching_tools(programs: &[&'static AgentProgram], fits: impl Fn(&str) -> bool) -> Vec<&'static Tool> {
     let mut found: Vec<&Tool> = Vec::new();
     for tool in programs.iter().flat_map(|program| program.tools) {
         let same = |other: &&Tool| (other.act, other.args) == (tool.act, tool.args);
@@ -32,16 +33,16 @@ fn named(programs: &[&'static AgentProgram], fits: impl Fn(&str) -> bool) -> Vec
     found
 }
 
-/// What a tool does, where every program that has it agrees.
+/// What a tool does; `None` if it is unknown or if the programs that have it disagree.
 pub fn act(host: Option<&str>, name: &str) -> Option<Act> {
     let tools = tools(host, name);
     let first = tools.first()?.act;
     tools.iter().all(|tool| tool.act == first).then_some(first)
 }
 
-/// Whose parser reads a program's patches.
+/// Which parser reads a program's patches.
 pub fn dialect(host: Option<&str>) -> PatchDialect {
-    let known = PROGRAMS.iter().find(|program| host.is_some_and(|host| program.is(host)));
+    let known = PROGRAMS.iter().find(|program| host.is_some_and(|host| program.has_name(host)));
     known.map_or(PatchDialect::Any, |program| program.dialect)
 }
 
@@ -69,7 +70,7 @@ mod tests {
         }
     }
 
-    /// A call without a host means every program's tool of that name, so a name stays readable only where they agree.
+    /// Without a host, a call may be one of any program's tools of that name, so the name is only useful if all programs agree.
     #[test]
     fn no_two_programs_disagree_about_what_a_tool_does() {
         for tool in PROGRAMS.iter().flat_map(|program| program.tools) {

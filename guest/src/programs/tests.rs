@@ -1,4 +1,4 @@
-//! The records against the payloads and answers in `fixtures/hosts/`, and against each other.
+//! Tests the records against the payloads and answers in `fixtures/hosts/`, and against each other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::wiring::{Canary, HooksFormat};
 use super::*;
 
-/// The cases of a program: their names, and their lines.
+/// The cases of a program: their names and their lines.
 fn cases(program: &AgentProgram) -> Vec<(String, Vec<Value>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/hosts").join(program.name());
     let mut files: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
@@ -18,7 +18,7 @@ fn cases(program: &AgentProgram) -> Vec<(String, Vec<Value>)> {
     files.iter().map(|file| (file.display().to_string(), lines(file))).collect()
 }
 
-/// The event of a line, as the program given on the line reads it.
+/// The event of a line, as read by the given program.
 fn event(speech: &HookProtocol, line: &Value) -> Option<ProgramEvent> {
     let named = line.get("event").and_then(Value::as_str);
     if let Some(raw) = line.get("raw").and_then(Value::as_str) {
@@ -30,7 +30,7 @@ fn event(speech: &HookProtocol, line: &Value) -> Option<ProgramEvent> {
     Some((speech.read)(line.get("payload")?.clone(), named))
 }
 
-/// Every text and every object in a value.
+/// Collects every string and every object in a value.
 fn leaves(value: &Value, texts: &mut Vec<String>, objects: &mut Vec<Value>) {
     match value {
         Value::String(text) => texts.push(text.clone()),
@@ -43,7 +43,7 @@ fn leaves(value: &Value, texts: &mut Vec<String>, objects: &mut Vec<Value>) {
     }
 }
 
-/// An answer without what is added for the person when a session begins.
+/// An answer without what is added for the person at the start of a session.
 fn without_word_to_person(speech: &HookProtocol, event: &ProgramEvent, answer: &str) -> String {
     let Some(field) = speech.person.filter(|_| event.moment() == EventKind::SessionStart) else { return answer.to_owned() };
     let Ok(Value::Object(mut fields)) = serde_json::from_str(answer) else { return answer.to_owned() };
@@ -64,7 +64,7 @@ fn answers_are_in_the_programs_own_words() {
                 let other = line.get("host").and_then(Value::as_str).and_then(named);
                 let speech = other.unwrap_or(program).speech.as_ref().unwrap();
                 let Some(mut event) = event(speech, &line) else { continue };
-                // What cannot be understood counts as a call.
+                // An event that cannot be understood counts as a call.
                 if event.fault.is_some() && event.moment.is_none() {
                     (event.name, event.moment) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
                 }
@@ -75,7 +75,7 @@ fn answers_are_in_the_programs_own_words() {
                 }
                 let (mut texts, mut objects) = (Vec::new(), Vec::new());
                 leaves(&serde_json::from_str(&expected).unwrap(), &mut texts, &mut objects);
-                // What the model is told behind a tool's own words, and a reason with its code.
+                // What is appended for the model to a tool's own text, and a reason with its code.
                 texts.extend(texts.clone().iter().filter_map(|text| Some(text.split_once("\n\n")?.1.to_owned())));
                 let codes: Vec<String> =
                     texts.iter().flat_map(|one| texts.iter().map(move |other| format!("{one} ({other})"))).collect();
@@ -99,7 +99,7 @@ fn answers_are_in_the_programs_own_words() {
     assert!(count > 150, "{count} answers");
 }
 
-/// What hooks are given, by what the real programs sent.
+/// What hooks get, compared with what the real programs sent.
 #[test]
 fn payloads_carry_what_hooks_are_given() {
     for (program, payload, expected) in [
@@ -176,7 +176,7 @@ fn payloads_carry_what_hooks_are_given() {
             json!({"result": {"a": 1}, "error": "broken"}),
         ),
         ("generic", json!({"event": "before_model", "session": "s", "request": [1]}), json!({"data": {"request": [1]}})),
-        // A name that means something else elsewhere is not taken for it.
+        // A name that means something else in another event is ignored.
         ("claude-code", json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "x", "prompt": "p"}), json!({})),
     ] {
         let event = (named(program).unwrap().speech.as_ref().unwrap().read)(payload.clone(), None);
@@ -266,7 +266,7 @@ fn names_mean_one_program() {
     assert!(named("somebody").is_none());
 }
 
-/// Whatever `init` writes, or a program reads its hooks or its trust from, is a control file.
+/// Every file that `init` writes, or from which a program reads its hooks or its trust, is a control file.
 #[test]
 fn settings_are_controls() {
     let is_in =

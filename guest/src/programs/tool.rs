@@ -1,23 +1,23 @@
 //! The record of a program's tool: its names, what it does, and what each argument means.
 
-/// One tool, or several that take the same arguments.
+/// One tool, or several with the same arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tool {
-    /// As the program spells them.
+    /// The names, as the program spells them.
     pub names: &'static [&'static str],
     /// What the tool does.
     pub act: Act,
-    /// Its arguments, spelled exactly as the program does.
+    /// Its arguments, spelled exactly as in the program.
     pub args: &'static [(&'static str, ArgumentMeaning)],
 }
 
 impl Tool {
-    /// What an argument means to this tool; nothing where it has no such argument.
-    pub fn kind(&self, argument: &str) -> Option<ArgumentMeaning> {
+    /// What an argument means to this tool; `None` if it has no such argument.
+    pub fn meaning_of(&self, argument: &str) -> Option<ArgumentMeaning> {
         self.args.iter().find(|(name, _)| *name == argument).map(|(_, kind)| *kind)
     }
 
-    /// The arguments of one kind, in the record's order.
+    /// The arguments with a given meaning, in the record's order.
     pub fn arguments(&self, kind: ArgumentMeaning) -> impl Iterator<Item = &'static str> {
         self.args.iter().filter(move |(_, other)| *other == kind).map(|(name, _)| *name)
     }
@@ -26,38 +26,38 @@ impl Tool {
 /// What a tool does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Looks at the files it names.
+    /// Reads the files that it names.
     Reads,
-    /// Touches no file, whatever its arguments say.
+    /// Touches no file, whatever its arguments are.
     Inert,
-    /// Gives content to every file it names.
+    /// Writes the content of every file that it names.
     Writes,
-    /// Removes every file it names.
+    /// Deletes every file that it names.
     Deletes,
-    /// Makes every folder it names.
+    /// Creates every folder that it names.
     MakesFolders,
-    /// Applies a patch that names its files itself.
+    /// Applies a patch that itself names the files.
     Patches,
-    /// Applies a diff to the file it names, or to those that the diff names.
+    /// Applies a diff to the file that the arguments name, or to those that the diff names.
     Diffs,
-    /// An editor in one tool: an argument says what it does.
+    /// An editor with several functions: an argument selects one.
     Edits,
     /// Runs a shell command.
     Shell,
     /// Runs a PowerShell command.
     PowerShell,
-    /// Writes into a program that runs already.
+    /// Sends input to a program that is already running.
     Types,
-    /// Runs something whose effects cannot be seen.
+    /// Runs something whose effects are not known.
     Executes,
-    /// Passes a call on to an MCP server.
+    /// Forwards a call to an MCP server.
     CallsServer,
-    /// Does things that no argument tells.
+    /// Does things that its arguments do not reveal.
     Opaque,
 }
 
 impl Act {
-    /// Whether a tool that does this may change something.
+    /// Whether a tool of this kind may change something.
     pub fn changes(self) -> bool {
         !matches!(self, Self::Reads | Self::Inert)
     }
@@ -66,17 +66,17 @@ impl Act {
 /// What an argument means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentMeaning {
-    /// A path, to which the tool does what it does.
+    /// The path to which the tool applies.
     Path,
-    /// A list of such paths, or of objects that hold them.
+    /// A list of such paths, or of objects that contain them.
     Paths,
-    /// A path that is only looked at.
+    /// A path that is only read.
     ReadPath,
     /// A path that is written, whatever else the tool does.
     WrittenPath,
     /// The text of a patch or a diff.
     Patch,
-    /// A command as one text, for a shell.
+    /// A command as a single string, for a shell.
     Command,
     /// A command as a list of words.
     Words,
@@ -84,9 +84,9 @@ pub enum ArgumentMeaning {
     Folder,
     /// The shell that runs the command.
     Shell,
-    /// What is typed into a program.
+    /// The input that is sent to a program.
     Typed,
-    /// Which of its functions an editor is asked for.
+    /// The function that an editor is asked for.
     Function,
     /// The MCP server to call.
     Server,
@@ -94,7 +94,7 @@ pub enum ArgumentMeaning {
     ServerTool,
     /// The arguments for that tool.
     ServerArguments,
-    /// Text that is only text to the tool.
+    /// Text that has no further meaning.
     Text,
     /// A number.
     Number,
@@ -104,13 +104,13 @@ pub enum ArgumentMeaning {
     List,
 }
 
-/// Whose parser reads a patch of the form `*** Begin Patch`.
+/// Which parser reads a patch of the form `*** Begin Patch`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatchDialect {
-    /// Anybody's: what either of the others would see.
+    /// Unknown: whatever either of the other parsers would see.
     Any,
-    /// Codex's: headers may be indented, one blank precedes the path, and any further ones belong to it.
+    /// Codex's: headers may be indented, one blank precedes the path, and further blanks belong to the path.
     Codex,
-    /// OpenCode's: headers begin in the first column, blanks around the path do not count.
+    /// OpenCode's: headers begin in the first column, blanks around the path are ignored.
     OpenCode,
 }

@@ -1,4 +1,4 @@
-//! Whether a program would run its hooks: what a person has to trust first, read from where the program stores it.
+//! Determines whether a program would run its hooks, by reading what a person has trusted from where the program stores it.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -6,23 +6,24 @@ use sha2::{Digest as _, Sha256};
 /// Whether a program trusts a hook, or the folder whose hooks it would run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustState {
-    /// It runs.
+    /// The hook runs.
     Trusted,
-    /// No decision has been made, so it does not run.
+    /// No decision has been made, so the hook does not run.
     Undecided,
-    /// It was trusted, and has changed since, so it does not run.
+    /// It was trusted but has changed since, so the hook does not run.
     Changed,
-    /// Someone decided that it does not run.
+    /// A person decided that the hook does not run.
     Refused,
 }
 
-/// Under which name Codex keeps what it knows about a hook: the hooks file, the event, and which group and hook it is.
+/// The key under which Codex stores the state of a hook: the hooks file, the event, the index of the group and the index of the
+/// hook.
 pub fn hook_key(file: &str, event: &str, group: usize, hook: usize) -> String {
     format!("{file}:{}:{group}:{hook}", snake(event))
 }
 
-/// What Codex hashes when a person trusts a hook: the hook as Codex understands it, not the text of its file. None where the
-/// entry has no such hook, or one of another kind than a command.
+/// What Codex hashes when a person trusts a hook: the hook as Codex parsed it, not the text of its file. `None` if the entry has
+/// no such hook, or if the hook is not a command.
 pub fn hook_hash(event: &str, entry: &Value, hook: usize) -> Option<String> {
     let handler = entry.get("hooks")?.get(hook)?;
     if handler.get("type")?.as_str()? != "command" {
@@ -36,7 +37,7 @@ pub fn hook_hash(event: &str, entry: &Value, hook: usize) -> Option<String> {
         fields.insert("statusMessage".to_owned(), message.clone());
     }
     let mut identity = Map::from_iter([("event_name".to_owned(), snake(event).into())]);
-    // The ends of a turn and of a session, and what a person says, are not matched.
+    // Codex ignores the matcher for the end of a turn and for prompts.
     let matcher = entry.get("matcher").filter(|matcher| !matcher.is_null());
     if let Some(matcher) = matcher.filter(|_| !matches!(event, "Stop" | "UserPromptSubmit")) {
         identity.insert("matcher".to_owned(), matcher.clone());
@@ -47,7 +48,7 @@ pub fn hook_hash(event: &str, entry: &Value, hook: usize) -> Option<String> {
     Some(format!("sha256:{hex}"))
 }
 
-/// Whether Codex runs a hook, by its `config.toml`. Without a hash to compare, any that is written down counts.
+/// Whether Codex runs a hook, according to its `config.toml`. If there is no hash to compare with, any stored hash counts.
 pub fn hook_trust(config: &str, key: &str, hash: Option<&str>) -> TrustState {
     let (mut trusted, mut enabled, mut is_ours) = (None, None, false);
     for line in config.lines().map(str::trim) {
@@ -72,8 +73,8 @@ pub fn hook_trust(config: &str, key: &str, hash: Option<&str>) -> TrustState {
     }
 }
 
-/// Whether Gemini CLI, or a fork of it, trusts a folder, by its `trustedFolders.json`: the longest path that holds the folder
-/// decides. Paths are absolute and real, with `/` between their names.
+/// Whether Gemini CLI, or a fork of it, trusts a folder, according to its `trustedFolders.json`: the longest path that contains
+/// the folder decides. Paths are absolute and real, separated by `/`.
 pub fn folder_trust(trusted: &Value, folder: &str) -> TrustState {
     let rules = trusted.as_object().into_iter().flatten();
     let holding = rules.filter_map(|(path, level)| {
@@ -90,7 +91,8 @@ pub fn folder_trust(trusted: &Value, folder: &str) -> TrustState {
     }
 }
 
-/// Whether Copilot trusts a folder, by its `config.json`, in which those are listed that it trusts, with what is below them.
+/// Whether Copilot trusts a folder, according to its `config.json`, which lists trusted folders; folders below them are trusted
+/// too.
 pub fn listed_trust(config: &Value, folder: &str) -> TrustState {
     let lists = LISTS.iter().filter_map(|name| config.get(name)?.as_array());
     let mut listed = lists.flatten().filter_map(Value::as_str).map(|path| path.replace('\\', "/"));
@@ -101,10 +103,10 @@ pub fn listed_trust(config: &Value, folder: &str) -> TrustState {
     if listed.any(holds) { TrustState::Trusted } else { TrustState::Undecided }
 }
 
-/// What Copilot calls the list now, and what it called it before.
+/// Copilot's current name for the list, and its former name.
 const LISTS: &[&str] = &["trustedFolders", "trusted_folders"];
 
-/// `PreToolUse` as `pre_tool_use`.
+/// Converts `PreToolUse` to `pre_tool_use`.
 fn snake(event: &str) -> String {
     let mut name = String::new();
     for (at, character) in event.char_indices() {
@@ -116,12 +118,12 @@ fn snake(event: &str) -> String {
     name
 }
 
-/// The text of a quoted TOML key or value; `None` if it is written in another way.
+/// The content of a quoted TOML key or value; `None` if it is written in another way.
 fn unquote(text: &str) -> Option<String> {
     if let Some(literal) = text.strip_prefix('\'') {
         return literal.strip_suffix('\'').map(str::to_owned);
     }
-    // Between double quotes TOML escapes as JSON does, as far as paths need it.
+    // Between double quotes, TOML escapes like JSON, as far as paths need it.
     serde_json::from_str::<String>(text).ok()
 }
 
@@ -182,7 +184,7 @@ mod tests {
         assert_eq!(hash("PreToolUse", &entry), hash("PreToolUse", &same));
         assert_ne!(hash("PreToolUse", &entry), hash("PreToolUse", &other));
         assert_ne!(hash("PreToolUse", &entry), hash("PostToolUse", &entry));
-        // Three seconds are all that the end of a session gets.
+        // The timeout at the end of a session is three seconds at most.
         assert_eq!(hash("SessionEnd", &entry), hash("SessionEnd", &other));
         assert_eq!(hook_hash("PreToolUse", &entry, 1), None);
         assert_eq!(hash("PreToolUse", &json!({"hooks": [{"type": "prompt"}]})), None);

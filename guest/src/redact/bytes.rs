@@ -1,21 +1,21 @@
 //! Helpers for scanning bytes.
 
-/// Everything from `at` on.
+/// The bytes from `at` on.
 pub(super) fn from(bytes: &[u8], at: usize) -> &[u8] {
     bytes.get(at..).unwrap_or_default()
 }
 
-/// How many bytes in a row fit.
+/// How many bytes at the start satisfy `fits`.
 pub(super) fn count(bytes: &[u8], fits: fn(u8) -> bool) -> usize {
     bytes.iter().take_while(|byte| fits(**byte)).count()
 }
 
-/// Where a text first occurs.
+/// The position at which a text first occurs.
 pub(super) fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
     bytes.windows(text.len()).position(|window| window == text)
 }
 
-/// What labels and most tokens are made of.
+/// The characters of labels and of most tokens.
 pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
@@ -28,7 +28,8 @@ pub(super) fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
 
-/// Whether cases and digits change often, as they do in what no person wrote. A capital that starts a word is no change.
+/// Whether letter case and digits change often, as they do in generated text. A capital letter that starts a word does not count
+/// as a change.
 pub(super) fn is_mixed(bytes: &[u8]) -> bool {
     let class = |byte: u8| match byte {
         b'a'..=b'z' => 1,

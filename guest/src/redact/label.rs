@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::bytes::{count, from, is_blank, is_mixed, is_name, is_quote};
 use super::{shape, value};
 
-/// How a secret's label ends, in lower case and without `_` and `-`.
+/// The words with which the label of a secret ends, in lower case and without `_` and `-`.
 const NOUNS: [&str; 15] = [
     "password",
     "passwd",
@@ -23,10 +23,10 @@ const NOUNS: [&str; 15] = [
     "accountkey",
     "authorization",
 ];
-/// What a label may end with after that.
+/// What may follow that word at the end of a label.
 const ENDINGS: [&str; 5] = ["_prod", "_dev", "_staging", "_base", "_value"];
 
-/// Shorter tokens after `Bearer` or `Basic` are words.
+/// Shorter text after `Bearer` or `Basic` is taken for ordinary words.
 const SHORTEST_TOKEN: usize = 10;
 
 /// Whether a label says that its value is secret: `DB_PASSWORD` does, `token_count` does not.
@@ -52,18 +52,18 @@ pub(super) fn announced_secret(rest: &[u8], in_prose: bool) -> Option<Range<usiz
 
 fn after_scheme(rest: &[u8], length: usize) -> Option<Range<usize>> {
     let start = length + count(from(rest, length), is_blank);
-    // Told at once, because the word may be in the text many times.
+    // Return early, because the word may be in the text many times.
     if start == length {
         return None;
     }
     let behind = from(rest, start);
-    let token = shape::run(behind, |byte| is_name(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/'));
+    let token = shape::token_length(behind, |byte| is_name(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/'));
     let padded = token + count(from(behind, token), |byte| byte == b'=');
     let token = behind.get(..token)?;
     let closes = |byte: &u8| *byte <= b' ' || is_quote(*byte) || matches!(byte, b',' | b';' | b')' | b'}' | b'\\');
     let base64 = padded > token.len() && behind.get(padded).is_none_or(closes);
     let secret = base64 || is_mixed(token) || shape::contains_secret(token);
-    // A sign that is no padding belongs to a label, so what it stands before goes too.
+    // A `=` that is not padding belongs to a label, so the value after it is hidden too.
     let end = padded + if base64 { 0 } else { value::bare_end(from(behind, padded)) };
     (padded >= SHORTEST_TOKEN && secret).then_some(start..start + end)
 }

@@ -1,10 +1,10 @@
-//! Secret patterns that people configure: parsed with the settings, compiled when there is text to search.
+//! Secret patterns configured by users: parsed with the settings, compiled when there is text to search.
 //!
-//! The syntax is that of the `regex` crate: no look-around and no references back to a group, because those take more than linear
-//! time. `\d`, `\s`, `\w` and `\b` know ASCII alone: a letter such as `ä` before a key does not hide the edge of the key.
+//! The syntax is that of the `regex` crate: no look-around and no back-references, because those need more than linear time.
+//! `\d`, `\s`, `\w` and `\b` are limited to ASCII: a letter such as `ä` before a key does not hide the edge of the key.
 //!
-//! Hidden is whatever any match covers. That is more than a search finds that takes one match after the other: of `aba` in
-//! `ababa` all five characters are hidden.
+//! Everything that any match covers is hidden. That is more than a search for successive matches finds: for `aba` in `ababa`, all
+//! five characters are hidden.
 
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
@@ -17,19 +17,19 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::search::{Budget, Exhausted, Search};
 
-/// Longer patterns are a mistake.
+/// The longest pattern, in bytes; a longer one is a mistake.
 const MAX_BYTES: usize = 1_000;
-/// Groups in groups.
+/// The deepest nesting of groups.
 const MAX_DEPTH: u32 = 40;
-/// How large a pattern may become when its repetitions are written out, in states of an automaton.
+/// The largest size of a pattern with its repetitions expanded, in states of an automaton.
 const MAX_SIZE: usize = 32_000;
 
-/// A pattern, ready to be looked for. A clone shares what was built.
+/// A pattern that can be searched for. Clones share the automata.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     tree: Rc<Hir>,
     size: usize,
-    /// Built at the first text: most processes end without having had one to search.
+    /// Built when the first text is searched: most processes end without searching one.
     search: Rc<OnceCell<Option<RefCell<Search>>>>,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for PatternFault {
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn compile(text: &str) -> Result<Self, PatternFault> {
         if text.len() > MAX_BYTES {
             return Err(PatternFault(format!("it is longer than {MAX_BYTES} bytes")));
@@ -52,7 +52,7 @@ impl Pattern {
         let parsed = ast::parse::ParserBuilder::new().nest_limit(MAX_DEPTH).build().parse(text);
         let mut tree = parsed.map_err(|fault| explain(fault.kind().to_string(), text, fault.span()))?;
         keep_to_ascii(&mut tree)
-            .map_err(|place| explain("Unicode classes are not supported, write the characters".to_owned(), text, &place))?;
+            .map_err(|place| explain("Unicode classes are not supported; write out the characters".to_owned(), text, &place))?;
         let tree = Translator::new().translate(text, &tree);
         let tree = tree.map_err(|fault| explain(fault.kind().to_string(), text, fault.span()))?;
         let size = size_of(&tree);
@@ -62,41 +62,41 @@ impl Pattern {
         Ok(Self { tree: Rc::new(tree), size, search: Rc::default() })
     }
 
-    /// How large it is once it is built, in states of an automaton.
+    /// The size of the pattern once it is built, in states of an automaton.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// Whether a match covers anything of a text; none where that cannot be told within the budget.
+    /// Whether a match covers any part of a text; `None` if that cannot be determined within the budget.
     pub fn finds(&self, text: &str) -> Option<bool> {
         let (mut covered, mut budget) = (Vec::new(), Budget::new());
         budget.grant(text.len());
         self.cover(text, &mut covered, &mut budget).ok().map(|()| !covered.is_empty())
     }
 
-    /// Adds everything that a match covers, as ranges of bytes.
+    /// Adds everything that matches cover, as ranges of bytes.
     pub(super) fn cover(&self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
         if text.is_empty() {
             return Ok(());
         }
         match self.search.get_or_init(|| Search::new(&self.tree).map(RefCell::new)) {
             Some(search) => search.borrow_mut().cover(text, covered, budget),
-            // It cannot be searched for, so nothing is known to be free of it.
+            // The pattern cannot be searched for, so no text is known to be free of it.
             None => Err(Exhausted),
         }
     }
 }
 
-/// A fault in the library's words, with the place.
+/// A fault in the words of the library, with its position.
 fn explain(why: String, text: &str, place: &ast::Span) -> PatternFault {
     let part = text.get(place.start.offset..place.end.offset).filter(|part| !part.is_empty() && part.len() <= 40);
     let part = part.map_or_else(String::new, |part| format!(" at `{part}`"));
     PatternFault(format!("{why}{part}, column {}", place.start.column))
 }
 
-/// `\d`, `\s` and `\w` become the ASCII classes, in which the negated ones still hold every other character; `\b` becomes the edge
-/// of an ASCII word. `\<` and `\>` are the characters, as a sign behind a `\` always is. Returns a class such as `\p{Greek}`, for which
-/// the tables are not there.
+/// Turns `\d`, `\s` and `\w` into ASCII classes, whose negations still match every other character, and `\b` into an ASCII word
+/// boundary. `\<` and `\>` are literal characters, as an escaped punctuation character always is. An error is the place of a
+/// class such as `\p{Greek}`, for which the tables are not included.
 fn keep_to_ascii(tree: &mut Ast) -> Result<(), ast::Span> {
     match tree {
         Ast::ClassPerl(class) => {
@@ -163,9 +163,9 @@ fn ascii(class: &ast::ClassPerl) -> ast::ClassAscii {
     ast::ClassAscii { span: class.span, kind, negated: class.negated }
 }
 
-/// How many states of an automaton a pattern needs at most, told from the pattern alone.
+/// An upper bound of the states of an automaton that a pattern needs, estimated from the pattern alone.
 fn size_of(tree: &Hir) -> usize {
-    // A character beyond ASCII is a sequence of bytes, and a range of them up to nine.
+    // A non-ASCII character is a sequence of bytes, and a range of such characters takes up to nine states.
     let range = |is_ascii: bool| if is_ascii { 1 } else { 9 };
     match tree.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,

@@ -1,15 +1,17 @@
-//! Finds everything that the matches of one pattern cover, within a budget.
+//! Finds everything that the matches of a pattern cover, within a budget.
 //!
-//! It is on `regex-automata`, the engine of the `regex` crate, because that crate offers neither of the two things needed here: all
-//! matches instead of one after the other, and an end to the work that does not depend on a clock. Automata are built while the text is
-//! read, and only as much of them as the text asks for.
+//! It uses `regex-automata`, the engine of the `regex` crate, because `regex` itself lacks two things needed here: finding all
+//! matches, including overlapping ones, and limiting the work without a clock. Automata are built while the text is read, and
+//! only as far as the text needs them.
 //!
-//! 1. Is there a match at all? One pass forwards, most of it skipped where the pattern begins with a literal. For most texts that is all.
+//! 1. Is there a match at all? One pass forwards, most of which is skipped if the pattern begins with a literal. Most texts need
+//!    only this pass.
 //! 2. Where do matches begin? One pass backwards.
-//! 3. How far does the longest from each beginning reach? A walk forwards from each, which ends where it is in the same state as an
-//!    earlier walk was at that place: from there on both go the same way. So the walks together are hardly longer than the text.
+//! 3. How far does the longest match from each beginning reach? A walk forwards from each, which stops as soon as it is in the
+//!    same state as an earlier walk was at the same position: from there on, both continue in the same way. So all walks together
+//!    are hardly longer than the text.
 //!
-//! A pattern can be made on which automata or walks grow out of proportion. Then the budget ends the search.
+//! Patterns can be constructed for which the automata or the walks grow out of proportion. Then the budget ends the search.
 
 use std::ops::Range;
 
@@ -20,31 +22,32 @@ use regex_automata::util::prefilter::Prefilter;
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::Hir;
 
-/// Memory for the states of one automaton, in bytes. What does not fit makes room for itself by forgetting all others.
+/// Memory for the states of one automaton, in bytes. When it is full, all states are forgotten.
 const MAX_CACHE_BYTES: usize = 512 << 10;
-/// An automaton that has to forget more often than this on one text grows out of proportion.
+/// An automaton that has to forget its states more often than this on one text has grown out of proportion.
 const MAX_CACHE_CLEARS: usize = 3;
-/// What is built of a pattern before any text is read, in bytes. A second net: the size was estimated before.
+/// Memory for what is built from a pattern before any text is read, in bytes. This is a second safeguard: the size was already
+/// estimated.
 const MAX_BUILT_BYTES: usize = 8 << 20;
 
-/// A longer text in which there is a match is not searched further: the walks need four times its length in memory.
+/// The longest text with a match that is searched further: walks need four times its length in memory.
 const MAX_WALKED_BYTES: usize = 8 << 20;
 
-/// Steps for any text. A step is one byte of the text in one automaton.
+/// Steps granted for any search. A step is one byte of the text in one automaton.
 const STEPS: usize = 512 << 10;
-/// More steps for every byte of it.
+/// Additional steps for every byte of a text.
 const STEPS_PER_BYTE: usize = 24;
 /// How many steps a byte of memory for new states costs.
 const STEPS_PER_CACHE_BYTE: usize = 4;
 
-/// The budget is used up, so nothing is known about the text.
+/// The budget is used up, so the text may contain undetected matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
-/// The work that may be spent on searching a text, or on all texts of one value. Once it is used up no text that follows is searched.
+/// The work that may be spent on searching a text, or on all texts of a value. Once it is used up, no further text is searched.
 #[derive(Debug)]
 pub(super) struct Budget {
-    /// None once it is used up.
+    /// The steps left; `None` once the budget is used up.
     steps: Option<usize>,
 }
 
@@ -53,7 +56,7 @@ impl Budget {
         Self { steps: Some(STEPS) }
     }
 
-    /// There is more text to search.
+    /// Grants steps for another text of this length.
     pub(super) fn grant(&mut self, bytes: usize) {
         self.steps = self.steps.map(|steps| steps.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE)));
     }
@@ -68,7 +71,7 @@ impl Budget {
     }
 }
 
-/// One pattern, built.
+/// A pattern's two automata.
 #[derive(Debug)]
 pub(super) struct Search {
     forwards: Automaton,
@@ -83,12 +86,12 @@ struct Automaton {
 }
 
 impl Search {
-    /// Builds a pattern; none where it is larger than it seemed.
+    /// Builds the automata of a pattern; `None` if they are larger than estimated.
     pub(super) fn new(tree: &Hir) -> Option<Self> {
         Some(Self { forwards: Automaton::new(tree, false)?, backwards: Automaton::new(tree, true)? })
     }
 
-    /// Adds everything that a match covers, as ranges of bytes.
+    /// Adds everything that matches cover, as ranges of bytes.
     pub(super) fn cover(&mut self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
         self.forwards.begin();
         self.backwards.begin();
@@ -97,12 +100,12 @@ impl Search {
         if found.is_err() {
             budget.use_up();
         }
-        // New states are paid for afterwards: their number is bounded for every pattern, and here for all of them together.
+        // New states are paid for afterwards: their number is bounded for each pattern, and by this for all patterns together.
         budget.spend(self.memory().saturating_sub(before).saturating_mul(STEPS_PER_CACHE_BYTE))
     }
 
     fn cover_within(&mut self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
-        // A plain search takes half as long as a walk, and next to nothing where it looks for a literal first.
+        // A plain search takes half as long as a walk, and very little if it can look for a literal first.
         let is_quick = self.forwards.dfa.get_config().get_prefilter().is_some();
         budget.spend(text.len() / if is_quick { 16 } else { 2 })?;
         if !self.forwards.is_match(text)? {
@@ -139,7 +142,7 @@ impl Automaton {
     fn new(tree: &Hir, backwards: bool) -> Option<Self> {
         let config = Config::new().reverse(backwards).which_captures(WhichCaptures::None).nfa_size_limit(Some(MAX_BUILT_BYTES));
         let nfa = Compiler::new().configure(config).build_from_hir(tree).ok()?;
-        // Only where it is worth it: else every byte would be looked at twice.
+        // A prefilter is used only where it is fast: otherwise every byte would be looked at twice.
         let literals =
             if backwards { None } else { Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, tree).filter(Prefilter::is_fast) };
         let config = DFA::config()
@@ -154,14 +157,14 @@ impl Automaton {
         Some(Self { dfa, states })
     }
 
-    /// What an earlier text made it forget does not count for this one.
+    /// Resets the count of forgotten states, so that an earlier text does not affect the limit for this one.
     fn begin(&mut self) {
         if self.states.clear_count() > 0 {
             self.states.reset(&self.dfa);
         }
     }
 
-    /// How much memory its states have taken since [`begin`](Self::begin), those included that it forgot.
+    /// How much memory its states take, including those forgotten since [`begin`](Self::begin).
     fn memory(&self) -> usize {
         self.states.memory_usage() + self.states.clear_count() * MAX_CACHE_BYTES
     }
@@ -171,13 +174,13 @@ impl Automaton {
         found.map(|end| end.is_some()).map_err(|_| Exhausted)
     }
 
-    /// Where matches begin, in order.
+    /// The positions at which matches begin, in order.
     fn starts(&mut self, text: &str) -> Result<Vec<usize>, Exhausted> {
         let mut starts = Vec::new();
         let mut state = self.dfa.start_state_reverse(&mut self.states, &Input::new(text)).map_err(|_| Exhausted)?;
         for (at, byte) in text.bytes().enumerate().rev() {
             state = self.next(state, byte)?;
-            // An automaton tells of a match one byte late.
+            // An automaton reports a match one byte late.
             if state.is_match() {
                 starts.push(at + 1);
             } else if state.is_dead() {
@@ -203,9 +206,9 @@ impl Automaton {
 /// The walks through one text.
 struct Walks<'t> {
     text: &'t str,
-    /// In which state the last walk that came by was, for every place of the text; the default is the name of no state.
+    /// For every position of the text, the state of the walk that last passed it; the default is not the id of any state.
     trail: Vec<LazyStateID>,
-    /// How often states had been forgotten when the trail was begun. Then their names mean others.
+    /// How often the automaton had forgotten its states when the trail was begun. After that, the ids mean other states.
     clears: usize,
 }
 
@@ -214,7 +217,7 @@ impl<'t> Walks<'t> {
         Self { text, trail: vec![LazyStateID::default(); text.len()], clears: 0 }
     }
 
-    /// Where the longest match ends that begins at a place, where that may be further than any walk before has come.
+    /// Where the longest match from `start` ends, unless an earlier walk has already come as far.
     fn longest(&mut self, automaton: &mut Automaton, start: usize, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
         let input = Input::new(self.text).range(start..).anchored(Anchored::Yes);
         let mut state = automaton.dfa.start_state_forward(&mut automaton.states, &input).map_err(|_| Exhausted)?;
@@ -234,7 +237,7 @@ impl<'t> Walks<'t> {
             }
             state = automaton.next(state, byte)?;
             if state.is_match() {
-                // An automaton tells of a match one byte late.
+                // An automaton reports a match one byte late.
                 longest = Some(at).filter(|at| *at > start).or(longest);
             } else if state.is_dead() {
                 return Ok(longest);

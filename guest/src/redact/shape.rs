@@ -5,38 +5,38 @@ use super::bytes::{count, find, from, is_name};
 /// A prefix that issuers put before their tokens.
 struct TokenFormat {
     prefix: &'static [u8],
-    /// How many bytes must follow it.
+    /// The minimum number of bytes after the prefix.
     least: usize,
-    /// Which bytes may follow it.
+    /// The bytes that may follow the prefix.
     inside: fn(u8) -> bool,
-    /// Whether the prefix also begins ordinary words: then it must be at the start of one, with a digit further on.
+    /// Whether ordinary words may begin with the prefix too: then it must be at the start of a word, with a digit further on.
     ordinary: bool,
 }
 
-const fn shape(prefix: &'static str, least: usize, inside: fn(u8) -> bool) -> TokenFormat {
+const fn token_format(prefix: &'static str, least: usize, inside: fn(u8) -> bool) -> TokenFormat {
     TokenFormat { prefix: prefix.as_bytes(), least, inside, ordinary: false }
 }
 
 const SHAPES: [TokenFormat; 19] = [
-    shape("AKIA", 16, is_capital),
-    shape("ASIA", 16, is_capital),
-    shape("ghp_", 20, is_plain),
-    shape("gho_", 20, is_plain),
-    shape("ghu_", 20, is_plain),
-    shape("ghs_", 20, is_plain),
-    shape("ghr_", 20, is_plain),
-    shape("github_pat_", 20, is_name),
-    shape("glpat-", 16, is_name),
-    shape("xoxa-", 10, is_name),
-    shape("xoxb-", 10, is_name),
-    shape("xoxp-", 10, is_name),
-    shape("xoxr-", 10, is_name),
-    shape("xoxs-", 10, is_name),
-    shape("AIza", 30, is_name),
-    shape("sk_live_", 16, is_plain),
-    shape("rk_live_", 16, is_plain),
-    shape("npm_", 30, is_plain),
-    TokenFormat { ordinary: true, ..shape("sk-", 16, is_name) },
+    token_format("AKIA", 16, is_capital),
+    token_format("ASIA", 16, is_capital),
+    token_format("ghp_", 20, is_plain),
+    token_format("gho_", 20, is_plain),
+    token_format("ghu_", 20, is_plain),
+    token_format("ghs_", 20, is_plain),
+    token_format("ghr_", 20, is_plain),
+    token_format("github_pat_", 20, is_name),
+    token_format("glpat-", 16, is_name),
+    token_format("xoxa-", 10, is_name),
+    token_format("xoxb-", 10, is_name),
+    token_format("xoxp-", 10, is_name),
+    token_format("xoxr-", 10, is_name),
+    token_format("xoxs-", 10, is_name),
+    token_format("AIza", 30, is_name),
+    token_format("sk_live_", 16, is_plain),
+    token_format("rk_live_", 16, is_plain),
+    token_format("npm_", 30, is_plain),
+    TokenFormat { ordinary: true, ..token_format("sk-", 16, is_name) },
 ];
 
 fn is_capital(byte: u8) -> bool {
@@ -47,9 +47,9 @@ fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-/// How long the secret is that `rest` begins with. `starts_word` says that no word runs up to it.
-pub(super) fn length(rest: &[u8], starts_word: bool) -> Option<usize> {
-    // Most bytes begin nothing, and this is asked for every byte of a text.
+/// The length of the secret at the start of `rest`. `starts_word` says that `rest` does not continue a word.
+pub(super) fn secret_length(rest: &[u8], starts_word: bool) -> Option<usize> {
+    // Most bytes begin no secret, and this is called for every byte of a text.
     if !matches!(
         rest,
         [b'A', b'I' | b'K' | b'S', ..]
@@ -67,7 +67,7 @@ pub(super) fn length(rest: &[u8], starts_word: bool) -> Option<usize> {
             return None;
         }
         let more = from(rest, shape.prefix.len());
-        let length = run(more, shape.inside);
+        let length = token_length(more, shape.inside);
         let fits = length >= shape.least && (!shape.ordinary || more.iter().take(length).any(u8::is_ascii_digit));
         fits.then_some(shape.prefix.len() + length)
     });
@@ -78,26 +78,26 @@ pub(super) fn length(rest: &[u8], starts_word: bool) -> Option<usize> {
 pub(super) fn contains_secret(value: &[u8]) -> bool {
     (0..value.len()).any(|at| {
         let behind = value.get(..at).unwrap_or_default();
-        length(from(value, at), super::starts_word(behind)).is_some()
+        secret_length(from(value, at), super::starts_word(behind)).is_some()
     })
 }
 
-/// How many bytes belong to a token; a key block that follows without a gap does not.
-pub(super) fn run(rest: &[u8], inside: fn(u8) -> bool) -> usize {
+/// How many bytes belong to a token; a key block that follows directly does not.
+pub(super) fn token_length(rest: &[u8], inside: fn(u8) -> bool) -> usize {
     let belongs = |at: usize| rest.get(at).is_some_and(|byte| inside(*byte)) && !is_private_key(from(rest, at));
     (0..rest.len()).take_while(|at| belongs(*at)).count()
 }
 
-/// A JSON web token: three parts, the first of which is an object in base64.
+/// A JSON web token: three parts, the first of which is a JSON object in base64.
 fn web_token(rest: &[u8]) -> Option<usize> {
     if !rest.starts_with(b"eyJ") {
         return None;
     }
-    let head = run(rest, is_name);
-    let body = run(from(rest, head + 1), is_name);
+    let head = token_length(rest, is_name);
+    let body = token_length(from(rest, head + 1), is_name);
     let dotted = rest.get(head) == Some(&b'.') && rest.get(head + 1 + body) == Some(&b'.');
     let sum = head + body + 2;
-    (dotted && head >= 10 && body >= 4).then(|| sum + run(from(rest, sum), is_name))
+    (dotted && head >= 10 && body >= 4).then(|| sum + token_length(from(rest, sum), is_name))
 }
 
 const BEGIN: &[u8] = b"-----BEGIN ";
@@ -113,7 +113,7 @@ pub(super) fn is_private_key(rest: &[u8]) -> bool {
     find(title, DASHES).is_some_and(|end| find(title.get(..end).unwrap_or_default(), b"PRIVATE KEY").is_some())
 }
 
-/// The whole block, or everything up to the end where it does not end.
+/// The length of the whole block, or everything up to the end of the text if the block is not closed.
 fn private_key_block(rest: &[u8]) -> Option<usize> {
     if !is_private_key(rest) {
         return None;
@@ -135,8 +135,8 @@ mod tests {
     fn every_shape_is_looked_for() {
         for shape in &SHAPES {
             let token = [shape.prefix, &[b'7'; 40]].concat();
-            assert_eq!(length(&token, true), Some(token.len()), "{}", String::from_utf8_lossy(&token));
-            assert_eq!(length(&token[..shape.prefix.len() + shape.least - 1], true), None);
+            assert_eq!(secret_length(&token, true), Some(token.len()), "{}", String::from_utf8_lossy(&token));
+            assert_eq!(secret_length(&token[..shape.prefix.len() + shape.least - 1], true), None);
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Rows are written with `¦` within the tokens, so that nobody takes them for real ones.
+/// Test rows have `¦` in their tokens, so that they are not mistaken for real tokens.
 fn row(text: &str) -> String {
     text.replace('¦', "")
 }
@@ -26,7 +26,7 @@ fn secret_ranges() {
         ("a\n-----BEGIN OPENSSH PRIVATE ¦KEY-----\nb3Bl\nMIIE", "a\n[REDACTED]"),
         ("-----BEGIN PRIVATE ¦KEY-----\nMIIE\n-----END PRI", "[REDACTED]"),
         ("private_key: '-----BEGIN PRIVATE ¦KEY-----\nMI\n-----END PRIVATE KEY-----'", "private_key: '[REDACTED]'"),
-        // Behind escapes and colours, where a letter stands before them.
+        // After escapes and colour codes that end in a letter.
         (r"out\nghp_¦abcdefghijklmnopqrstuvwxyz0123456789\n", r"out\n[REDACTED]\n"),
         (r"out\neyJ¦hbGciOiJIUzI1NiJ9.eyJ¦zdWIiOiIxIn0.c2ln", r"out\n[REDACTED]"),
         ("\x1b[1;32msk-¦abcdefghij0123456789\x1b[0m", "\x1b[1;32m[REDACTED]\x1b[0m"),
@@ -38,7 +38,7 @@ fn secret_ranges() {
         (r#"{"Authorization": "Bearer abcdefghi"}"#, r#"{"Authorization": "Bearer [REDACTED]"}"#),
         ("sent Bearer a1B2c3D4e5F6 to it", "sent Bearer [REDACTED] to it"),
         ("Basic dXNlcjpwYXNzd29yZA==", "Basic [REDACTED]"),
-        // In addresses.
+        // In URLs.
         ("https://user:hunter2@host/x", "https://user:[REDACTED]@host/x"),
         ("postgres://u:p@h:5432/db?x=1", "postgres://u:[REDACTED]@h:5432/db?x=1"),
         ("redis://:p@ss@[::1]:6379", "redis://:[REDACTED]@[::1]:6379"),
@@ -91,14 +91,14 @@ fn spared() {
         "secret: none, token: null, pwd: ''",
         "\"password\": true, \"token\": \"\"",
         "password=short",
-        // The label's last part decides.
+        // The last part of a label decides.
         "token_count: 12345678",
         "max_tokens=12345678",
         "\"token_type\": \"something\"",
         "password_file=secrets/db.txt and tokenizer: something",
         "secretName: database",
         "bypass: everything",
-        // References and programs.
+        // References and code.
         "password=$DB_PASSWORD token=${TOKEN} secret=<your-secret> api_key={{api_key}}",
         "password: ******** token: xxxxxxxx",
         "token = process.env.TOKEN;",
@@ -110,11 +110,11 @@ fn spared() {
         "PWD=/home/user/project",
         "secret: ./config/secret.yaml",
         "the --token option, the --password argument, --token --verbose",
-        // Schemes in prose.
+        // Names of schemes in prose.
         "Basic authentication required, bearer of bad news, Bearer authentication",
         "Authorization: Bearer $TOKEN",
         "a Basic AuthenticationProvider, Basic HTTP/1.1",
-        // Addresses.
+        // URLs.
         "http://localhost:8080/a@b https://user@host ssh://git@host:22/x http://h:80?q=a@b",
         "https://$USER:$PASS@host https://u:${PASS}@host",
         // Hashes and names.
@@ -226,7 +226,7 @@ fn hostile_text_takes_linear_time() {
         redact(&text);
         started.elapsed()
     };
-    // A quadratic scan would take hundreds of times as long as prose does.
+    // A quadratic scan would take hundreds of times as long as prose.
     let limit = timed("plain words ") * 30;
     for piece in [
         "token=",
@@ -259,11 +259,11 @@ fn hostile_text_takes_linear_time() {
 
 fn secrets(patterns: &[&str]) -> Secrets {
     let secrets = Secrets::default();
-    secrets.set(patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect());
+    secrets.set_patterns(patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect());
     secrets
 }
 
-/// Letters `a` and `b` in no order.
+/// A pseudo-random sequence of `a` and `b`.
 fn shuffled(length: usize) -> String {
     let mut seed = 0x2545_f491_4f6c_dd1d_u64;
     let letter = |_| {
@@ -281,14 +281,14 @@ fn what_takes_too_long_to_search_is_withheld() {
     let line = format!("{}\n", "a".repeat(5_000)).repeat(200);
     let (long, short) = (shuffled(1_000_000), shuffled(1_000));
     for (patterns, text, expected) in [
-        // One match after the other from every place, and each as long as the text.
+        // Every position begins a match, each as long as the text.
         (&["(.*a){20}"; 6][..], &million, WITHHELD),
         (&["(.*a){20}"; 6], &line, WITHHELD),
-        // As many states as there are numbers of 21 bits.
+        // As many states as there are 21-bit numbers.
         (&["(a|b)*a(a|b){20}c"], &long, WITHHELD),
         (&["(a|b)*a(a|b){20}c"], &short, &short),
         (&["a.{0,500}b"; 6], &long, WITHHELD),
-        // Slow for engines that go back, and nothing special here.
+        // Slow for backtracking engines, but not here.
         (&["(a+)+b", "(a|aa)*c", "(a*)*b"], &million, &million),
         (&["(a+)+", "(a|aa)*", "(a*)*"], &million, MARK),
         (&["(.*a){20}"], &"a".repeat(10_000), MARK),

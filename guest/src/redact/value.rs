@@ -1,14 +1,14 @@
-//! The value after a label: where it ends, and whether it should be redacted.
+//! The value after a label: where it ends, and whether it is redacted.
 
 use super::bytes::{count, from, is_mixed, is_name, is_quote};
 use super::{MARK, shape};
 
 /// Longer values are always hidden, so that labels within labels stay cheap.
 const LONGEST_SPARED: usize = 64;
-/// Shorter values are spared where they have no quotes.
+/// Shorter values without quotes are not hidden.
 const SHORTEST_HIDDEN: usize = 6;
 
-/// Words that occur in place of a secret.
+/// Words that stand in for a secret.
 const STAND_INS: [&str; 24] = [
     "true",
     "false",
@@ -36,7 +36,7 @@ const STAND_INS: [&str; 24] = [
     "placeholder",
 ];
 
-/// Where a value without quotes ends. Anything that is hidden on its own ends it too.
+/// Where an unquoted value ends. It also ends where something begins that is hidden on its own.
 pub(super) fn bare_end(rest: &[u8]) -> usize {
     let ends = |at: usize, byte: u8| {
         let next = rest.get(at + 1).copied().unwrap_or(b' ');
@@ -50,7 +50,7 @@ pub(super) fn bare_end(rest: &[u8]) -> usize {
     rest.iter().enumerate().position(|(at, byte)| ends(at, *byte)).unwrap_or(rest.len())
 }
 
-/// Where a value in quotes ends: at the quote, behind as many backslashes as the one that opened it, or with the line.
+/// Where a quoted value ends: at a quote after as many backslashes as before the opening one, or at the end of the line.
 pub(super) fn quoted_end(rest: &[u8], quote: u8, opened: usize) -> usize {
     let mut slashes = 0;
     for (at, byte) in rest.iter().enumerate() {
@@ -69,29 +69,29 @@ pub(super) fn quoted_end(rest: &[u8], quote: u8, opened: usize) -> usize {
     rest.len()
 }
 
-/// What is hidden already, or will be with all its lines.
+/// Whether `rest` begins with something that is already hidden, or with a private key, which will be hidden as a whole.
 fn is_hidden(rest: &[u8]) -> bool {
     rest.starts_with(MARK.as_bytes()) || shape::is_private_key(rest)
 }
 
-/// Whether a value may stay: nothing, a word that is in for a secret, a path or a piece of a program.
+/// Whether a value may stay: it is empty, a stand-in for a secret, a path or a piece of code.
 pub(super) fn is_exempt(value: &[u8], quoted: bool) -> bool {
     if value.len() > LONGEST_SPARED || shape::contains_secret(value) {
         return false;
     }
-    let value = trimmed(value);
+    let value = trim_punctuation(value);
     value.is_empty() || !quoted && (value.len() < SHORTEST_HIDDEN || is_program(value)) || is_placeholder(value) || is_path(value)
 }
 
-/// Whether a value without quotes is a plain word, as it is in prose.
+/// Whether an unquoted value is a plain word, as in prose.
 pub(super) fn is_word(value: &[u8]) -> bool {
-    let word = trimmed(value);
+    let word = trim_punctuation(value);
     let plain = word.len() <= LONGEST_SPARED && word.iter().all(u8::is_ascii_alphabetic);
     plain && !is_mixed(word) && !shape::contains_secret(value)
 }
 
-/// Without what ends a sentence.
-fn trimmed(value: &[u8]) -> &[u8] {
+/// The value without punctuation at its end.
+fn trim_punctuation(value: &[u8]) -> &[u8] {
     let punctuation = value.iter().rev().take_while(|byte| matches!(byte, b'.' | b'!' | b'?' | b':')).count();
     value.get(..value.len() - punctuation).unwrap_or_default()
 }

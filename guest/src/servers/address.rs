@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// An `http` or `https` URL, with its host apart: that is what decides who is contacted.
+/// An `http` or `https` URL, with its host kept separately, because the host decides who is contacted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     is_encrypted: bool,
-    /// In lower case, without the brackets of an IPv6 address.
+    /// The host, in lower case, without the brackets of an IPv6 address.
     host: String,
     port: Option<u16>,
     /// Path and query.
@@ -14,7 +14,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads a URL. Only what every reader of URLs understands alike is accepted, so that the host that is checked is the host
+    /// Parses a URL. Only what every reader of URLs understands alike is accepted, so that the host that is checked is the host
     /// that is contacted.
     pub fn parse(url: &str) -> Result<Self, String> {
         let (scheme, after) = url.split_once("://").ok_or("must be a URL such as https://example.com/mcp")?;
@@ -38,15 +38,15 @@ impl Address {
         Ok(Self { is_encrypted, host, port, rest: if rest.is_empty() { "/".to_owned() } else { rest.to_owned() } })
     }
 
-    /// A host as it stands in a list of allowed ones, `host` or `host:port`, in the form that [`is_at`](Self::is_at) takes.
+    /// Normalizes a host from a list of allowed ones, `host` or `host:port`, to the form that [`has_host`](Self::has_host) takes.
     pub fn host(written: &str) -> Option<String> {
         let (host, port) = host_and_port(written)?;
-        Some(named(&host, port))
+        Some(display_authority(&host, port))
     }
 
-    /// Whether it leads to a host of that form. One without a port allows every port.
-    pub fn is_at(&self, host: &str) -> bool {
-        host == named(&self.host, None) || host == named(&self.host, Some(self.port()))
+    /// Whether it leads to a host of that form. A host without a port allows every port.
+    pub fn has_host(&self, host: &str) -> bool {
+        host == display_authority(&self.host, None) || host == display_authority(&self.host, Some(self.port()))
     }
 
     /// Whether traffic to it is encrypted.
@@ -60,9 +60,9 @@ impl Address {
         self.host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
     }
 
-    /// The host, with the port where one is written.
+    /// The host, with the port if one is written.
     pub fn authority(&self) -> String {
-        named(&self.host, self.port)
+        display_authority(&self.host, self.port)
     }
 
     fn port(&self) -> u16 {
@@ -77,7 +77,7 @@ impl fmt::Display for Address {
     }
 }
 
-fn named(host: &str, port: Option<u16>) -> String {
+fn display_authority(host: &str, port: Option<u16>) -> String {
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     port.map_or_else(|| host.clone(), |port| format!("{host}:{port}"))
 }
@@ -103,7 +103,8 @@ fn host_and_port(authority: &str) -> Option<(String, Option<u16>)> {
     (host.contains(':') || is_name(&host)).then_some((host, port))
 }
 
-/// Whether a host is a name, or an IPv4 address in its usual form. Others, such as `0x7f.1`, are read as addresses by some.
+/// Whether a host is a name, or an IPv4 address in its usual form. Other forms, such as `0x7f.1`, are read as addresses by some
+/// programs.
 fn is_name(host: &str) -> bool {
     let labels: Vec<&str> = host.strip_suffix('.').unwrap_or(host).split('.').collect();
     let is_label = |label: &&str| {
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn hosts() {
-        let at = |url: &str, host: &str| Address::parse(url).unwrap().is_at(&Address::host(host).unwrap());
+        let at = |url: &str, host: &str| Address::parse(url).unwrap().has_host(&Address::host(host).unwrap());
         assert!(at("https://example.com/", "EXAMPLE.com"));
         assert!(at("https://example.com/", "example.com:443"));
         assert!(at("http://[::1]:8/", "[::1]"));

@@ -1,7 +1,7 @@
 //! One call of a server's tool, from the request to the answer.
 //!
-//! The order of things: the server is connected to, the arguments are compared with the tool's schema, the gate rules, a person
-//! decides where the gate wants that, the tool runs, the gate records the outcome. A lookup is not a call of an agent: it goes
+//! The order of steps: the server is connected to, the arguments are compared with the tool's schema, the gate rules, a person
+//! decides if the gate wants that, the tool runs, the gate records the outcome. A lookup is not a call of an agent: it goes
 //! straight to the server and back.
 
 use serde_json::{Map, Value};
@@ -12,20 +12,20 @@ use super::request::{refusal, reply};
 use super::spec::Transport;
 use crate::json::{self, object};
 
-/// How much of a tool's answer hooks get.
+/// Maximum number of characters of a tool's answer that hooks get.
 const MAX_TOLD: usize = 100_000;
 
-/// The code of a ruling that an intent is missing.
+/// The code of a ruling that says that an intent is missing.
 const NO_ACTIVE_INTENT: &str = "no_active_intent";
 
-/// Who asks, and so how they are answered.
+/// Who makes the call, and so how it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
     /// The gate itself, for what is known about a concept.
     Lookup,
-    /// In our own form.
+    /// A client that is answered in our own form.
     Own,
-    /// In the protocol's.
+    /// A client that is answered in the protocol's form.
     Protocol,
 }
 
@@ -56,7 +56,7 @@ enum CallStage {
     Over,
 }
 
-/// What became of a call.
+/// How a call ended.
 #[derive(Debug)]
 struct Ending {
     /// `done`, `failed`, `refused`, `unavailable` or `late`.
@@ -85,7 +85,7 @@ pub(super) struct ServerCall {
     patience_ms: Option<u64>,
     give_up: Option<u64>,
     stage: CallStage,
-    /// What the model is told beside the answer.
+    /// What the model is told alongside the answer.
     told: Vec<String>,
 }
 
@@ -137,8 +137,8 @@ impl ServerCall {
         }
     }
 
-    /// The connection over which the answer is to come.
-    pub(super) fn uses(&self) -> Option<u64> {
+    /// The connection over which the answer is expected.
+    pub(super) fn connection(&self) -> Option<u64> {
         if let CallStage::Sent { connection, .. } = self.stage { Some(connection) } else { None }
     }
 
@@ -209,11 +209,11 @@ impl ServerCall {
             return self.answer_caller(Ending::of("failed", &why), step);
         }
         let command = hub.next();
-        step.commands.push(exchange(command, self.event("before_tool", &[], hub)));
+        step.commands.push(exchange_command(command, self.event("before_tool", &[], hub)));
         self.stage = CallStage::Before { command };
     }
 
-    /// Takes in what its command brought.
+    /// Takes in the result of its command.
     pub(super) fn take(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         match std::mem::replace(&mut self.stage, CallStage::Over) {
             CallStage::Before { .. } => self.take_ruling(input, hub, step),
@@ -235,7 +235,7 @@ impl ServerCall {
         }
     }
 
-    /// The gate's ruling. An unreadable ruling does not permit the call.
+    /// Takes in the gate's ruling. An unreadable ruling does not permit the call.
     fn take_ruling(&mut self, input: &Value, hub: &mut Hub, step: &mut Step<'_>) {
         let mut answer = answer_of(input);
         let reason =
@@ -262,14 +262,15 @@ impl ServerCall {
                 self.stage = CallStage::Person { command };
             }
             _ => {
-                let reason = self.for_person(&answer, &reason).unwrap_or(reason);
+                let reason = self.reason_for_person(&answer, &reason).unwrap_or(reason);
                 self.answer_caller(Ending::of("refused", &reason), step);
             }
         }
     }
 
-    /// The reason of a refusal for `tollgate mcp call`, whose session has no tool that selects an intent; none if it stays as it is.
-    fn for_person(&self, answer: &Value, reason: &str) -> Option<String> {
+    /// The reason of a refusal for `tollgate mcp call`, whose session has no tool that selects an intent; `None` if the reason
+    /// stays as it is.
+    fn reason_for_person(&self, answer: &Value, reason: &str) -> Option<String> {
         if self.style != Style::Own || json::text(answer, "code") != Some(NO_ACTIVE_INTENT) {
             return None;
         }
@@ -284,7 +285,7 @@ impl ServerCall {
     }
 
     fn send(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
-        // A connection that has ended meanwhile does not come back for this call.
+        // A connection that has ended in the meantime does not come back for this call.
         let Some((connection, may)) = hub.link(&self.server).and_then(|link| Some((link.ready()?, link.spec.call_timeout_ms)))
         else {
             return self.fail(&ServerFault::Closed("the connection was lost".to_owned()), hub, step);
@@ -313,7 +314,7 @@ impl ServerCall {
             Err(fault) => return self.fail(&fault, hub, step),
         };
         let tool = hub.link(&self.server).and_then(|link| link.tools.iter().find(|tool| tool.tool == self.tool));
-        if let Some(misfit) = tool.and_then(|tool| answer.misfit(tool.output.as_ref()?)) {
+        if let Some(misfit) = tool.and_then(|tool| answer.schema_mismatch(tool.output.as_ref()?)) {
             self.told.push(format!(
                 "Note: the structured content of this answer does not match what the MCP server `{}` declares for `{}`: {misfit}.",
                 self.server, self.tool
@@ -327,12 +328,12 @@ impl ServerCall {
         self.settle(Ending::of("failed", &why), hub, step);
     }
 
-    /// The connection is gone.
+    /// Ends the call, because its connection was lost.
     pub(super) fn on_connection_lost(&mut self, why: &str, hub: &mut Hub, step: &mut Step<'_>) {
         self.fail(&ServerFault::Closed(why.to_owned()), hub, step);
     }
 
-    /// The caller no longer waits. What the tool has done by now is recorded all the same.
+    /// Ends the call, because the caller no longer waits. What the tool has done by now is recorded all the same.
     pub(super) fn abandon(&mut self, hub: &mut Hub, step: &mut Step<'_>) {
         match self.stage {
             CallStage::Sent { .. } => {
@@ -366,7 +367,7 @@ impl ServerCall {
             _ => "error",
         };
         let command = hub.next();
-        step.commands.push(exchange(command, self.event("after_tool", &[(key, text.into())], hub)));
+        step.commands.push(exchange_command(command, self.event("after_tool", &[(key, text.into())], hub)));
         self.stage = CallStage::After { command, ending };
     }
 
@@ -385,7 +386,7 @@ impl ServerCall {
                 }
             }
             Style::Protocol => {
-                answer.note(&told);
+                answer.append_notes(&told);
                 answer.to_mcp()
             }
             Style::Own => {
@@ -425,11 +426,11 @@ impl ServerCall {
     }
 }
 
-fn exchange(command: u64, payload: Value) -> Value {
+fn exchange_command(command: u64, payload: Value) -> Value {
     object(&mut [("type", "exchange".into()), ("command", command.into()), ("payload", payload)])
 }
 
-/// What the gate answered, in the words of the program `generic`; null if it cannot be read.
+/// The gate's answer, in the format of the program `generic`; null if it cannot be read.
 fn answer_of(input: &Value) -> Value {
     json::text(input, "text").and_then(|text| json::value(text).ok()).unwrap_or_default()
 }

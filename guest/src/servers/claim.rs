@@ -1,7 +1,7 @@
-//! What a server says of its own tools.
+//! What a server says about its own tools.
 //!
-//! Our own MCP client asks a server for its tools where it talks to one, and the host passes the list on. It is kept in the state
-//! folder, because the process that asks is seldom the one that rules on a call.
+//! Our own MCP client asks a server for its tools when it talks to it, and the host passes the list on. The list is kept in the
+//! state folder, because the process that asks is seldom the one that rules on a call.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,10 @@ use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, Ports};
 use crate::state;
 
-/// No server has more tools that are remembered.
+/// Maximum number of a server's tools that are remembered.
 const MAX_TOOLS: usize = 1_000;
 
-/// Names that are longer are left out.
+/// Maximum length of a name; longer ones are left out.
 const MAX_NAME: usize = 256;
 
 const READ_ONLY: &str = "readOnlyHint";
@@ -24,8 +24,8 @@ const DESTRUCTIVE: &str = "destructiveHint";
 pub struct Claim {
     /// `readOnlyHint`: whether the tool leaves everything as it is.
     pub read_only: Option<bool>,
-    /// `destructiveHint`: whether it may destroy something. The protocol takes it for true if nothing is said; here only what
-    /// the server says itself counts.
+    /// `destructiveHint`: whether it may destroy something. The protocol assumes that it may if nothing is said; here only what
+    /// the server itself says counts.
     pub destructive: Option<bool>,
 }
 
@@ -54,8 +54,8 @@ impl Claim {
     }
 }
 
-/// Keeps what a server says of its tools: a list as `tools/list` of the protocol answers it. It replaces what the server said
-/// before. Says how many tools there are.
+/// Stores what a server says about its tools: a list as the protocol's `tools/list` answers it. It replaces what the server said
+/// before. Returns how many tools there are.
 pub fn keep(server: &str, tools: &[Value], ports: &Ports) -> Result<usize, FileFault> {
     let mut claims = Map::new();
     for tool in tools.iter().take(MAX_TOOLS) {
@@ -74,7 +74,7 @@ pub fn keep(server: &str, tools: &[Value], ports: &Ports) -> Result<usize, FileF
     Ok(count)
 }
 
-/// What a server said of a tool when it was last asked.
+/// What a server said about a tool when it was last asked.
 pub(super) fn of(server: &str, tool: &str, ports: &Ports) -> Claim {
     let text = state::read(&path(server), state::MAX_BYTES, ports).unwrap_or_default();
     let kept: Value = serde_json::from_slice(&text).unwrap_or_default();

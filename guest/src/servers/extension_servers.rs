@@ -2,17 +2,17 @@
 
 use super::spec::ServerSpec;
 
-/// The extensions that are active.
+/// The active extensions.
 pub trait ExtensionServers {
-    /// Changes whenever they may bring something else.
+    /// A number that changes whenever what they bring may have changed.
     fn revision(&self) -> u64;
 
     /// Their servers, and why some are left out.
     fn servers(&self) -> (Vec<ServerSpec>, Vec<String>);
 
-    /// Why an extension may not start anything: it is not what a person has approved.
+    /// Checks that an extension may start something; the error says why not: it is not what a person has approved.
     fn verify(&self, extension: &str) -> Result<(), String>;
 
-    /// The value of a setting of an extension; none if it is not set.
+    /// The value of a setting of an extension; `None` if it is not set.
     fn setting(&self, extension: &str, key: &str) -> Option<String>;
 }

@@ -8,7 +8,7 @@
 //!
 //! | `type` | what happened |
 //! | --- | --- |
-//! | `want` `{servers?}` | these servers shall stay connected; without `servers`, all |
+//! | `want` `{servers?}` | these servers should stay connected; without `servers`, all |
 //! | `connected` `{connection, info}` | a connection is made; the result of `initialize` |
 //! | `listed` `{connection, tools}` | the entries of `tools/list`, each as a text of its own |
 //! | `changed` `{connection}` | the server says that its tools have changed |
@@ -33,7 +33,7 @@
 //! | `exchange` `{command, payload}` | tell the gate of an event, as the program `generic` would; report `exchanged` |
 //! | `ask` `{command, number, message}` | ask the person behind that request; report `decided` |
 //! | `reply` `{number, result}` or `{number, error}` | answer a request |
-//! | `tools_changed` | the tools are not those that were listed last |
+//! | `tools_changed` | the tools differ from those that were listed last |
 //! | `stopped` | everything is disconnected |
 
 use serde_json::Value;
@@ -51,13 +51,13 @@ use crate::json::{self, object};
 use crate::ports::{Ports, Question, Root};
 use crate::programs::own_tools::OWN_TOOLS;
 
-/// At most this many requests are under way.
+/// Maximum number of requests under way.
 const MAX_REQUESTS: usize = 1_024;
 
-/// Which servers shall stay connected.
+/// Which servers should stay connected.
 #[derive(Debug, Default)]
-enum Wants {
-    /// None but those that are asked for.
+enum WantedServers {
+    /// Only those that requests are about.
     #[default]
     None,
     Some(Vec<String>),
@@ -68,24 +68,24 @@ enum Wants {
 #[derive(Debug, Default)]
 pub struct Hub {
     pub(super) links: Vec<ServerLink>,
-    wants: Wants,
+    wants: WantedServers,
     requests: Vec<Request>,
     warnings: Vec<String>,
     /// The stamps of the files that declare servers when these were read, and the revision of the extensions.
     stamps: Option<Vec<u64>>,
-    /// Settings that were sent in orders: they are hidden wherever else they occur.
+    /// Values of settings that were sent in orders: they are hidden wherever else they occur.
     secrets: Vec<String>,
-    /// Whether servers have come or gone since their tools were named.
+    /// Whether servers were added or removed since their tools were named.
     has_other_links: bool,
     /// The names of all tools, in the order of the servers and theirs.
     pub(super) names: Vec<String>,
-    /// The names that were last listed to a client; none if no client has asked.
+    /// The names that were last listed to a client; `None` if no client has asked.
     told: Option<Vec<String>>,
     last: u64,
     is_stopping: bool,
 }
 
-/// What a step has to work with.
+/// The context of a step.
 pub(super) struct Step<'s> {
     pub(super) now: u64,
     pub(super) ports: &'s Ports,
@@ -93,17 +93,17 @@ pub(super) struct Step<'s> {
     pub(super) commands: Vec<Value>,
 }
 
-/// What follows from a step.
+/// The result of a step.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HubTurn {
-    /// To be carried out in this order.
+    /// The commands to carry out, in this order.
     pub commands: Vec<Value>,
-    /// When to step again though nothing happened.
+    /// When to step again even if nothing happens.
     pub next_deadline_ms: Option<u64>,
 }
 
 impl Hub {
-    /// Takes in what happened and says what to do about it.
+    /// Processes inputs; returns the commands that follow.
     pub fn step(&mut self, now: u64, inputs: &[Value], extensions: &dyn ExtensionServers, ports: &Ports) -> HubTurn {
         let mut step = Step { now, ports, extensions, commands: Vec::new() };
         for input in inputs {
@@ -125,7 +125,7 @@ impl Hub {
         HubTurn { commands: step.commands, next_deadline_ms }
     }
 
-    /// A number that was not given before.
+    /// A number that has not been given before.
     pub(super) fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
@@ -139,21 +139,22 @@ impl Hub {
             "want" => {
                 self.refresh(step);
                 self.wants = match input.get("servers").and_then(Value::as_array) {
-                    Some(names) => Wants::Some(names.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect()),
-                    None => Wants::All,
+                    Some(names) => WantedServers::Some(names.iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect()),
+                    None => WantedServers::All,
                 };
             }
             "connected" => {
-                let asked = self.at(number("connection")).and_then(|link| link.on_connected(input, now, ports));
+                let asked = self.link_of_connection(number("connection")).and_then(|link| link.on_connected(input, now, ports));
                 step.commands.extend(asked);
             }
             "listed" => {
-                if let Some(link) = self.at(number("connection")) {
+                if let Some(link) = self.link_of_connection(number("connection")) {
                     link.on_listed(input, now, ports);
                 }
             }
             "changed" => {
-                if let Some(connection) = number("connection").filter(|_| self.at(number("connection")).is_some()) {
+                if let Some(connection) = number("connection").filter(|_| self.link_of_connection(number("connection")).is_some())
+                {
                     step.commands.push(object(&mut [("type", "list".into()), ("connection", connection.into())]));
                 }
             }
@@ -161,7 +162,7 @@ impl Hub {
             "answered" | "exchanged" | "decided" => {
                 let of = number("command");
                 let waiting = self.requests.iter().filter_map(Request::call).find(|call| of.is_some() && call.waits_for() == of);
-                if let Some(link) = self.at(waiting.and_then(ServerCall::uses)) {
+                if let Some(link) = self.link_of_connection(waiting.and_then(ServerCall::connection)) {
                     link.has_served = true;
                 }
                 self.with_calls(|call| of.is_some() && call.waits_for() == of, |call, hub| call.take(input, hub, step));
@@ -181,7 +182,7 @@ impl Hub {
             }
             "shutdown" => {
                 self.is_stopping = true;
-                self.wants = Wants::None;
+                self.wants = WantedServers::None;
                 for request in std::mem::take(&mut self.requests) {
                     step.commands.push(refusal(request.number, "connections to MCP servers are being shut down"));
                 }
@@ -195,7 +196,7 @@ impl Hub {
         }
     }
 
-    fn at(&mut self, connection: Option<u64>) -> Option<&mut ServerLink> {
+    fn link_of_connection(&mut self, connection: Option<u64>) -> Option<&mut ServerLink> {
         self.links.iter_mut().find(|link| connection.is_some() && link.connection() == connection)
     }
 
@@ -205,18 +206,18 @@ impl Hub {
 
     fn is_wanted(&self, server: &str) -> bool {
         match &self.wants {
-            Wants::None => false,
-            Wants::Some(names) => names.iter().any(|name| name == server),
-            Wants::All => true,
+            WantedServers::None => false,
+            WantedServers::Some(names) => names.iter().any(|name| name == server),
+            WantedServers::All => true,
         }
     }
 
-    /// A connection has ended.
+    /// Handles the end of a connection.
     fn close(&mut self, connection: Option<u64>, kind: &str, why: &str, step: &mut Step<'_>) {
         let secrets = std::mem::take(&mut self.secrets);
-        let why = hidden(why, &secrets);
+        let why = masked_text(why, &secrets);
         self.secrets = secrets;
-        let Some(link) = self.at(connection) else { return };
+        let Some(link) = self.link_of_connection(connection) else { return };
         link.on_closed(kind, &why, step.now, step.ports);
         let why = link.why_unavailable().unwrap_or_default().to_owned();
         self.fail_calls(connection, &why, step);
@@ -225,12 +226,12 @@ impl Hub {
     /// Ends all calls that wait for an answer over a connection.
     fn fail_calls(&mut self, connection: Option<u64>, why: &str, step: &mut Step<'_>) {
         self.with_calls(
-            |call| connection.is_some() && call.uses() == connection,
+            |call| connection.is_some() && call.connection() == connection,
             |call, hub| call.on_connection_lost(why, hub, step),
         );
     }
 
-    /// Goes on with some of the calls under way.
+    /// Continues some of the calls under way.
     fn with_calls(&mut self, which: impl Fn(&ServerCall) -> bool, mut work: impl FnMut(&mut ServerCall, &mut Self)) {
         for mut request in std::mem::take(&mut self.requests) {
             if let Some(call) = request.call_mut().filter(|call| which(call)) {
@@ -240,12 +241,13 @@ impl Hub {
         }
     }
 
-    /// Ends what takes longer than it may.
+    /// Ends what exceeds its time limit.
     fn expire(&mut self, step: &mut Step<'_>) {
         let late = |link: &ServerLink| link.connection().filter(|_| link.deadline(false).is_some_and(|until| until <= step.now));
         let late: Vec<u64> = self.links.iter().filter_map(late).collect();
         for connection in late {
-            let seconds = self.at(Some(connection)).map_or(0.0, |link| f64::from(link.spec.connect_timeout_ms) / 1_000.0);
+            let seconds =
+                self.link_of_connection(Some(connection)).map_or(0.0, |link| f64::from(link.spec.connect_timeout_ms) / 1_000.0);
             step.commands.push(object(&mut [("type", "disconnect".into()), ("connection", connection.into())]));
             self.close(Some(connection), "late", &format!("it may take {seconds} s"), step);
         }
@@ -264,19 +266,19 @@ impl Hub {
         }
     }
 
-    /// Whether it is known for now what can be had of the servers that were asked for, or of one of them.
+    /// Whether it is known for now which of the servers can be used, or whether one of them can.
     pub(super) fn is_settled(&self, server: Option<&str>) -> bool {
         let is_meant = |link: &&ServerLink| server.is_none_or(|server| link.spec.name == server);
         self.links.iter().filter(is_meant).all(|link| link.is_settled() || link.state == LinkState::Idle)
     }
 
-    /// Connects to a server that is needed, if it is due; or to all that may be needed.
+    /// Connects to a server that is needed, if it is due, or to all that may be needed.
     pub(super) fn demand(&mut self, server: Option<&str>, step: &mut Step<'_>) {
         for at in 0..self.links.len() {
             let is_meant = |link: &ServerLink| match (server, &self.wants) {
                 (Some(server), _) => link.spec.name == server,
-                (None, Wants::Some(names)) => names.contains(&link.spec.name),
-                (None, Wants::None | Wants::All) => true,
+                (None, WantedServers::Some(names)) => names.contains(&link.spec.name),
+                (None, WantedServers::None | WantedServers::All) => true,
             };
             if self.links.get(at).is_some_and(|link| is_meant(link) && link.is_due(step.now)) {
                 self.connect(at, step);
@@ -308,7 +310,7 @@ impl Hub {
         }
     }
 
-    /// Looks whether servers are declared otherwise by now.
+    /// Reads the declarations of servers again if they have changed.
     fn refresh(&mut self, step: &mut Step<'_>) {
         let ports = step.ports;
         let question = |root, path: &str| Question { root, path: path.to_owned(), digest: false };
@@ -328,7 +330,7 @@ impl Hub {
         let mut before = std::mem::take(&mut self.links);
         for spec in registry.servers() {
             match before.iter().position(|link| link.spec == *spec) {
-                // What was refused may be allowed by now.
+                // A server that was refused may be allowed by now.
                 Some(at) if !matches!(before.get(at).map(|link| &link.state), Some(LinkState::Refused(_))) => {
                     self.links.push(before.swap_remove(at));
                 }
@@ -343,7 +345,7 @@ impl Hub {
         }
     }
 
-    /// Names the tools again where they are others than before: there may be a thousand.
+    /// Names the tools again if they have changed: there may be a thousand.
     fn name_tools(&mut self) {
         let has_others = self.links.iter_mut().fold(false, |any, link| any | std::mem::take(&mut link.has_other_tools));
         if !std::mem::take(&mut self.has_other_links) && !has_others {
@@ -358,17 +360,19 @@ impl Hub {
         self.names.iter().map(String::as_str).zip(self.links.iter().flat_map(|link| &link.tools))
     }
 
-    /// The tool that a name means: the name that it is offered under, or `SERVER__TOOL`.
+    /// The tool with this name: the name under which it is offered, or `SERVER__TOOL`.
     pub(super) fn tool(&self, name: &str) -> Option<&McpTool> {
         let offered = self.tools().find(|(offered, _)| *offered == name).map(|(_, tool)| tool);
-        offered.or_else(|| self.tools().find(|(_, tool)| tool::qualified(&tool.server, &tool.tool) == name).map(|(_, tool)| tool))
+        offered.or_else(|| {
+            self.tools().find(|(_, tool)| tool::qualified_name(&tool.server, &tool.tool) == name).map(|(_, tool)| tool)
+        })
     }
 
     fn begin(&mut self, input: &Value, step: &mut Step<'_>) {
         let number = input.get("number").and_then(Value::as_u64).unwrap_or_default();
         match Request::read(number, input) {
             Ok(_) if self.requests.len() >= MAX_REQUESTS || self.is_stopping => {
-                step.commands.push(refusal(number, "too many calls of MCP servers are in progress; try again later"));
+                step.commands.push(refusal(number, "too many calls to MCP servers are in progress; try again later"));
             }
             Ok(request) => self.requests.push(request),
             Err(why) => step.commands.push(refusal(number, &why)),
@@ -385,7 +389,7 @@ impl Hub {
         }
     }
 
-    /// Remembers what is told about tools now.
+    /// Remembers which names are now told to a client.
     pub(super) fn tell_names(&mut self) {
         self.told = Some(self.names.clone());
     }
@@ -405,27 +409,27 @@ impl Hub {
         ])
     }
 
-    /// A server that prints its environment prints its token too.
+    /// Hides secrets in commands: a server that prints its environment prints its token too.
     fn hide_secrets(&self, commands: &mut [Value]) {
         if self.secrets.is_empty() {
             return;
         }
         for command in commands.iter_mut().filter(|command| json::text(command, "type") != Some("connect")) {
-            hide(command, &self.secrets);
+            mask_secrets(command, &self.secrets);
         }
     }
 }
 
-fn hide(value: &mut Value, secrets: &[String]) {
+fn mask_secrets(value: &mut Value, secrets: &[String]) {
     match value {
-        Value::String(text) if secrets.iter().any(|secret| text.contains(secret)) => *text = hidden(text, secrets),
-        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secrets)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| hide(field, secrets)),
+        Value::String(text) if secrets.iter().any(|secret| text.contains(secret)) => *text = masked_text(text, secrets),
+        Value::Array(items) => items.iter_mut().for_each(|item| mask_secrets(item, secrets)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| mask_secrets(field, secrets)),
         _ => {}
     }
 }
 
-fn hidden(text: &str, secrets: &[String]) -> String {
+fn masked_text(text: &str, secrets: &[String]) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), crate::redact::MARK))
 }
 

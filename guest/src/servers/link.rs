@@ -10,31 +10,31 @@ use super::tool::McpTool;
 use crate::json::{self, object};
 use crate::ports::Ports;
 
-/// The first wait before a server is tried again; it doubles with every failure.
+/// The first wait before a server is retried; it doubles with every failure.
 const FIRST_WAIT_MS: u64 = 1_000;
 
-/// The longest wait.
+/// Maximum wait before a server is retried.
 const MAX_WAIT_MS: u64 = 60_000;
 
-/// A connection that held this long was a good one, as is one that served a call: earlier failures no longer count.
+/// A connection that lasted this long, or that served a call, was a good one: earlier failures no longer count.
 const STEADY_MS: u64 = 60_000;
 
-/// No server has more tools.
+/// Maximum number of a server's tools.
 const MAX_TOOLS: usize = 1_000;
 
-/// Of what the host or the server says about a fault, this much is kept.
+/// How much is kept of what the host or the server says about a fault.
 const MAX_WHY: usize = 500;
 
-/// How much a server may send: in one message, and in all its tools together.
+/// Maximum size of what a server may send: in one message, and in all its tools together.
 const MAX_MESSAGE_BYTES: u64 = 10 << 20;
 
-/// How much it may send that is not a message.
+/// Maximum size of what it may send that is not a message.
 const MAX_GARBAGE_BYTES: u64 = 1 << 20;
 
-/// How much it may send between two answers, in messages that were not asked for.
+/// Maximum size of messages that it may send unasked between two answers.
 const MAX_UNASKED_BYTES: u64 = 64 << 20;
 
-/// A list of tools may have this many pages.
+/// Maximum number of pages of a list of tools.
 const MAX_PAGES: u64 = 20;
 
 /// The limits that the host applies while it reads.
@@ -52,15 +52,15 @@ fn limits() -> Value {
 pub(super) enum LinkState {
     /// It has not been asked for yet.
     Idle,
-    /// It may not be started, or cannot be: why. That stays until its declaration changes.
+    /// It may not be started, or cannot be; the reason. This lasts until its declaration changes.
     Refused(String),
-    /// It is being made.
+    /// The connection is being made.
     Connecting { connection: u64, until: u64 },
-    /// It is made, and the tools are being listed.
+    /// The connection is made, and the tools are being listed.
     Listing { connection: u64, until: u64 },
     /// It can be used.
     Ready { connection: u64, since: u64 },
-    /// It failed, and is tried again.
+    /// It failed, and will be retried.
     Waiting { until: u64, why: String },
 }
 
@@ -80,7 +80,7 @@ pub(super) struct ServerLink {
     /// What the server calls itself, and its version.
     pub(super) identity: Option<(String, String)>,
     pub(super) tools: Vec<McpTool>,
-    /// Whether they are not those that were last named.
+    /// Whether its tools differ from those that were last named.
     pub(super) has_other_tools: bool,
     /// What was left out of its tools, and why.
     pub(super) warnings: Vec<String>,
@@ -116,7 +116,7 @@ impl ServerLink {
         }
     }
 
-    /// The connection, where it can be used.
+    /// The connection, if it can be used.
     pub(super) fn ready(&self) -> Option<u64> {
         if let LinkState::Ready { connection, .. } = self.state { Some(connection) } else { None }
     }
@@ -126,12 +126,12 @@ impl ServerLink {
         self.is_missing || matches!(self.state, LinkState::Refused(_))
     }
 
-    /// Whether it is known for now what can be had of it.
+    /// Whether it is known for now whether it can be used.
     pub(super) fn is_settled(&self) -> bool {
         matches!(self.state, LinkState::Refused(_) | LinkState::Ready { .. } | LinkState::Waiting { .. })
     }
 
-    /// When something has to be done though nothing happens.
+    /// When something has to be done even if nothing happens.
     pub(super) fn deadline(&self, is_wanted: bool) -> Option<u64> {
         match self.state {
             LinkState::Connecting { until, .. } | LinkState::Listing { until, .. } => Some(until),
@@ -191,12 +191,12 @@ impl ServerLink {
                 let mut fields = vec![
                     ("type", "stdio".into()),
                     ("argv", std::iter::once(command).chain(args).map(String::as_str).collect()),
-                    ("inherit", permit::inherited().into()),
+                    ("inherit", permit::inherited_variables().into()),
                     ("set", resolved(env)?),
                     ("cwd", cwd.clone().into()),
                     ("limits", limits()),
                 ];
-                // For the gate, which writes it into the words.
+                // For the gate, which writes it into `argv`.
                 fields.extend(self.spec.confine.then_some(("confine", true.into())));
                 Ok(object(&mut fields))
             }
@@ -204,7 +204,7 @@ impl ServerLink {
         }
     }
 
-    /// The server has introduced itself; its tools are asked for next.
+    /// Takes in the server's introduction; its tools are asked for next.
     pub(super) fn on_connected(&mut self, input: &Value, now: u64, ports: &Ports) -> Option<Value> {
         let LinkState::Connecting { connection, until } = self.state else { return None };
         let info = input.pointer("/info/serverInfo").unwrap_or(&Value::Null);
@@ -218,7 +218,7 @@ impl ServerLink {
         Some(object(&mut [("type", "list".into()), ("connection", connection.into())]))
     }
 
-    /// What the server says of its tools: each as a text of its own, so that one that cannot be read does not hide the others.
+    /// Takes in the server's tools: each is a text of its own, so that one that cannot be read does not hide the others.
     pub(super) fn on_listed(&mut self, input: &Value, now: u64, ports: &Ports) {
         let Some(connection) = self.connection() else { return };
         (self.tools, self.warnings, self.has_other_tools) = (Vec::new(), Vec::new(), true);
@@ -247,7 +247,7 @@ impl ServerLink {
         }
     }
 
-    /// The connection has ended, or could not be made.
+    /// Handles the end of a connection, or a failure to connect.
     pub(super) fn on_closed(&mut self, kind: &str, why: &str, now: u64, ports: &Ports) {
         let since = match self.state {
             LinkState::Ready { since, .. } => Some(since),
@@ -279,7 +279,7 @@ impl ServerLink {
         (self.had_worked, self.is_missing) = (since.is_some(), kind == "missing");
         self.failures = self.failures.saturating_add(1);
         (self.identity, self.tools, self.has_other_tools) = (None, Vec::new(), true);
-        // What a person has to fix is not retried every second.
+        // A problem that a person has to fix is not retried every second.
         let wait = match kind {
             "missing" | "denied" | "redirect" | "unapproved" | "unconfined" => MAX_WAIT_MS,
             _ => (FIRST_WAIT_MS << (self.failures - 1).min(6)).min(MAX_WAIT_MS),

@@ -6,7 +6,7 @@ use super::schema::Schema;
 use super::tool::NOTES;
 use crate::json::{self, object};
 
-/// Of what a server says about a fault, this much is passed on.
+/// Maximum number of characters passed on of what a server says about a fault.
 const MAX_WORDS: usize = 2_000;
 
 /// What a tool answered.
@@ -14,7 +14,7 @@ const MAX_WORDS: usize = 2_000;
 pub struct ToolResult {
     /// The blocks of its content, as the server sent them.
     pub content: Vec<Value>,
-    /// What it says for programs.
+    /// Its structured content, for programs.
     pub structured: Option<Value>,
     /// Whether the tool says that it failed.
     pub is_error: bool,
@@ -38,29 +38,29 @@ impl ToolResult {
         Ok(Self { content, structured, is_error, rest })
     }
 
-    /// An answer of our own.
+    /// A result of our own.
     pub fn of_text(text: &str, is_error: bool) -> Self {
         let mut answer = Self { is_error, ..Self::default() };
-        answer.tell(text);
+        answer.append_text(text);
         answer
     }
 
     /// Adds something for the model to read.
-    pub fn tell(&mut self, text: &str) {
+    pub fn append_text(&mut self, text: &str) {
         self.content.push(object(&mut [("type", "text".into()), ("text", text.into())]));
     }
 
-    /// Adds what the model is to read beside the answer: as texts, and in the structured content, because some programs show it
-    /// nothing else.
-    pub(super) fn note(&mut self, notes: &[String]) {
-        notes.iter().for_each(|note| self.tell(note));
+    /// Adds what the model should read alongside the answer: as texts, and in the structured content, because some programs show
+    /// the model nothing else.
+    pub(super) fn append_notes(&mut self, notes: &[String]) {
+        notes.iter().for_each(|note| self.append_text(note));
         if let Some(Value::Object(structured)) = self.structured.as_mut().filter(|_| !notes.is_empty()) {
             structured.insert(NOTES.to_owned(), notes.join("\n\n").into());
         }
     }
 
-    /// What is wrong with the structured content, where the tool says what it is.
-    pub fn misfit(&self, output: &Schema) -> Option<String> {
+    /// What is wrong with the structured content, according to the tool's output schema.
+    pub fn schema_mismatch(&self, output: &Schema) -> Option<String> {
         match &self.structured {
             Some(structured) => output.misfit(structured),
             None if self.is_error => None,
@@ -99,7 +99,7 @@ impl ToolResult {
     }
 }
 
-/// One block of content in our own form; what is not known is kept as it is.
+/// One block of content in our own form; an unknown block is kept as it is.
 fn part(block: &Value) -> Value {
     let of = |source: &Value, key: &str| source.get(key).cloned().unwrap_or_default();
     let resource = block.get("resource").unwrap_or(&Value::Null);
@@ -154,9 +154,9 @@ pub enum ServerFault {
         /// The server's words.
         message: String,
     },
-    /// The connection ended first.
+    /// The connection ended before the answer.
     Closed(String),
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     Late(u32),
     /// The answer cannot be understood.
     Unreadable(String),
@@ -224,11 +224,11 @@ mod tests {
             "hi\n[image, image/png, 3 bytes]\n[resource file:///a]\ninside\n[resource file:///b, 4 bytes]\n[resource c file:///c]\n[content of the type `hologram`]"
         );
         let mut noted = answer.clone();
-        noted.note(&["one".to_owned(), "two".to_owned()]);
+        noted.append_notes(&["one".to_owned(), "two".to_owned()]);
         assert_eq!(noted.to_mcp()["structuredContent"], json!({"n": 1, "_tollgate": "one\n\ntwo"}));
         assert_eq!(noted.content.last(), Some(&json!({"type": "text", "text": "two"})));
         noted.clone_from(&answer);
-        noted.note(&[]);
+        noted.append_notes(&[]);
         assert_eq!(noted, answer);
         assert_eq!(ToolResult::read(r#"{"structuredContent":{"a":1}}"#).unwrap().text(), "{\n  \"a\": 1\n}");
         for wrong in ["1", "{", r#"{"content":1}"#] {
@@ -246,7 +246,7 @@ mod tests {
             (json!({"content": []}), Some("there is none")),
             (json!({"isError": true}), None),
         ] {
-            assert_eq!(ToolResult::read(&result.to_string()).unwrap().misfit(&output).as_deref(), expected, "{result}");
+            assert_eq!(ToolResult::read(&result.to_string()).unwrap().schema_mismatch(&output).as_deref(), expected, "{result}");
         }
     }
 

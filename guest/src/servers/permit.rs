@@ -1,7 +1,7 @@
 //! Which servers may be connected to.
 //!
-//! A repository starts nothing unasked: what the workspace's settings name is started only if the user's own allow that very command.
-//! An extension's servers are declared only once the extension is enabled and approved.
+//! A repository starts nothing unasked: a command in the workspace's settings is started only if the user's own settings allow
+//! exactly that command. An extension's servers are declared only once the extension is enabled and approved.
 
 use super::registry::ServerRegistry;
 use super::spec::{ServerSource, ServerSpec, Transport};
@@ -9,8 +9,8 @@ use crate::augment::{Program, programs};
 use crate::ports::Ports;
 
 /// The variables that every server inherits.
-pub(super) fn inherited() -> Vec<String> {
-    programs::inherited()
+pub(super) fn inherited_variables() -> Vec<String> {
+    programs::inherited_variables()
 }
 
 /// Why a server may not be connected to, and what to do about it.
@@ -28,19 +28,19 @@ pub(super) fn check(spec: &ServerSpec, ports: &Ports) -> Result<(), String> {
         (ServerSource::User, Transport::Stdio { .. }) => Ok(()),
         (ServerSource::Workspace, Transport::Stdio { command, args, env, cwd: None }) if env.is_empty() => {
             let words: Vec<String> = std::iter::once(command).chain(args).cloned().collect();
-            if programs::is_allowed_by_user(&words, ports) { Ok(()) } else { Err(only_the_workspace(name)) }
+            if programs::is_allowed_by_user(&words, ports) { Ok(()) } else { Err(workspace_only_message(name)) }
         }
-        (ServerSource::Workspace, _) => Err(only_the_workspace(name)),
+        (ServerSource::Workspace, _) => Err(workspace_only_message(name)),
     }
 }
 
-fn only_the_workspace(name: &str) -> String {
+fn workspace_only_message(name: &str) -> String {
     format!(
-        "only the workspace declares it, and nothing of it was started; a person can declare it with `tollgate mcp add {name}`"
+        "only the workspace declares it, so it is not started; a person can add it to their own settings with `tollgate mcp add {name}`"
     )
 }
 
-/// How to start the program of a server that the user or the workspace declares; none if there is no such server, or it has no
+/// How to start the program of a server that the user or the workspace declares; `None` if there is no such server, or it has no
 /// program. Its settings are not resolved.
 pub fn start(server: &str, ports: &Ports) -> Result<Option<Program>, String> {
     let registry = ServerRegistry::read(ports, |_| {});
@@ -49,7 +49,7 @@ pub fn start(server: &str, ports: &Ports) -> Result<Option<Program>, String> {
     Ok(match &spec.transport {
         Transport::Stdio { command, args, env, .. } => {
             let argv = std::iter::once(command).chain(args).cloned().collect();
-            Some(Program { argv, inherit: inherited(), set: env.clone(), confine: spec.confine })
+            Some(Program { argv, inherit: inherited_variables(), set: env.clone(), confine: spec.confine })
         }
         Transport::Http(_) | Transport::Sse(_) => None,
     })
@@ -72,7 +72,7 @@ mod tests {
         let held = |confine: Value| json!({"command": "npx", "args": ["-y", "x"], "confine": confine});
         let started = |set: &[(&str, &str)]| {
             let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            Program { argv: ["npx", "-y", "x"].map(str::to_owned).into(), inherit: inherited(), set, confine: false }
+            Program { argv: ["npx", "-y", "x"].map(str::to_owned).into(), inherit: inherited_variables(), set, confine: false }
         };
         let confined = || Some(Some(Program { confine: true, ..started(&[]) }));
         let started = |set: &[(&str, &str)]| Some(Some(started(set)));
@@ -80,11 +80,11 @@ mod tests {
             (json!({}), json!({}), Some(None)),
             (own(&entry), json!({}), started(&[])),
             (own(&with_env), json!({}), started(&[("KEY", "k")])),
-            // The user's words count, whatever the workspace says.
+            // The user's settings count, whatever the workspace says.
             (own(&with_env), own(&json!({"command": "evil"})), started(&[("KEY", "k")])),
             (own(&held(json!(true))), json!({}), confined()),
             (own(&held(json!(false))), json!({}), started(&[])),
-            // What cannot be read is left out, with a warning.
+            // An entry that cannot be read is left out, with a warning.
             (own(&held(json!("true"))), json!({}), Some(None)),
             (json!({}), own(&entry), None),
             (allowing.clone(), own(&entry), started(&[])),

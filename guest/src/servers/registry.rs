@@ -1,7 +1,8 @@
 //! Every declared MCP server, whatever its source.
 //!
-//! The user's own `mcpServers` come first, then those of extensions, then those of the workspace. A name that is taken is not taken
-//! over: the server of an extension is then called `EXTENSION.NAME`, another one is left out, with a warning.
+//! The user's own `mcpServers` come first, then those of extensions, then those of the workspace. A name that is taken is not
+//! replaced: the server of an extension is then called `EXTENSION.NAME`; any other is left out, with a warning unless the user's
+//! own settings take precedence over the workspace's.
 
 use serde_json::Value;
 
@@ -12,10 +13,10 @@ use crate::home;
 use crate::json::document;
 use crate::ports::{Ports, Root};
 
-/// More servers are a mistake.
+/// Maximum number of servers; more are a mistake.
 const MAX_SERVERS: usize = 256;
 
-/// How the workspace declares a server.
+/// The workspace's declaration of a server.
 pub fn workspace_entry(name: &str, ports: &Ports) -> Option<Value> {
     let text = ports.workspace.read(Root::Project, config::PATH, home::MAX_BYTES).ok()?;
     document::read::<Value>(&text).ok()?.get("mcpServers")?.get(name).cloned()
@@ -38,8 +39,7 @@ impl ServerRegistry {
         })
     }
 
-    /// The servers that the user and the workspace declare. Extensions add theirs by [`add_entries`](Self::add_entries), between
-    /// the two.
+    /// The servers that the user and the workspace declare. `add_extensions` adds those of extensions, between the two.
     pub fn read(ports: &Ports, add_extensions: impl FnOnce(&mut Self)) -> Self {
         let mut registry = Self::default();
         let read = |text: Option<Vec<u8>>| text.and_then(|text| document::read::<Value>(&text).ok()).unwrap_or_default();
@@ -51,7 +51,7 @@ impl ServerRegistry {
         registry
     }
 
-    /// Adds every entry of an object as under `mcpServers`. What is invalid is left out and becomes a warning.
+    /// Adds every entry of an object like `mcpServers`. An invalid entry is left out and becomes a warning.
     pub fn add_entries(&mut self, entries: &Value, source: &ServerSource) {
         match entries {
             Value::Object(entries) => {
@@ -88,7 +88,7 @@ impl ServerRegistry {
         self.warnings.push(format!("the MCP server `{name}` ({source}) is left out: {why}"));
     }
 
-    /// The server of a name.
+    /// The server with this name.
     pub fn get(&self, name: &str) -> Option<&ServerSpec> {
         self.servers.iter().find(|spec| spec.name == name)
     }

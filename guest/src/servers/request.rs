@@ -31,7 +31,7 @@ enum RequestKind {
 pub(super) struct Request {
     pub(super) number: u64,
     has_demanded: bool,
-    /// The only server that it is about.
+    /// The only server that it is about, if it names one.
     server: Option<String>,
     kind: RequestKind,
 }
@@ -54,7 +54,7 @@ impl Request {
         Ok(Self { number, has_demanded: false, server, kind })
     }
 
-    /// The call that it is about.
+    /// The call that it makes, if it is one.
     pub(super) fn call(&self) -> Option<&ServerCall> {
         match &self.kind {
             RequestKind::Call(call) => Some(call),
@@ -62,7 +62,7 @@ impl Request {
         }
     }
 
-    /// The same, to go on with.
+    /// The same, mutable.
     pub(super) fn call_mut(&mut self) -> Option<&mut ServerCall> {
         match &mut self.kind {
             RequestKind::Call(call) => Some(call),
@@ -81,7 +81,7 @@ impl Request {
         }
     }
 
-    /// Answers it where it can be answered by now; says whether it is over.
+    /// Answers it if it can be answered by now; returns whether it is over.
     pub(super) fn finish(&mut self, hub: &mut Hub, step: &mut Step<'_>) -> bool {
         if let RequestKind::Call(call) = &self.kind {
             return call.is_over();
@@ -97,7 +97,7 @@ impl Request {
             }
             RequestKind::List => {
                 hub.tell_names();
-                let others = hub.tools().map(|(name, tool)| tool.offered(name));
+                let others = hub.tools().map(|(name, tool)| tool.to_client_json(name));
                 result = object(&mut [("tools", OWN_TOOLS.iter().map(own).chain(others).collect())]);
             }
             RequestKind::Declared | RequestKind::Status | RequestKind::Call(_) => {}

@@ -1,7 +1,7 @@
-//! What a tool of an MCP server takes and gives: its JSON Schema, read into a form of our own and written back without loss.
+//! What a tool of an MCP server takes and returns: its JSON Schema, read into a form of our own and written back without loss.
 //!
 //! Types, properties, which of them are required, choices, defaults, nested objects and lists, `$ref` and unions have a place in
-//! [`Schema`]. Every other keyword is kept as it stands in [`Schema::verbatim`]: it is shown, passed on, and not understood, so
+//! [`Schema`]. Every other keyword is kept as it is in [`Schema::verbatim`]: it is shown, passed on, and not understood, so
 //! nothing is ever refused because of it.
 
 mod fit;
@@ -52,7 +52,7 @@ impl JsonType {
 /// The types that a value may have.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Types {
-    /// Nothing is said about them.
+    /// The schema does not say.
     #[default]
     Any,
     /// This one.
@@ -86,13 +86,13 @@ pub type NamedSchemas = Vec<(String, Schema)>;
 /// One schema, of a whole tool or of a part of what it takes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Schema {
-    /// Set where the schema is `true` (anything) or `false` (nothing) instead of an object.
+    /// Set if the schema is `true` (anything) or `false` (nothing) instead of an object.
     pub constant_answer: Option<bool>,
     /// The types that fit.
     pub types: Types,
     /// What it is for.
     pub description: Option<String>,
-    /// What is taken where nothing is given.
+    /// The value that is assumed if none is given.
     pub default: Option<Value>,
     /// The only values that fit.
     pub choices: Option<Vec<Value>>,
@@ -100,15 +100,15 @@ pub struct Schema {
     pub constant: Option<Value>,
     /// The members of an object.
     pub properties: Option<NamedSchemas>,
-    /// Those that must be there.
+    /// The members that are required.
     pub required: Option<Vec<String>>,
-    /// What fits for members that are not listed.
+    /// The schema of members that are not listed.
     pub additional: Option<Box<Schema>>,
-    /// What fits for the items of a list.
+    /// The schema of a list's items.
     pub items: Option<Box<Schema>>,
     /// The alternatives of which one must fit.
     pub unions: Vec<(Union, Vec<Schema>)>,
-    /// Where the rest is in the whole schema, such as `#/$defs/point`.
+    /// Where the rest of the schema is, such as `#/$defs/point`.
     pub reference: Option<String>,
     /// Schemas that are referred to, under the keyword that holds them.
     pub definitions: Vec<(&'static str, NamedSchemas)>,
@@ -117,12 +117,12 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Whether a member must be there.
+    /// Whether a member is required.
     pub fn requires(&self, name: &str) -> bool {
         self.required.iter().flatten().any(|required| required == name)
     }
 
-    /// In a few words what fits, for people: `string`, `integer or null`, `"a" | "b"`, `string[]`.
+    /// A short description of what fits, for people: `string`, `integer or null`, `"a" | "b"`, `string[]`.
     pub fn summary(&self) -> String {
         self.summary_at(0)
     }
@@ -241,7 +241,7 @@ mod tests {
         }
     }
 
-    /// It refers to itself twice, which would be 2^64 looks.
+    /// It refers to itself twice, which would mean 2^64 comparisons.
     #[test]
     fn a_schema_cannot_make_the_comparison_endless() {
         let twice = json!({"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]});

@@ -2,13 +2,13 @@
 
 use super::spec::ServerSource;
 
-/// Shorter values are not hidden where they occur: too many words contain them.
+/// Minimum length of values that are hidden where they occur: too many words contain shorter ones.
 pub(super) const MIN_HIDDEN: usize = 6;
 
 const OPEN: &str = "${";
 const SETTINGS: &str = "settings.";
 
-/// Returns the value of a setting for the source of a server; none if it is not set.
+/// Returns the value of a setting for the source of a server; `None` if it is not set.
 pub type SettingLookup<'s> = dyn Fn(&ServerSource, &str) -> Option<String> + 's;
 
 /// One piece of a value.
@@ -17,7 +17,7 @@ enum Piece<'v> {
     Key(&'v str),
 }
 
-/// Takes a value apart. None where a reference is not one that can be read.
+/// Splits a value into its pieces; `None` if a reference cannot be read.
 fn pieces(mut value: &str) -> Option<Vec<Piece<'_>>> {
     let mut pieces = Vec::new();
     while let Some((before, after)) = value.split_once(OPEN) {
@@ -51,8 +51,8 @@ pub(super) fn keys(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A value with its settings in it, or the first setting that is missing. Only for the moment in which a server is started:
-/// nothing that is shown, kept or logged holds the result.
+/// Fills in the settings that a value refers to, or returns the first that is missing. Only for the moment in which a server is
+/// started: nothing that is shown, kept or logged contains the result.
 pub fn resolve(value: &str, source: &ServerSource, settings: &SettingLookup<'_>) -> Result<String, String> {
     let mut resolved = String::new();
     for piece in pieces(value).unwrap_or_default() {

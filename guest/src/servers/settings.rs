@@ -8,8 +8,8 @@ use crate::home;
 use crate::json::document;
 use crate::ports::Ports;
 
-/// The value of a setting, for a server from this source; none if it is not set. The user's own servers have the user's
-/// `settings`, those of an extension have its own, and a workspace's have none.
+/// The value of a setting, for a server from this source; `None` if it is not set. The user's own servers use the user's
+/// `settings`, those of an extension use its own, and a workspace's have none.
 pub(super) fn value(source: &ServerSource, key: &str, extensions: &dyn ExtensionServers, ports: &Ports) -> Option<String> {
     match source {
         ServerSource::User => {

@@ -10,38 +10,38 @@
 //!
 //! | key | what |
 //! | --- | --- |
-//! | `type` | `stdio`, `http` (streamable HTTP) or `sse`; where it is missing, `command` means `stdio` and `url` means `http` |
+//! | `type` | `stdio`, `http` (streamable HTTP) or `sse`; if it is missing, `command` means `stdio` and `url` means `http` |
 //! | `command`, `args`, `env`, `cwd` | the program, its arguments, variables it is given, and the folder it runs in, relative to the workspace |
 //! | `url`, `headers` | where the server is, and what is sent along with every request |
 //! | `allowedHosts` | the hosts that may be contacted, as `host` or `host:port` |
 //! | `connectTimeoutMs`, `callTimeoutMs` | how long connecting and one call may take |
 //! | `confine` | whether the kernel restricts what the program may change |
-//! | `disabled` | whether it is left alone |
+//! | `disabled` | whether it is not used |
 //!
-//! `${settings.KEY}` in a value of `env` or `headers` stands for a setting; see [`resolve`](super::resolve). Other keys are
-//! left to others.
+//! `${settings.KEY}` in a value of `env` or `headers` stands for a setting; see [`resolve`](super::resolve). Other keys are not
+//! read here.
 
 use serde_json::Value;
 
 use super::address::Address;
 use super::secret;
 
-/// How long connecting may take by default.
+/// Default time limit for connecting.
 pub const CONNECT_TIMEOUT_MS: u32 = 10_000;
 
-/// How long one call may take by default.
+/// Default time limit for one call.
 pub const CALL_TIMEOUT_MS: u32 = 60_000;
 
-/// What a timeout can be set to.
+/// The range in which a timeout can be set.
 const TIMEOUTS_MS: std::ops::RangeInclusive<u64> = 100..=3_600_000;
 
-/// The longest name of a server.
+/// Maximum length of a server's name.
 const MAX_NAME: usize = 64;
 
-/// More arguments, variables, headers or hosts are a mistake.
+/// Maximum number of arguments, variables, headers or hosts; more are a mistake.
 const MAX_ITEMS: usize = 256;
 
-/// Longer texts are a mistake.
+/// Maximum length of a text; longer ones are a mistake.
 const MAX_TEXT: usize = 16 << 10;
 
 /// Who declares a server.
@@ -65,7 +65,7 @@ impl std::fmt::Display for ServerSource {
     }
 }
 
-/// How messages get to a server. Values of variables and headers may hold references to settings.
+/// How messages get to a server. Values of variables and headers may contain references to settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     /// A program, over its standard input and output.
@@ -76,7 +76,7 @@ pub enum Transport {
         args: Vec<String>,
         /// The variables it is given, besides the few that it inherits.
         env: Vec<(String, String)>,
-        /// The folder it runs in, relative to the workspace; none means the workspace.
+        /// The folder it runs in, relative to the workspace; `None` means the workspace.
         cwd: Option<String>,
     },
     /// Streamable HTTP.
@@ -88,7 +88,7 @@ pub enum Transport {
 /// A server on the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Where it is.
+    /// Its address.
     pub address: Address,
     /// What is sent along with every request.
     pub headers: Vec<(String, String)>,
@@ -109,14 +109,14 @@ pub struct ServerSpec {
     pub allowed_hosts: Vec<String>,
     /// Whether the kernel restricts what its program may change.
     pub confine: bool,
-    /// Whether it is left alone.
+    /// Whether it is not used.
     pub disabled: bool,
     /// Who declares it.
     pub source: ServerSource,
 }
 
 impl ServerSpec {
-    /// Reads one entry of `mcpServers`. The fault names the key that is wrong, and says what it must be.
+    /// Parses one entry of `mcpServers`. The error names the key that is wrong, and says what it must be.
     pub fn parse(name: &str, entry: &Value, source: ServerSource) -> Result<Self, String> {
         check_name(name)?;
         if !entry.is_object() {
@@ -143,13 +143,13 @@ impl ServerSpec {
             source,
         };
         if spec.confine && spec.endpoint().is_some() {
-            return Err("`confine` is for programs, and it has a `url`; leave one out".to_owned());
+            return Err("`confine` is only for servers with a `command`, and this one has a `url`; leave one out".to_owned());
         }
         spec.check_host()?;
         Ok(spec)
     }
 
-    /// The server's address; none for a program.
+    /// The server's address; `None` for a program.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         match &self.transport {
             Transport::Stdio { .. } => None,
@@ -188,11 +188,11 @@ impl ServerSpec {
         keys
     }
 
-    /// An address in the user's or the workspace's settings already names its host. An extension says separately what it contacts,
-    /// so that this can be shown before the extension is approved.
+    /// Checks that the server's host is allowed. An address in the user's or the workspace's settings already names its host. An
+    /// extension says separately what it contacts, so that this can be shown before the extension is approved.
     fn check_host(&self) -> Result<(), String> {
         let Some(Endpoint { address, .. }) = self.endpoint() else { return Ok(()) };
-        let is_named = self.allowed_hosts.iter().any(|host| address.is_at(host));
+        let is_named = self.allowed_hosts.iter().any(|host| address.has_host(host));
         let must_be_named = matches!(self.source, ServerSource::Extension(_)) || !self.allowed_hosts.is_empty();
         if must_be_named && !is_named {
             return Err(format!("`url` leads to `{}`, which `allowedHosts` does not name; add it there", address.authority()));
@@ -241,7 +241,7 @@ fn transport(entry: &Value) -> Result<Transport, String> {
     }
 }
 
-/// A name becomes part of names of tools, of files and of messages.
+/// Checks a name, which becomes part of names of tools, of files and of messages.
 fn check_name(name: &str) -> Result<(), String> {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(fits) {
@@ -375,7 +375,7 @@ mod tests {
             ("s", json!({"url": url, "allowedHosts": ["*"]}), ServerSource::User, "is not a host"),
             ("s", json!({"command": "x", "connectTimeoutMs": 1}), ServerSource::User, "`connectTimeoutMs` must be a number"),
             ("s", json!({"command": "x", "confine": "yes"}), ServerSource::User, "`confine` must be true or false"),
-            ("s", json!({"url": url, "confine": true}), ServerSource::User, "`confine` is for programs"),
+            ("s", json!({"url": url, "confine": true}), ServerSource::User, "`confine` is only for servers"),
         ] {
             let fault = ServerSpec::parse(name, &entry, source).unwrap_err();
             assert!(fault.contains(said), "{entry}: {fault}");

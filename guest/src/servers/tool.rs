@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 use super::schema::Schema;
 use crate::json::object;
 
-/// The longest name of a tool.
+/// Maximum length of a tool's name.
 const MAX_NAME: usize = 128;
 
-/// Under these names a tool's metadata says where it comes from.
+/// The keys under which a tool's metadata says where it comes from.
 const META: [&str; 2] = ["tollgate/server", "tollgate/tool"];
 
-/// Under this name structured content holds what the model is told beside an answer: some programs show it nothing else.
+/// The key under which structured content holds what the model is told alongside an answer: some programs show it nothing else.
 pub(super) const NOTES: &str = "_tollgate";
 
 /// One tool of a server that is connected.
@@ -25,9 +25,9 @@ pub struct McpTool {
     pub tool: String,
     /// What it does, for the model.
     pub description: String,
-    /// What it takes.
+    /// The schema of its arguments.
     pub input: Schema,
-    /// What its structured content is, if it says so.
+    /// The schema of its structured content, if it has one.
     pub output: Option<Schema>,
     /// Everything else that the server says about it, unchanged: title, annotations, icons, metadata.
     rest: Map<String, Value>,
@@ -80,7 +80,7 @@ impl McpTool {
     }
 
     /// The same for a client of ours, whose answers may have [`NOTES`] in them.
-    pub(super) fn offered(&self, name: &str) -> Value {
+    pub(super) fn to_client_json(&self, name: &str) -> Value {
         let mut offered = self.to_mcp(name);
         if let Some(output) = offered.get_mut("outputSchema").and_then(Value::as_object_mut)
             && let Some(properties) = output.entry("properties").or_insert_with(|| Value::Object(Map::new())).as_object_mut()
@@ -112,7 +112,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= MAX_NAME && !name.contains(|c: char| c.is_control() || c.is_whitespace())
 }
 
-/// The names under which tools are offered: their own, or `SERVER__TOOL` where several have that name or it is reserved.
+/// The names under which tools are offered: their own, or `SERVER__TOOL` if several have that name or it is reserved.
 pub(super) fn names<'t>(tools: impl Iterator<Item = &'t McpTool> + Clone, reserved: &[&str]) -> Vec<String> {
     let mut bearers: BTreeMap<&str, usize> = reserved.iter().map(|name| (*name, 1)).collect();
     for tool in tools.clone() {
@@ -121,8 +121,8 @@ pub(super) fn names<'t>(tools: impl Iterator<Item = &'t McpTool> + Clone, reserv
     let (mut names, mut taken) = (Vec::new(), BTreeSet::new());
     for tool in tools {
         let is_alone = bearers.get(tool.tool.as_str()) == Some(&1);
-        let mut name = if is_alone { tool.tool.clone() } else { qualified(&tool.server, &tool.tool) };
-        // Another tool may happen to be called just that.
+        let mut name = if is_alone { tool.tool.clone() } else { qualified_name(&tool.server, &tool.tool) };
+        // Another tool may happen to have exactly that name.
         while reserved.contains(&name.as_str()) || !taken.insert(name.clone()) {
             name.push('_');
         }
@@ -131,8 +131,8 @@ pub(super) fn names<'t>(tools: impl Iterator<Item = &'t McpTool> + Clone, reserv
     names
 }
 
-/// The name of a tool with its server's before it. Programs take letters, digits, `_` and `-` in names of tools.
-pub(super) fn qualified(server: &str, tool: &str) -> String {
+/// The name of a tool with its server's name in front. Programs accept letters, digits, `_` and `-` in names of tools.
+pub(super) fn qualified_name(server: &str, tool: &str) -> String {
     let server: String = server.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
     format!("{server}__{tool}")
 }
@@ -157,7 +157,7 @@ mod tests {
         let mut expected = listed.clone();
         expected["_meta"] = json!({"a": 1, "tollgate/server": "s", "tollgate/tool": "echo"});
         assert_eq!(tool.to_mcp("echo"), expected);
-        let output = &tool.offered("echo")["outputSchema"];
+        let output = &tool.to_client_json("echo")["outputSchema"];
         assert_eq!((&output["type"], &output["properties"][NOTES]["type"]), (&json!("object"), &json!("string")));
         let own = tool.to_json("s__echo");
         assert_eq!([&own["name"], &own["server"], &own["tool"]], ["s__echo", "s", "echo"]);

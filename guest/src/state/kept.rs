@@ -1,14 +1,14 @@
 //! Parsed files, kept in a form that loads without parsing.
 //!
-//! A process that rules on one call needs one intent of a thousand. What is kept consists of a front that every process needs, an
-//! index, and a record for each item, so that a process reads the front, the index and the records that it needs.
+//! A process that rules on one call needs one intent out of a thousand. What is kept consists of a front that every process
+//! needs, an index, and a record for each item, so that a process reads the front, the index and the records that it needs.
 //!
 //! It is valid for one version of the file that was parsed, identified by everything the host reports about it, and for one version
 //! of the code. A file that has just changed may change again within one tick of a coarse clock, so it is kept only if its content is
 //! the same some seconds later. A file whose change time the host cannot report is not kept, because a modification time can be set.
 //!
-//! It is in the user's state folder like everything else that is kept. If that folder is in the workspace, nothing is kept and
-//! nothing that is found is used. Checksums detect damage, and what is damaged counts as missing.
+//! The file is in the user's state folder like everything else that is kept. If that folder is in the workspace, nothing is kept
+//! and nothing that is found is used. Checksums detect damage, and what is damaged counts as missing.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -34,24 +34,24 @@ const HEADER: usize = 64;
 /// The length of one record's entry in the index.
 const ENTRY: usize = 24;
 
-/// Read first: the index of a thousand records.
+/// Number of bytes that are read first: the index of a thousand records.
 const FIRST_BYTES: u64 = 32 << 10;
 
-/// Nothing longer is kept.
+/// Maximum size of a file.
 const MAX_BYTES: usize = 32 << 20;
 
 /// For this long after a change, a file may change again without another stamp: some file systems count seconds, or pairs of them.
 const SETTLED_MS: u64 = 3_000;
 
 /// The version of the code, see `build.rs`.
-fn code() -> u64 {
+fn code_version() -> u64 {
     u64::from_str_radix(env!("TOLLGATE_SOURCES"), 16).unwrap_or_default()
 }
 
-/// What identifies a version of a file, read by this code; none if the host does not report enough about it.
+/// What identifies a version of a file, read by this code; `None` if the host does not report enough about it.
 fn version(file: &Facts) -> Option<[u64; 6]> {
     let known = [file.stamp, file.identity, file.changed_ms];
-    let numbers = [u64::from_le_bytes(FORMAT), code(), file.stamp, file.identity, file.changed_ms, file.size];
+    let numbers = [u64::from_le_bytes(FORMAT), code_version(), file.stamp, file.identity, file.changed_ms, file.size];
     (!known.contains(&0)).then_some(numbers)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn may_change_unnoticed(file: &Facts, now: Timestamp) -> bool {
     version(file).is_none() || file.changed_ms.saturating_add(SETTLED_MS) > now.0
 }
 
-/// Whether a file of the workspace still is what was parsed. To be asked once it can no longer change unnoticed: what was parsed may
+/// Whether a file of the workspace is still what was parsed. To be asked once it can no longer change unnoticed, because it may
 /// have been read before that.
 pub(crate) fn is_unchanged(path: &str, file: &Facts, parsed: Digest, ports: &Ports) -> bool {
     let question = Question { digest: true, ..Question::project(path) };
@@ -81,8 +81,8 @@ pub(crate) fn is_unchanged(path: &str, file: &Facts, parsed: Digest, ports: &Por
     now.is_some_and(|now| version(&now).is_some() && version(&now) == version(file) && now.digest == Some(parsed))
 }
 
-/// Keeps what was parsed from a file, each record under its key. The file [is unchanged](is_unchanged) and cannot
-/// [change unnoticed](may_change_unnoticed).
+/// Keeps what was parsed from a file, each record under its key. The caller has checked that the file [is
+/// unchanged](is_unchanged) and cannot [change unnoticed](may_change_unnoticed).
 pub(crate) fn keep(name: &str, file: &Facts, front: &[u8], records: &[(&str, Vec<u8>)], ports: &Ports) -> Result<(), FileFault> {
     let Some(version) = version(file) else { return Ok(()) };
     if super::in_workspace(ports).is_some() {
@@ -144,7 +144,7 @@ impl KeptFile {
         is_intact.then(|| Self { workspace: ports.workspace.clone(), path, head, count })
     }
 
-    /// What every process needs.
+    /// The front, which every process needs.
     pub(crate) fn front(&self) -> &[u8] {
         self.head.get(HEADER + self.count * ENTRY..).unwrap_or_default()
     }
@@ -405,7 +405,7 @@ mod tests {
         let ports = keep_three(&world);
         let path = format!("{STATE}/kept/x");
         let mut bytes = world.content(&path).unwrap();
-        bytes[8..16].copy_from_slice(&(code() ^ 1).to_le_bytes());
+        bytes[8..16].copy_from_slice(&(code_version() ^ 1).to_le_bytes());
         let front = HEADER + 3 * ENTRY;
         let sum = checksum(&bytes[..UNCHECKED], &bytes[HEADER..front], &bytes[front..front + 5]);
         bytes[UNCHECKED..HEADER].copy_from_slice(&sum.to_le_bytes());
@@ -425,7 +425,7 @@ mod tests {
         assert_eq!(kept.records().unwrap().len(), 5_000);
     }
 
-    /// Every changed byte is noticed.
+    /// Every changed byte is detected.
     #[test]
     fn what_is_damaged_counts_as_missing() {
         let world = Memory::new();

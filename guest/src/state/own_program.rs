@@ -11,22 +11,22 @@ const FILE: &str = "program.json";
 /// What is kept about the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnProgram {
-    /// In bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Of its content.
+    /// The digest of its content.
     pub digest: Digest,
 }
 
 impl OwnProgram {
-    /// No release is smaller, so that smaller files need not be looked at twice.
+    /// Minimum size of a release, so that smaller files need not be looked at twice.
     pub const MIN_BYTES: u64 = 1 << 20;
 
-    /// What was last kept.
-    pub fn kept(workspace: &dyn Workspace) -> Option<Self> {
+    /// What was last stored.
+    pub fn load(workspace: &dyn Workspace) -> Option<Self> {
         json::parse(&workspace.read(Root::State, FILE, super::MAX_BYTES).ok()?).ok()
     }
 
-    /// Keeps it.
+    /// Stores it.
     pub fn keep(&self, ports: &Ports) -> Result<(), FileFault> {
         super::replace(FILE, json::line(self).as_bytes(), Expectation::Anything, ports)
     }

@@ -1,12 +1,13 @@
-//! Extracts the reason from what a failed command printed.
+//! Extracts the reason for a failure from the output of a command.
 
 /// How many characters of a reason are shown.
 const MAX_CHARS: usize = 300;
 
-/// How many lines are looked at.
+/// How many lines are searched.
 const MAX_LINES: usize = 400;
 
-/// The line that says why; `None` if nothing was printed. Runtimes print a stack, a bit of source and their version around it.
+/// The line that states the reason; `None` if nothing was printed. Runtimes print a stack trace, source code and their version
+/// around it.
 pub fn reason(printed: &str) -> Option<String> {
     let lines: Vec<&str> = printed.lines().map(str::trim).filter(|line| !line.is_empty()).take(MAX_LINES).collect();
     let panicked = lines.iter().position(|line| line.starts_with("thread '") && line.contains("panicked at"));
@@ -25,7 +26,7 @@ fn names_an_error(line: &str) -> bool {
     is_name && !line.starts_with("at ")
 }
 
-/// Text around a reason that is not part of it.
+/// Whether a line is printed around a reason but is not part of it.
 fn is_noise(line: &str) -> bool {
     let is_mark = |line: &str| line.chars().all(|character| "^~{}[]();, ".contains(character));
     line.starts_with("at ")

@@ -1,8 +1,9 @@
-//! Whether commands are held to their scope: a command that writes out of scope by a way that no reader sees, run as each program would
-//! run it.
+//! Checks whether commands are held to their scope: runs a command that writes out of scope, in a way that no analysis sees, just
+//! as each program would run it.
 //!
-//! A program's hook is asked about the command first. What it answers is then run: the command that it gives instead, or, where the program
-//! gives every command to another program ([`ShellPrefix`](crate::programs::wiring::ShellPrefix)), the command by that program.
+//! The program's hook is asked about the command first. Then its answer is run: the command that it returns instead, or, if the
+//! program passes every command to another program ([`ShellPrefix`](crate::programs::wiring::ShellPrefix)), the command through
+//! that program.
 
 use serde_json::json;
 
@@ -13,31 +14,31 @@ use crate::confine::is_confiner_name;
 use crate::confine::wrapping::quote;
 use crate::json;
 use crate::json::document::Document;
-use crate::programs::wiring::{Canary, Holds, ShellCanary};
+use crate::programs::wiring::{Canary, ShellCanary, SourceContent};
 use crate::programs::{AgentProgram, Wiring, shell_prefix};
 
-/// The trial of `tollgate confine` itself.
+/// The id of the trial of `tollgate confine` itself.
 const KERNEL: &str = "kernel";
 
-/// The session that trials are made in.
+/// The session of all trials.
 const SESSION: &str = "tollgate-doctor";
 
-/// Who runs a command, as Claude Code says it.
+/// The agent that runs a command, as named by Claude Code.
 const AGENT: &str = "claude-code_doctor_agent";
 
 /// Whether commands are held to their scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfinementCheck {
-    /// What is in scope was written, what is not was not.
+    /// The file in scope was written, the other one was not.
     Holds,
-    /// They run as they are; why.
+    /// Commands run unconfined, for this reason.
     Unconfined(String),
-    /// They should be held, and are not; why.
+    /// Commands should be confined but are not, for this reason.
     Fails(String),
 }
 
 impl ConfinementCheck {
-    /// In one word, for a table.
+    /// The result in a word, for a table.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Holds => "confined",
@@ -46,12 +47,12 @@ impl ConfinementCheck {
         }
     }
 
-    /// In a sentence about these commands.
+    /// The result in a sentence about these commands.
     pub fn sentence(&self, commands: &str) -> String {
         match self {
-            Self::Holds => format!("{commands} are held to their scope by the kernel"),
+            Self::Holds => format!("{commands} are confined to their scope by the kernel"),
             Self::Unconfined(why) => format!("{commands} run unconfined: {why}"),
-            Self::Fails(why) => format!("{commands} are NOT held to their scope: {why}"),
+            Self::Fails(why) => format!("{commands} are NOT confined to their scope: {why}"),
         }
     }
 
@@ -61,12 +62,12 @@ impl ConfinementCheck {
     }
 }
 
-/// What confines commands on this machine.
+/// The program that confines commands on this machine, if any.
 #[derive(Debug, Clone, Default)]
 pub struct ConfinerReport {
-    /// The absolute path of the native program, where it is there and the system can confine commands.
+    /// The absolute path of the native program, if it exists and the system can confine commands.
     pub program: Option<String>,
-    /// Why there is none.
+    /// Why there is no such program.
     pub why: Option<String>,
 }
 
@@ -81,12 +82,12 @@ fn files(id: &str, trial_folder: &str) -> [String; 2] {
     [format!("canary/{id}.in"), format!("{id}.out")].map(|file| join(trial_folder, &file))
 }
 
-/// Writes in scope, and then beside it, to a path that is combined when the command runs.
+/// A command that writes in scope, and then out of scope to a path that is put together when the command runs.
 fn command(id: &str) -> String {
     format!(r#"echo in > canary/{id}.in && name=$(printf '{id}\056out') && echo out > "$name""#)
 }
 
-/// What the files of a trial prove.
+/// What the files that exist after a trial prove.
 fn proof(id: &str, trial_folder: &str, outcome: &TrialOutcome) -> ConfinementCheck {
     let [own, other] = files(id, trial_folder);
     if let Some(fault) = &outcome.fault {
@@ -100,7 +101,7 @@ fn proof(id: &str, trial_folder: &str, outcome: &TrialOutcome) -> ConfinementChe
     }
 }
 
-/// The trial of `tollgate confine` itself; `None` if there is nothing to try.
+/// The trial of `tollgate confine` itself; `None` if there is nothing to test.
 pub fn kernel_trial(confiner: &ConfinerReport, trial_folder: &str) -> Option<Trial> {
     let program = confiner.program.as_deref()?;
     let command = command(KERNEL);
@@ -110,7 +111,7 @@ pub fn kernel_trial(confiner: &ConfinerReport, trial_folder: &str) -> Option<Tri
     Some(Trial { id: KERNEL.to_owned(), words: words.into(), folder: trial_folder.to_owned(), exist, ..Trial::default() })
 }
 
-/// Whether `tollgate confine` holds commands.
+/// Whether `tollgate confine` confines commands.
 pub fn of_kernel(confiner: &ConfinerReport, trial_folder: &str, outcomes: &[TrialOutcome]) -> ConfinementCheck {
     match (&confiner.program, outcomes.iter().find(|outcome| outcome.id == KERNEL)) {
         (None, _) => ConfinementCheck::Unconfined(confiner.reason()),
@@ -119,7 +120,7 @@ pub fn of_kernel(confiner: &ConfinerReport, trial_folder: &str, outcomes: &[Tria
     }
 }
 
-/// The trials of one program.
+/// The confinement trials of one agent program.
 pub struct ProgramTrials<'a> {
     /// The program.
     pub program: &'static AgentProgram,
@@ -127,14 +128,14 @@ pub struct ProgramTrials<'a> {
     pub wiring: &'static Wiring,
     /// The workspace for trials.
     pub trial_folder: &'a str,
-    /// Where everything is.
+    /// The relevant folders.
     pub layout: &'a Layout,
     /// What the host saw.
     pub seen: &'a Seen,
 }
 
 impl ProgramTrials<'_> {
-    /// What the files of its trial are called.
+    /// The name used for the files of its trial.
     fn id(&self) -> &'static str {
         self.program.name()
     }
@@ -147,7 +148,7 @@ impl ProgramTrials<'_> {
         format!("{}/run", self.id())
     }
 
-    /// The shell command of its canary; `None` if the program takes no other command.
+    /// The shell command of its canary; `None` if the program runs no command other than the model's.
     fn shell(&self) -> Option<Shell> {
         match self.wiring.canary {
             Canary::Command { shell, .. } => shell.map(Shell::Payload),
@@ -155,11 +156,11 @@ impl ProgramTrials<'_> {
         }
     }
 
-    /// The program that gets its commands, as its settings name it; `None` if they name none, or another one.
+    /// The program that its settings name to run its commands; `None` if they name none, or one that does not confine.
     fn prefix(&self) -> Option<String> {
         let pointer = format!("/env/{}", self.wiring.shell_prefix.as_ref()?.variable);
         let mut named = Vec::new();
-        for settings in self.wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks) {
+        for settings in self.wiring.settings.iter().filter(|settings| settings.content == SourceContent::Hooks) {
             let Some(path) = self.layout.path(settings.place) else { continue };
             let SeenContent::Text(text) = self.seen.file(&path) else { continue };
             let Ok(document) = Document::parse(text) else { continue };
@@ -168,7 +169,7 @@ impl ProgramTrials<'_> {
         named.pop().filter(|last| is_confiner_name(last) && named.iter().all(|path| path == last))
     }
 
-    /// What to run next, given how its hook is run for a payload (`hook`) and the results of earlier trials.
+    /// What to run next, given the trial that runs the program's hook (`hook`) and the results of earlier trials.
     pub fn next(&self, hook: &Trial, outcomes: &[TrialOutcome]) -> Option<Trial> {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         match (of(&self.asking_id()), of(&self.running_id())) {
@@ -178,7 +179,7 @@ impl ProgramTrials<'_> {
         }
     }
 
-    /// Asks the hook about the command.
+    /// The trial that asks the hook about the command.
     fn asking(&self, hook: &Trial) -> Option<Trial> {
         let mut trial = Trial { id: self.asking_id(), ..hook.clone() };
         match self.shell()? {
@@ -195,7 +196,7 @@ impl ProgramTrials<'_> {
         Some(trial)
     }
 
-    /// Runs what the hook gave, as the program would.
+    /// The trial that runs what the hook returned, as the program would.
     fn running(&self, hook: &Trial, asked: &TrialOutcome) -> Option<Trial> {
         let exist = files(self.id(), self.trial_folder).into();
         let trial = Trial { id: self.running_id(), folder: self.trial_folder.to_owned(), exist, ..Trial::default() };
@@ -211,7 +212,7 @@ impl ProgramTrials<'_> {
         Some(Trial { words: vec![prefix, given], variables, ..trial })
     }
 
-    /// The command that the hook gave instead.
+    /// The command that the hook returned instead.
     fn rewritten(&self, asked: &TrialOutcome) -> Option<String> {
         let pointer = match self.shell()? {
             Shell::Payload(shell) => shell.rewritten?,
@@ -222,7 +223,7 @@ impl ProgramTrials<'_> {
         (given != command(self.id())).then(|| given.to_owned())
     }
 
-    /// Whether the program's commands are held.
+    /// Whether the program's commands are confined.
     pub fn judge(&self, confiner: &ConfinerReport, outcomes: &[TrialOutcome]) -> ConfinementCheck {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         if self.shell().is_none() {

@@ -2,10 +2,10 @@
 
 use crate::ledger::line_ranges::differences;
 
-/// Lines around a difference.
+/// How many unchanged lines are shown around a change.
 const AROUND: usize = 2;
 
-/// The change line by line: `+` before what comes, `-` before what goes, `…` between places.
+/// The change line by line: `+` before added lines, `-` before removed lines, `…` between hunks.
 pub fn difference(before: &str, after: &str) -> Vec<String> {
     if before == after {
         return Vec::new();
@@ -14,9 +14,9 @@ pub fn difference(before: &str, after: &str) -> Vec<String> {
     let mut marked: Vec<(char, &str)> = Vec::new();
     let mut reached = 0;
     for hunk in differences(before.as_bytes(), after.as_bytes()).0 {
-        // Between two places both say the same.
+        // Between two hunks, both texts are the same.
         marked.extend(new.by_ref().take(hunk.start - reached).zip(old.by_ref()).map(|(line, _)| (' ', line)));
-        marked.extend(old.by_ref().take(hunk.taken).map(|line| ('-', line)));
+        marked.extend(old.by_ref().take(hunk.removed).map(|line| ('-', line)));
         marked.extend(new.by_ref().take(hunk.end - hunk.start).map(|line| ('+', line)));
         reached = hunk.end;
     }
@@ -36,7 +36,7 @@ pub fn difference(before: &str, after: &str) -> Vec<String> {
     shown
 }
 
-/// Which lines are close enough to a change to be shown.
+/// For each line, whether it is close enough to a change to be shown.
 fn near_changes(marked: &[(char, &str)]) -> Vec<bool> {
     let mut near = vec![false; marked.len()];
     for (at, _) in marked.iter().enumerate().filter(|(_, (mark, _))| *mark != ' ') {

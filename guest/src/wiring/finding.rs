@@ -1,4 +1,4 @@
-//! Summarises how a program is wired.
+//! Summarises how a program is wired to the gate.
 
 use serde_json::Value;
 
@@ -12,26 +12,26 @@ use super::trial::{self, MAX_TRIALS, Proof, Trial, TrialOutcome};
 use crate::json::object;
 use crate::programs::{AgentProgram, EventKind, Wiring};
 
-/// How many tools are named that a matcher leaves out.
+/// How many of the tools that a matcher leaves out are named.
 const MAX_NAMED_TOOLS: usize = 5;
 
 /// How a program is wired to the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WiringState {
-    /// It asks the gate before every tool.
+    /// The program asks the gate before every tool.
     Live,
-    /// It asks, but not before every tool that changes something, or does not report results.
+    /// The program asks, but not before every tool that changes something, or it does not report results.
     Partly,
-    /// A hook is written down, and nothing shows whether it works.
+    /// A hook is installed, but nothing shows whether it works.
     Unproven,
-    /// A hook is written down, and the gate is not asked.
+    /// A hook is installed, but the gate is not asked.
     Silent,
-    /// No hook is written down.
+    /// No hook is installed.
     Missing,
 }
 
 impl WiringState {
-    /// As people read it.
+    /// The state in the words of messages.
     pub fn words(self) -> &'static str {
         match self {
             Self::Live => "live",
@@ -43,23 +43,23 @@ impl WiringState {
     }
 }
 
-/// What is written down of a program, before anything is tried.
+/// What is installed for a program, before anything is tried.
 pub struct Examination {
     program: &'static AgentProgram,
     wiring: &'static Wiring,
     found: HookFindings,
-    /// The hooks before a tool that can run, one for each command.
+    /// The hooks before a tool that nothing keeps from running.
     open: Vec<WiredHook>,
-    /// What keeps the others from running.
+    /// What keeps the other hooks from running.
     obstacles: Vec<String>,
 }
 
-/// What trials are made with.
+/// The surroundings of trials.
 #[derive(Debug, Clone, Copy)]
 pub struct Trials<'a> {
     /// A workspace with [`trial::FILES`].
     pub folder: &'a str,
-    /// Where everything is.
+    /// The relevant folders.
     pub layout: &'a Layout,
     /// What the host saw.
     pub seen: &'a Seen,
@@ -74,19 +74,19 @@ pub struct Finding {
     pub program: &'static AgentProgram,
     /// Whether it asks the gate.
     pub state: WiringState,
-    /// Where its hook is written down, as people read it.
+    /// Where its hook is installed, for display.
     pub settings: Option<String>,
-    /// The command, or the plugin.
+    /// The command of the hook, or the plugin.
     pub command: Option<String>,
     /// Before which tools the gate is asked.
     pub tools: String,
     /// What a person should know or do.
     pub remarks: Vec<String>,
-    /// Whether its commands are held to their scope; `None` if the gate is not even asked.
+    /// Whether its commands are confined to their scope; `None` if the gate is not even asked.
     pub confinement: Option<ConfinementCheck>,
 }
 
-/// Looks at every program that is in use or has a hook.
+/// Examines every program that is in use or has a hook.
 pub fn examine(layout: &Layout, seen: &Seen) -> Vec<Examination> {
     let examine = |(program, wiring): (&'static AgentProgram, &'static Wiring)| {
         let found = HookFindings::of(program, wiring, layout, seen);
@@ -109,8 +109,8 @@ impl Examination {
         Self { program, wiring, found, open, obstacles }
     }
 
-    /// The distinct commands that are tried, by the places of their hooks.
-    fn tried(&self) -> Vec<&WiredHook> {
+    /// The distinct commands to try, at most [`MAX_TRIALS`].
+    fn hooks_to_try(&self) -> Vec<&WiredHook> {
         let mut tried: Vec<&WiredHook> = Vec::new();
         for hook in &self.open {
             if tried.len() < MAX_TRIALS && !tried.iter().any(|known| known.command == hook.command) {
@@ -120,15 +120,15 @@ impl Examination {
         tried
     }
 
-    /// What is to be run next to prove it, given how earlier trials ended.
+    /// The trials to run next, given the outcomes of earlier ones.
     pub fn trials(&self, trials: &Trials<'_>, outcomes: &[TrialOutcome]) -> Vec<Trial> {
         let Trials { folder, layout, seen, .. } = *trials;
-        let tried = self.tried().into_iter().enumerate();
+        let tried = self.hooks_to_try().into_iter().enumerate();
         let trials = tried.flat_map(|(at, hook)| trial::trials(self.program, self.wiring, hook, at, folder, layout, seen));
         let mut trials: Vec<Trial> = trials.collect();
-        // The first that denies is the one whose commands are tried.
+        // Confinement is tried with the first hook that denies.
         let denies = |at: &usize| trial::proof(self.program, self.wiring, *at, outcomes) == Proof::Denied;
-        let denying = (0..self.tried().len()).find(denies).map(|at| trial::trial_id(self.program, at));
+        let denying = (0..self.hooks_to_try().len()).find(denies).map(|at| trial::trial_id(self.program, at));
         let hook = denying.and_then(|id| trials.iter().find(|trial| trial.id == id));
         let next = hook.and_then(|hook| self.confinement(folder, layout, seen).next(hook, outcomes));
         trials.extend(next);
@@ -140,7 +140,7 @@ impl Examination {
         ProgramTrials { program: self.program, wiring: self.wiring, trial_folder, layout, seen }
     }
 
-    /// What it comes to, given how the trials ended.
+    /// Judges the program, given the outcomes of all trials.
     pub fn judge(self, trials: &Trials<'_>, outcomes: &[TrialOutcome], digest: &str) -> Finding {
         let Trials { folder, layout, seen, confiner } = *trials;
         let confinement = self.confinement(folder, layout, seen).judge(confiner, outcomes);
@@ -148,12 +148,16 @@ impl Examination {
         let mut remarks = found.unreadable.clone();
         let Some(first) = open.first().or_else(|| found.before_tool(wiring).next()) else {
             let state = if found.unreadable.is_empty() { WiringState::Missing } else { WiringState::Silent };
-            remarks.push(format!("`tollgate init --host {}` wires it", program.name()));
+            remarks.push(format!("`tollgate init --host {}` sets it up", program.name()));
             let (settings, command, tools, confinement) = (None, None, String::new(), None);
             return Finding { program, state, settings, command, tools, remarks, confinement };
         };
-        let proofs: Vec<(&WiredHook, Proof)> =
-            self.tried().into_iter().enumerate().map(|(at, hook)| (hook, trial::proof(program, wiring, at, outcomes))).collect();
+        let proofs: Vec<(&WiredHook, Proof)> = self
+            .hooks_to_try()
+            .into_iter()
+            .enumerate()
+            .map(|(at, hook)| (hook, trial::proof(program, wiring, at, outcomes)))
+            .collect();
         let denies =
             |hook: &WiredHook| proofs.iter().any(|(tried, proof)| tried.command == hook.command && *proof == Proof::Denied);
         let working: Vec<&WiredHook> = open.iter().filter(|hook| denies(hook)).collect();
@@ -176,7 +180,7 @@ impl Examination {
                 remarks.push(why.clone());
             }
         }
-        // What is in the way of one hook matters less where another works.
+        // An obstacle to one hook matters less if another one works.
         if working.is_empty() {
             remarks.extend(obstacles.iter().cloned());
         }
@@ -206,7 +210,7 @@ impl Examination {
     }
 }
 
-/// Before which tools the hooks ask, and whether any that changes something is left out.
+/// Before which tools the hooks ask, and whether a tool that changes something is left out.
 fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
     if hooks.is_empty() {
         return (String::new(), false);
@@ -218,7 +222,7 @@ fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
         let matcher = hooks.first().and_then(|hook| hook.matcher.as_deref()).unwrap_or_default();
         return (format!("as `{matcher}` says"), false);
     };
-    // What one hook's matcher leaves out another's may see.
+    // A tool that the matcher of one hook leaves out may be covered by the matcher of another.
     let missed: Vec<&str> = changing.into_iter().filter(|tool| lists.iter().all(|list| list.contains(tool))).collect();
     match missed.as_slice() {
         [] => ("every tool".to_owned(), false),
@@ -231,18 +235,18 @@ fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
     }
 }
 
-/// The events after a tool for which no hook is written.
+/// The events after a tool that have no hook.
 fn missing_events(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
     let is_after = |event: &str| {
         let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));
         moment.is_some_and(|(_, moment)| moment == EventKind::AfterTool)
     };
-    let is_written = |event: &str| found.hooks.iter().any(|hook| hook.event == event && hook.source.counts);
+    let is_written = |event: &str| found.hooks.iter().any(|hook| hook.event == event && hook.source.applies);
     wiring.events.iter().copied().filter(|event| is_after(event) && !is_written(event)).collect()
 }
 
 impl Finding {
-    /// As a host reads it.
+    /// The finding as JSON, for hosts.
     pub fn to_json(&self) -> Value {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
         let told = self.confinement.as_ref().filter(|held| **held != ConfinementCheck::Holds);

@@ -1,4 +1,4 @@
-//! Finds Tollgate's hooks in a program's settings, and whether the program would run them.
+//! Finds Tollgate's hooks in a program's settings, and checks whether the program would run them.
 
 use serde_json::Value;
 
@@ -8,43 +8,43 @@ use super::seen::{Seen, SeenContent};
 use super::source::{ResolvedSource, sources};
 use crate::json::document::Document;
 use crate::programs::trust::{TrustState, folder_trust, hook_hash, hook_key, hook_trust, listed_trust};
-use crate::programs::wiring::{Holds, HooksFormat, SettingsPlace, TrustRule};
+use crate::programs::wiring::{HooksFormat, SettingsPlace, SourceContent, TrustRule};
 use crate::programs::{AgentProgram, Wiring};
 
-/// A hook of Tollgate that is written down.
+/// A hook of Tollgate found in settings.
 #[derive(Debug, Clone)]
 pub struct WiredHook {
     /// The file it is in.
     pub file: String,
-    /// Where that file counts.
+    /// Where that file comes from, and whether it applies.
     pub source: ResolvedSource,
     /// The event it is for.
     pub event: &'static str,
     /// The command, or the plugin as the program names it.
     pub command: String,
-    /// The tools it sees.
+    /// The tools that it is called for.
     pub matcher: Option<String>,
     /// How long the program waits for it, in the program's unit.
     pub timeout: Option<u64>,
-    /// The entry of the event's list that it is in, which entry that is, and which hook of it.
+    /// The entry of the event's list that contains it, the index of that entry, and the index of the hook in it.
     entry: Value,
     group: usize,
     place: usize,
 }
 
-/// What was found of a program's hooks.
+/// What was found about a program's hooks.
 #[derive(Debug, Default)]
 pub struct HookFindings {
-    /// Those of Tollgate.
+    /// Tollgate's hooks.
     pub hooks: Vec<WiredHook>,
-    /// Files that may have some and cannot be read.
+    /// Files that may contain hooks but cannot be read.
     pub unreadable: Vec<String>,
-    /// What switches all hooks of the program off.
+    /// What disables all hooks of the program.
     pub switched_off: Vec<String>,
 }
 
 impl HookFindings {
-    /// Looks through everything where a program would look.
+    /// Searches every place where the program looks for hooks.
     pub fn of(program: &AgentProgram, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Self {
         let mut found = Self::default();
         for source in sources(wiring, layout) {
@@ -83,11 +83,11 @@ impl HookFindings {
             group: 0,
             place: 0,
         };
-        let text = match (source.holds, content) {
+        let text = match (source.content, content) {
             _ if known => return,
             (_, SeenContent::Missing) => return,
-            (Holds::Plugin | Holds::Plugins, content) => {
-                // A plugin that is too long to be looked at is known by its name.
+            (SourceContent::Plugin | SourceContent::Plugins, content) => {
+                // A plugin file that is too long to be read is recognised by its name.
                 let text = if let SeenContent::Text(text) = content { text } else { "" };
                 if program.is_our_plugin_file(path, text) {
                     self.hooks.push(plugin(path.to_owned()));
@@ -109,14 +109,14 @@ impl HookFindings {
                 return;
             }
         };
-        if source.holds == Holds::PluginList {
+        if source.content == SourceContent::PluginList {
             let listed = settings.get("plugin").and_then(Value::as_array).into_iter().flatten();
-            // Options follow the name.
+            // A plugin with options is a list that begins with its name.
             let names = listed.filter_map(|item| item.as_str().or_else(|| item.get(0)?.as_str()));
             self.hooks.extend(names.filter(|name| program.is_our_plugin(name)).map(|name| plugin(name.to_owned())));
             return;
         }
-        for (pointer, value) in wiring.switches.iter().filter(|_| source.counts) {
+        for (pointer, value) in wiring.switches.iter().filter(|_| source.applies) {
             if settings.pointer(pointer) == Some(&Value::Bool(*value)) {
                 let name = pointer.trim_start_matches('/').replace('/', ".");
                 self.switched_off.push(format!("{} switches hooks off: `{name}` is {value}", layout.display(path)));
@@ -147,7 +147,7 @@ impl HookFindings {
     }
 }
 
-/// The hooks of an entry, each with its place.
+/// The hooks of an entry, each with its index.
 fn handlers<'a>(wiring: &Wiring, entry: &'a Value) -> Vec<(usize, &'a Value)> {
     match wiring.form {
         HooksFormat::Nested => entry.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate().collect(),
@@ -166,12 +166,12 @@ fn command_of<'a>(wiring: &Wiring, handler: &'a Value, windows: bool) -> Option<
 }
 
 impl WiredHook {
-    /// Why the program would not run it, and what a person can do; `None` if nothing that can be seen is in its way.
+    /// Why the program would not run this hook, and what a person can do; `None` if no obstacle is visible.
     pub fn obstacle(&self, program: &AgentProgram, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
-        if !self.source.counts {
+        if !self.source.applies {
             let file = layout.display(&self.file);
             return Some(format!(
-                "it reads {file} only when it is started in `{}`, not in `{}`; `tollgate init --host {} --scope user` wires it \
+                "it reads {file} only when it is started in `{}`, not in `{}`; `tollgate init --host {} --scope user` sets it up \
                  for every folder",
                 layout.workspace,
                 layout.start,
@@ -181,13 +181,13 @@ impl WiredHook {
         if let Some(why) = self.distrust(wiring, layout, seen) {
             return Some(why);
         }
-        // A unit that was mistaken makes every answer late, and a late denial is none.
-        let timeout = self.timeout.filter(|timeout| wiring.timeout.is_mistaken(*timeout))?;
-        let right = wiring.timeout.at(crate::programs::EventKind::BeforeTool);
+        // With the wrong unit, every answer comes too late, and a late denial has no effect.
+        let timeout = self.timeout.filter(|timeout| wiring.timeout.has_wrong_unit(*timeout))?;
+        let right = wiring.timeout.timeout_for(crate::programs::EventKind::BeforeTool);
         Some(format!("its timeout of {timeout} is in milliseconds, too short for any answer; use {right}"))
     }
 
-    /// Why the program does not trust it.
+    /// Why the program does not trust this hook; `None` if it does.
     fn distrust(&self, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
         let path = trust_file(wiring, layout)?;
         let said = match seen.file(&path) {
@@ -204,20 +204,20 @@ impl WiredHook {
                 };
                 match state {
                     TrustState::Trusted => None,
-                    TrustState::Undecided => Some(format!("it does not run the hook before you trust it: {remedy}")),
+                    TrustState::Undecided => Some(format!("it does not run the hook until you trust it: {remedy}")),
                     TrustState::Changed => {
                         Some(format!("it does not run the hook, because it has changed since you trusted it: {remedy}"))
                     }
                     TrustState::Refused => Some(format!("it does not run the hook, because it is switched off: {remedy}")),
                 }
             }
-            // The user's own settings count whatever the folder.
+            // The user's own settings apply whether or not the folder is trusted.
             TrustRule::Folders { .. } | TrustRule::FolderList { .. } if !self.source.of_workspace => None,
             TrustRule::FolderList { remedy, .. } => {
                 let config = Document::parse(said).map(|document| document.value()).unwrap_or_default();
                 let is_trusted = listed_trust(&config, &layout.start) == TrustState::Trusted;
                 (!is_trusted && is_installed(wiring, layout, seen))
-                    .then(|| format!("it does not run the hooks of `{}` before you trust the folder: {remedy}", layout.start))
+                    .then(|| format!("it does not run the hooks of `{}` until you trust the folder: {remedy}", layout.start))
             }
             TrustRule::Folders { setting, default, remedy, .. } => {
                 let is_asked_for = user_setting(wiring, setting, layout, seen).unwrap_or(default);
@@ -226,10 +226,10 @@ impl WiredHook {
                     _ if !is_asked_for => None,
                     TrustState::Trusted => None,
                     TrustState::Undecided | TrustState::Changed => {
-                        Some(format!("it does not read the settings of `{}` before you trust the folder: {remedy}", layout.start))
+                        Some(format!("it does not read the settings of `{}` until you trust the folder: {remedy}", layout.start))
                     }
                     TrustState::Refused => Some(format!(
-                        "it does not read the settings of `{}`, because it is told not to trust the folder ({}): {remedy}",
+                        "it does not read the settings of `{}`, because it was told not to trust the folder ({}): {remedy}",
                         layout.start,
                         layout.display(&path)
                     )),
@@ -239,16 +239,16 @@ impl WiredHook {
     }
 }
 
-/// Whether the program itself is installed, by its commands or by what it keeps in the user's folder.
+/// Whether the program itself is installed, judging by its commands or by what it keeps in the user's folders.
 fn is_installed(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
     let of_user = wiring.signs.iter().filter(|sign| !matches!(sign, SettingsPlace::Workspace(_)));
     wiring.commands.iter().any(|command| seen.is_on_path(command))
         || of_user.filter_map(|sign| layout.path(*sign)).any(|path| seen.exists(&path))
 }
 
-/// What the user's own settings of a program say at a place.
+/// The value at a pointer in the user's own settings of a program.
 fn user_setting(wiring: &Wiring, pointer: &str, layout: &Layout, seen: &Seen) -> Option<bool> {
-    let own = sources(wiring, layout).into_iter().filter(|source| !source.of_workspace && source.holds == Holds::Hooks);
+    let own = sources(wiring, layout).into_iter().filter(|source| !source.of_workspace && source.content == SourceContent::Hooks);
     own.filter_map(|source| match seen.file(&source.path) {
         SeenContent::Text(text) => Document::parse(text).ok()?.value().pointer(pointer)?.as_bool(),
         _ => None,

@@ -6,26 +6,27 @@ use serde::Deserialize;
 
 use crate::programs::wiring::SettingsPlace;
 
-/// The folders that wiring is about. Paths are absolute and real.
+/// The folders that matter for wiring. Paths are absolute and real.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Layout {
     /// The workspace's root.
     pub workspace: String,
-    /// The folder that a program would be started in; the workspace's root where none below it is named.
+    /// The folder in which a program would be started; the workspace's root unless a folder below it is named.
     pub start: String,
     /// The user's home folder, if there is one.
     pub home: Option<String>,
-    /// Whether the home folder was named explicitly: then everything of the user is below it, whatever variables say.
+    /// Whether the home folder was given explicitly: then everything that belongs to the user is below it, whatever the variables
+    /// say.
     pub home_is_named: bool,
-    /// The variables that [`super::look::variables`] asks for, as far as they are set.
+    /// Those of the variables listed by [`super::look::variables`] that are set.
     pub variables: BTreeMap<String, String>,
     /// Whether this is Windows.
     pub windows: bool,
 }
 
 impl Layout {
-    /// The same with `/` between names everywhere, and a start that is within the workspace.
+    /// The same with `/` as the separator everywhere, and with a start folder that is within the workspace.
     pub fn normalized(mut self) -> Self {
         if self.windows {
             let texts = [&mut self.workspace, &mut self.start].into_iter().chain(&mut self.home);
@@ -59,18 +60,18 @@ impl Layout {
         }
     }
 
-    /// A path as people read it: within the workspace from there, within the home folder from `~`.
+    /// A path for display: relative within the workspace, with `~` within the home folder.
     pub fn display(&self, path: &str) -> String {
-        if let Some(within) = within(path, &self.workspace) {
+        if let Some(within) = strip_folder(path, &self.workspace) {
             return within.to_owned();
         }
-        match self.home.as_deref().and_then(|home| within(path, home)) {
+        match self.home.as_deref().and_then(|home| strip_folder(path, home)) {
             Some(within) => format!("~/{within}"),
             None => path.to_owned(),
         }
     }
 
-    /// The folders above a file, the outermost first, as far as wiring may have to make them.
+    /// The folders above a file that wiring may have to create, the outermost first.
     pub fn folders_above<'a>(&self, path: &'a str) -> Vec<&'a str> {
         let mut folders = Vec::new();
         let mut rest = path;
@@ -87,20 +88,20 @@ impl Layout {
     }
 }
 
-/// A path below a folder; an empty one is the folder itself.
+/// Joins a path to a folder; an empty path gives the folder itself.
 pub fn join(folder: &str, path: &str) -> String {
     let folder = folder.trim_end_matches('/');
     if path.is_empty() { folder.to_owned() } else { format!("{folder}/{path}") }
 }
 
-/// A path counted from a folder that it is in.
-pub fn within<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+/// The path relative to a folder that contains it; `None` if it is not below the folder.
+pub fn strip_folder<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
     path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/').filter(|within| !within.is_empty())
 }
 
-/// Whether a path is a folder or something in it.
+/// Whether a path is the folder itself or is in it.
 pub fn is_within(path: &str, folder: &str) -> bool {
-    path == folder || within(path, folder).is_some()
+    path == folder || strip_folder(path, folder).is_some()
 }
 
 #[cfg(test)]

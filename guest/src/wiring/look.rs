@@ -1,4 +1,4 @@
-//! The files that a host should read before it plans or examines a wiring.
+//! Lists the files that a host should read before it plans or examines a wiring.
 
 use std::collections::BTreeSet;
 
@@ -9,23 +9,23 @@ use super::source::sources;
 use crate::programs::Wiring;
 use crate::programs::wiring::{Canary, SettingsPlace, TrustRule};
 
-/// Runtimes that can run a trial's script, the one that programs prefer first.
+/// Runtimes that can run a trial's script, in the order in which programs prefer them.
 pub const RUNTIMES: [&str; 2] = ["bun", "node"];
 
-/// What a host should look at.
+/// What a host should read and check.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FilesToRead {
     /// Files to read.
     pub files: BTreeSet<String>,
-    /// Folders whose files with one of the endings are to be read.
+    /// Folders of which all files with one of these endings are to be read.
     pub folders: BTreeSet<(String, &'static [&'static str])>,
-    /// Paths of which it matters whether they exist.
+    /// Paths whose existence is to be checked.
     pub signs: BTreeSet<String>,
-    /// Commands of which it matters whether they are on the search path.
+    /// Commands to look for on the search path.
     pub commands: BTreeSet<&'static str>,
 }
 
-/// The variables in which programs name folders and files of their own.
+/// The variables with which users can move the folders and files of programs.
 pub fn variables<'a>(wirings: impl Iterator<Item = &'a Wiring>) -> BTreeSet<&'static str> {
     let mut names = BTreeSet::new();
     for wiring in wirings {
@@ -42,12 +42,12 @@ pub fn variables<'a>(wirings: impl Iterator<Item = &'a Wiring>) -> BTreeSet<&'st
 }
 
 impl FilesToRead {
-    /// What matters for these programs.
-    pub fn at<'a>(wirings: impl Iterator<Item = &'a Wiring>, layout: &Layout) -> Self {
+    /// What is relevant for these programs.
+    pub fn for_wirings<'a>(wirings: impl Iterator<Item = &'a Wiring>, layout: &Layout) -> Self {
         let mut look = Self::default();
         for wiring in wirings {
             for source in sources(wiring, layout) {
-                match source.holds.endings() {
+                match source.content.endings() {
                     Some(endings) => drop(look.folders.insert((source.path, endings))),
                     None => drop(look.files.insert(source.path)),
                 }
@@ -69,15 +69,15 @@ impl FilesToRead {
         look
     }
 
-    /// What matters for taking back what was done.
-    pub fn at_receipts(receipt: &Receipt, others: &[Receipt]) -> Self {
+    /// What is relevant for undoing what a receipt lists.
+    pub fn for_receipts(receipt: &Receipt, others: &[Receipt]) -> Self {
         let files = receipt.files.iter().map(|file| file.path.clone()).collect();
         let signs = others.iter().map(|other| other.workspace.clone()).collect();
         Self { files, signs, ..Self::default() }
     }
 }
 
-/// The file in which a program keeps whom it trusts.
+/// The file in which a program records what it trusts.
 pub fn trust_file(wiring: &Wiring, layout: &Layout) -> Option<String> {
     let trust = wiring.trust?;
     let named = trust.variable().and_then(|variable| layout.variables.get(variable));

@@ -1,13 +1,13 @@
-//! Which tools a hook matcher covers.
+//! Determines which tools a hook matcher covers.
 
-/// The tools that a matcher leaves out; `None` if it cannot be told.
+/// The tools that a matcher leaves out; `None` if that cannot be determined.
 pub fn uncovered_tools<'a>(matcher: Option<&str>, tools: &[&'a str]) -> Option<Vec<&'a str>> {
     let matcher = matcher.unwrap_or_default().trim();
     if matches!(matcher, "" | "*" | ".*" | "^.*$") {
         return Some(Vec::new());
     }
     let ways: Vec<&str> = matcher.trim_start_matches("^(").trim_end_matches(")$").split('|').map(str::trim).collect();
-    // Whatever else a pattern can say is left to the host.
+    // Other syntax of patterns is not interpreted here.
     let plain = |way: &&str| {
         let name = way.trim_start_matches('^').trim_end_matches('$').trim_end_matches(".*").trim_start_matches(".*");
         name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-' || c == ':')

@@ -1,26 +1,26 @@
 //! Wires agent programs to the gate: what `tollgate init` writes and removes, and what `tollgate doctor` finds.
 //!
-//! What is known about a program is in its record, [`crate::programs`]. Here it is decided what that means for one
-//! workspace. Nothing here looks at a file: a host is told what to look at ([`look`]), hands over what it [saw](seen), and
-//! carries out what comes back.
+//! The facts about a program are in its record, [`crate::programs`]. This module decides what they mean for one workspace. It
+//! never reads a file itself: a host is told what to look at ([`look`]), passes on what it [saw](seen), and applies the resulting
+//! changes.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | [`layout`] | where the workspace, the home folder and the programs' own folders are |
-//! | [`seen`] | what a host saw there |
-//! | [`look`] | what it should look at |
-//! | [`source`] | the files in which a program looks for its hooks, and which of them count from where it is started |
-//! | [`difference`] | what a change to a file looks like, for a person |
+//! | [`seen`] | what a host found there |
+//! | [`look`] | what a host should look at |
+//! | [`source`] | the files in which a program looks for its hooks, and which of them apply in the folder where it is started |
+//! | [`difference`] | a change to a file as a diff, for a person |
 //! | [`plan`] | what `tollgate init` changes |
-//! | [`receipt`] | what it did in a workspace |
+//! | [`receipt`] | what `tollgate init` did in a workspace |
 //! | [`undo`] | what `tollgate init --undo` changes |
-//! | [`prefix`] | the program to which an agent program gives its shell commands |
-//! | [`hook`] | a hook of Tollgate that is written down, and whether the program would run it |
+//! | [`prefix`] | the setting for the program that runs all shell commands of an agent program |
+//! | [`hook`] | Tollgate's hooks in settings, and whether the program would run them |
 //! | [`matcher`] | which tools a matcher leaves out |
-//! | [`trial`] | a call that must be denied, to be sent as the program would, and what the answer means |
-//! | [`confinement`] | a command that must be held to its scope, to be run as the program would, and what that shows |
-//! | [`complaint`] | the reason in what a failed command printed |
-//! | [`finding`] | how a program is wired, all in all |
+//! | [`trial`] | a call that must be denied, sent as the program would send it, and what the answer means |
+//! | [`confinement`] | a command that must be held to its scope, run as the program would run it, and what that shows |
+//! | [`complaint`] | the reason in the output of a failed command |
+//! | [`finding`] | the summary of how a program is wired |
 
 pub mod complaint;
 pub mod confinement;

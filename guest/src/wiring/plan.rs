@@ -11,7 +11,7 @@ use crate::json::document::{Document, DocumentFault};
 use crate::programs::wiring::{HooksFormat, SettingsPlace, SettingsReach, SettingsSource};
 use crate::programs::{AgentProgram, EventKind, Wiring};
 
-/// Where the intents of a workspace are, and the content of a new file.
+/// The file with the intents of a workspace, and the content of a new one.
 const INTENTS: &str = crate::intents::file::PATH;
 const STARTER: &str = include_str!("active_intents.yaml");
 
@@ -27,57 +27,57 @@ pub enum SettingsScope {
 /// A file and its new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
-    /// The program it is for; none for the intents.
+    /// The program it is for; `None` for the intents.
     pub program: Option<&'static str>,
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
-    /// What it says; nothing where there is none.
+    /// Its current content; `None` if it does not exist.
     pub before: Option<String>,
-    /// What it will say; nothing where it goes.
+    /// Its new content; `None` if it is removed.
     pub after: Option<String>,
 }
 
-/// The request.
+/// What `tollgate init` is asked to do.
 #[derive(Debug, Default)]
 pub struct PlanRequest {
-    /// The program that hooks call: a name on the search path, or a path.
+    /// The program that hooks run: a name on the search path, or a path.
     pub command: String,
-    /// The path of the native program that runs commands confined, where it is there and the system can.
+    /// The path of the native program that runs commands confined, if it exists and the system supports that.
     pub confiner: Option<String>,
-    /// The agent programs; those in use where none is named.
+    /// The agent programs to wire; if empty, those in use.
     pub programs: Vec<&'static AgentProgram>,
-    /// Whose settings are changed; by default the better choice for each program.
+    /// Whose settings are changed; by default, whichever suits each program better.
     pub scope: Option<SettingsScope>,
     /// What was done in this workspace before.
     pub receipt: Receipt,
-    /// What was done in others.
+    /// What was done in other workspaces.
     pub others: Vec<Receipt>,
 }
 
-/// The plan.
+/// What `tollgate init` changes.
 #[derive(Debug, Default)]
 pub struct WiringPlan {
-    /// The programs that are wired.
+    /// The programs that get wired.
     pub programs: Vec<&'static AgentProgram>,
     /// The files that change.
     pub changes: Vec<FileEdit>,
-    /// What a person should know, each line with its program's title before it.
+    /// What a person should know, each line prefixed with the title of its program.
     pub notes: Vec<String>,
-    /// Programs that could not be wired; `None` means the intents.
+    /// Programs that could not be wired, with the reason; `None` stands for the intents.
     pub problems: Vec<(Option<&'static AgentProgram>, String)>,
-    /// The receipt for all of it.
+    /// The receipt for all changes.
     pub receipt: Receipt,
 }
 
-/// The file that wiring a program writes.
+/// The file that is written to wire a program.
 pub fn target(wiring: &Wiring, scope: SettingsScope, layout: &Layout) -> Option<String> {
     let everywhere =
-        |settings: &&SettingsSource| settings.reach == SettingsReach::Everywhere && settings.holds.written("").is_some();
+        |settings: &&SettingsSource| settings.reach == SettingsReach::Everywhere && settings.content.file_to_write("").is_some();
     let settings = match scope {
         SettingsScope::Workspace => wiring.settings.first(),
         SettingsScope::User => wiring.settings.iter().find(everywhere),
     }?;
-    settings.holds.written(&layout.path(settings.place)?)
+    settings.content.file_to_write(&layout.path(settings.place)?)
 }
 
 /// The file with the workspace's intents.
@@ -85,13 +85,13 @@ pub fn intents_file(layout: &Layout) -> String {
     join(&layout.workspace, INTENTS)
 }
 
-/// Whether a program is in use here, by its files or its commands.
+/// Whether a program is in use here, judging by its files or its commands.
 pub fn is_in_use(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
     wiring.signs.iter().filter_map(|sign| layout.path(*sign)).any(|path| seen.exists(&path))
         || wiring.commands.iter().any(|command| seen.is_on_path(command))
 }
 
-/// Plans what is asked for. A program that cannot be wired does not keep the others from it.
+/// Plans the requested changes. A program that cannot be wired does not prevent the others from being wired.
 pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
     let PlanRequest { command, confiner, programs, scope, receipt, others } = request;
     let mut plan = WiringPlan { receipt, ..WiringPlan::default() };
@@ -118,16 +118,19 @@ pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
                 plan.programs.push(program);
                 plan.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", program.title)));
                 for change in files {
-                    plan.enter(program, change, layout, &others);
+                    plan.add_edit(program, change, layout, &others);
                 }
             }
         }
     }
     if plan.programs.is_empty() && plan.problems.is_empty() {
         let names: Vec<&str> = super::wired_programs().map(|(program, _)| program.name()).collect();
-        plan.notes.push(format!("no agent program is in use here; wire one with `--host` and its name: {}", names.join(", ")));
+        plan.notes.push(format!(
+            "no agent program is in use here; set one up with `--host NAME`, where NAME is one of: {}",
+            names.join(", ")
+        ));
     }
-    // Of a file that serves another workspace too, the folder may have been made for that one.
+    // If a new file also serves another workspace, its folder may have been created for that workspace.
     let is_made_by = |other: &Receipt, folder: &str| other.folders.iter().any(|made| made == folder);
     let is_made = |folder: &&str| !seen.exists(folder) || others.iter().any(|other| is_made_by(other, folder));
     let touched = plan.receipt.files.iter().filter(|file| !known.contains(file));
@@ -141,10 +144,10 @@ pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
 }
 
 impl WiringPlan {
-    fn enter(&mut self, program: &'static AgentProgram, change: FileEdit, layout: &Layout, others: &[Receipt]) {
+    fn add_edit(&mut self, program: &'static AgentProgram, change: FileEdit, layout: &Layout, others: &[Receipt]) {
         let (before, after) = (change.before.as_deref(), change.after.as_deref().unwrap_or_default());
         let changes = before != Some(after);
-        // A setting for every folder applies to this workspace too, no matter who wrote it.
+        // A setting for all folders applies to this workspace too, no matter which workspace it was written for.
         let is_shared = !is_within(&change.path, &layout.workspace);
         if changes || (is_shared && self.receipt.file(&change.path).is_none()) {
             self.receipt.enter(Some(program.name()), &change.path, before, after, others);
@@ -155,7 +158,7 @@ impl WiringPlan {
     }
 }
 
-/// A program's files, those that stay as they are among them, and what a person should know.
+/// A program's files, including those that stay as they are, and what a person should know.
 struct Wired {
     files: Vec<FileEdit>,
     notes: Vec<String>,
@@ -176,16 +179,16 @@ fn wire(
     let mut files = Vec::new();
     if let HooksFormat::Plugin(plugin) = wiring.form {
         if !is_wired {
-            files.push(FileEdit { after: Some(plugin.to_owned()), ..unchanged(program, &path, layout, seen)? });
+            files.push(FileEdit { after: Some(plugin.to_owned()), ..unchanged_edit(program, &path, layout, seen)? });
             notes.extend(wiring.note.map(str::to_owned));
         }
         return Ok(Wired { files, notes });
     }
     notes.extend(wiring.note.map(str::to_owned));
-    let mut settings = unchanged(program, &path, layout, seen)?;
+    let mut settings = unchanged_edit(program, &path, layout, seen)?;
     let document = apply_edit(&settings, layout, |document| add_hooks(document, program, wiring, command, layout.windows))?;
     let server = json!({"command": command, "args": ["mcp-serve"]});
-    // Servers that are listed among the settings go where these go.
+    // MCP servers that belong in the same file as the hooks are added there.
     let own = wiring.settings.first().map(|settings| settings.place);
     match wiring.servers {
         Some(servers) if Some(servers) == own => {
@@ -193,7 +196,7 @@ fn wire(
         }
         Some(servers) => {
             if let Some(servers) = layout.path(servers) {
-                let mut listed = unchanged(program, &servers, layout, seen)?;
+                let mut listed = unchanged_edit(program, &servers, layout, seen)?;
                 let servers = apply_edit(&listed, layout, |document| document.set(Some("mcpServers"), "tollgate", &server))?;
                 listed.after = Some(servers.text());
                 files.push(listed);
@@ -204,7 +207,7 @@ fn wire(
     match prefix(wiring, confiner, &path, layout, seen) {
         Some(Prefix::Left(note)) => notes.push(note),
         Some(Prefix::Set { variable, file }) => {
-            let mut holder = unchanged(program, &file, layout, seen)?;
+            let mut holder = unchanged_edit(program, &file, layout, seen)?;
             let value = confiner.into();
             if holder.path == settings.path {
                 document.set(Some("env"), variable, &value).map_err(|why| left_alone_note(&holder.path, &why, layout))?;
@@ -221,7 +224,7 @@ fn wire(
     Ok(Wired { files, notes })
 }
 
-/// Which file is written, and why that one.
+/// Chooses the file to write, and explains the choice.
 fn choose(
     program: &AgentProgram,
     wiring: &Wiring,
@@ -233,9 +236,9 @@ fn choose(
     let nowhere = || format!("there is no home folder to write the settings of {} to; name one with --home", program.title);
     let first = wiring.settings.first().ok_or_else(nowhere)?;
     if scope.is_none()
-        && let Some(hook) = found.before_tool(wiring).find(|hook| hook.source.counts)
+        && let Some(hook) = found.before_tool(wiring).find(|hook| hook.source.applies)
     {
-        return Ok((hook.file.clone(), format!("already wired in {}", layout.display(&hook.file))));
+        return Ok((hook.file.clone(), format!("already set up in {}", layout.display(&hook.file))));
     }
     let reads_here_only = first.reach == SettingsReach::StartFolder;
     let chosen =
@@ -243,39 +246,40 @@ fn choose(
     let path = target(wiring, chosen, layout).ok_or_else(nowhere)?;
     let shown = layout.display(&path);
     let is_users = !matches!(first.place, SettingsPlace::Workspace(_)) || chosen == SettingsScope::User;
-    // A plugin that is loaded already would be loaded twice.
+    // A plugin that is already loaded must not be loaded twice.
     if let (HooksFormat::Plugin(_), Some(hook)) =
-        (wiring.form, found.before_tool(wiring).find(|hook| hook.source.counts && hook.source.of_workspace != is_users))
+        (wiring.form, found.before_tool(wiring).find(|hook| hook.source.applies && hook.source.of_workspace != is_users))
     {
-        return Ok((hook.file.clone(), format!("already wired in {}", layout.display(&hook.file))));
+        return Ok((hook.file.clone(), format!("already set up in {}", layout.display(&hook.file))));
     }
     let why = match (is_users, scope) {
         (true, None) if reads_here_only => format!(
-            "wired in {shown}, your own settings: started in `{}`, it would not read those of the workspace; where nothing is \
-             governed the hook says nothing",
+            "set up in {shown}, your own settings: started in `{}`, it would not read those of the workspace; in folders that are not governed, the hook does nothing",
             layout.start
         ),
         (true, _) => {
-            format!("wired in {shown}, your own settings, for every folder; where nothing is governed the hook says nothing")
+            format!(
+                "set up in {shown}, your own settings, for every folder; in folders that are not governed, the hook does nothing"
+            )
         }
         (false, _) if reads_here_only => format!(
-            "wired in {shown}, which a team can commit; it is read only where the program is started in `{}` itself, and \
-             `tollgate init --host {name} --scope user` wires every folder",
+            "set up in {shown}, which a team can commit; it is read only where the program is started in `{}` itself, and \
+             `tollgate init --host {name} --scope user` sets it up for every folder",
             layout.workspace
         ),
-        (false, _) => format!("wired in {shown}, which a team can commit"),
+        (false, _) => format!("set up in {shown}, which a team can commit"),
     };
     Ok((path, why))
 }
 
-/// A file that stays as it is, for now.
-fn unchanged(program: &'static AgentProgram, path: &str, layout: &Layout, seen: &Seen) -> Result<FileEdit, String> {
+/// A file edit that does not change anything yet.
+fn unchanged_edit(program: &'static AgentProgram, path: &str, layout: &Layout, seen: &Seen) -> Result<FileEdit, String> {
     let before = match seen.file(path) {
         SeenContent::Missing => None,
         SeenContent::Text(text) => Some(text.to_owned()),
         SeenContent::Fault(why) => return Err(left_alone_note(path, &why, layout)),
     };
-    // A file that is a link is changed where it leads.
+    // If the file is a link, its target is edited.
     Ok(FileEdit { program: Some(program.name()), path: seen.real(path).to_owned(), after: before.clone(), before })
 }
 
@@ -321,14 +325,14 @@ fn add_hooks(
     Ok(())
 }
 
-/// A timeout in the wrong unit, or longer than the program allows, is replaced.
+/// Replaces a timeout that is in the wrong unit or longer than the program allows.
 fn fix_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, event: &str, entry: (usize, &Value)) {
     let (at, entry) = entry;
     let moment =
         program.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(EventKind::Other, |(_, moment)| moment);
-    let right = wiring.timeout.at(moment);
+    let right = wiring.timeout.timeout_for(moment);
     let is_limited = wiring.timeout.shorter.iter().any(|(limited, _)| *limited == moment);
-    let is_wrong = |timeout: u64| wiring.timeout.is_mistaken(timeout) || (is_limited && timeout > right);
+    let is_wrong = |timeout: u64| wiring.timeout.has_wrong_unit(timeout) || (is_limited && timeout > right);
     let handlers = match wiring.form {
         HooksFormat::Nested => entry.get("hooks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice),
         _ => std::slice::from_ref(entry),
@@ -343,7 +347,7 @@ fn fix_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, ev
     }
 }
 
-/// A program's path as a shell reads it as one word.
+/// A program's path, quoted if necessary so that a shell reads it as one word.
 fn quote(path: &str, windows: bool) -> String {
     let is_plain =
         |character: char| character.is_alphanumeric() || "/._-+:@%,=~".contains(character) || (windows && character == '\\');

@@ -1,23 +1,23 @@
-//! The receipt of what `tollgate init` did in a workspace, so that it can be undone.
+//! The receipt of what `tollgate init` did in a workspace, with which it can be undone.
 //!
-//! There is one per workspace, in its state folder, where no repository can put one that takes back something else. What a
-//! file said before is in it: a copy beside the file would be committed with it.
+//! Each workspace has one receipt. It is in the workspace's state folder, where no repository can place a forged receipt that
+//! reverts something else. It contains the previous content of each file: a copy beside the file would be committed with it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::json;
 
-/// A file that was written, or that was found written for another workspace and serves this one too.
+/// A file that was written, or that had been written for another workspace and serves this one too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrittenFile {
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
-    /// The program it is for; none for the intents.
+    /// The program it is for; `None` for the intents.
     pub program: Option<String>,
-    /// What it said before; nothing where there was none.
+    /// Its content before; `None` if it did not exist.
     pub before: Option<String>,
-    /// What it said then, by its digest.
+    /// The digest of its content after it was written.
     pub digest: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Receipt {
     pub workspace: String,
     /// The files.
     pub files: Vec<WrittenFile>,
-    /// Folders that were made, the outermost first.
+    /// Folders that were created, the outermost first.
     pub folders: Vec<String>,
 }
 
@@ -39,7 +39,7 @@ impl Receipt {
         json::parse(text.as_bytes()).ok()
     }
 
-    /// The receipt as it is kept.
+    /// The receipt as it is stored.
     pub fn text(&self) -> String {
         format!("{:#}\n", json::value_of(self))
     }
@@ -49,8 +49,8 @@ impl Receipt {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Enters what happens to a file. What was there before the first time is what comes back, unless someone else has
-    /// changed it since. A file that was written for another workspace goes back to what it was before that.
+    /// Records a change to a file. Undoing restores the content from before the first change, unless someone else has changed the
+    /// file since. A file that was written for another workspace is restored to its content before that.
     pub fn enter(&mut self, program: Option<&str>, path: &str, before: Option<&str>, after: &str, others: &[Self]) {
         let digest = |text: &str| Digest::of(text.as_bytes()).to_string();
         let was = before.map(digest);
@@ -79,7 +79,7 @@ mod tests {
         receipt.enter(Some("gemini"), "/a", Some("0"), "1", &[]);
         receipt.enter(Some("gemini"), "/a", Some("1"), "2", &[]);
         assert_eq!(receipt.file("/a").unwrap().before.as_deref(), Some("0"));
-        // Someone wrote `x` in between.
+        // Someone else wrote `x` in between.
         receipt.enter(Some("gemini"), "/a", Some("x"), "3", &[]);
         assert_eq!(receipt.file("/a").unwrap().before.as_deref(), Some("x"));
         assert_eq!(Receipt::parse(&receipt.text()), Some(receipt));

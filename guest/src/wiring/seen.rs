@@ -5,33 +5,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What was seen.
+/// What a host saw.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct Seen {
-    /// The files by their paths, those in folders that were to be listed among them.
+    /// The content of files by path, including the files in folders that were to be listed.
     files: BTreeMap<String, Value>,
-    /// Where links among them lead.
+    /// The targets of those files that are links.
     links: BTreeMap<String, String>,
-    /// Those of the paths that were asked about that exist.
+    /// Those of the requested paths that exist.
     signs: BTreeSet<String>,
-    /// Those of the commands that were asked about that are on the search path.
+    /// Those of the requested commands that are on the search path.
     on_path: BTreeSet<String>,
 }
 
-/// A file as it was seen.
+/// The content of a file as the host saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeenContent<'a> {
-    /// There is none.
+    /// The file does not exist.
     Missing,
-    /// What it says.
+    /// The content.
     Text(&'a str),
-    /// It is there and cannot be read or written; why.
+    /// The file exists and cannot be read or written, for this reason.
     Fault(&'a str),
 }
 
 impl Seen {
-    /// The same with `/` between the names of paths.
+    /// The same with `/` as the separator in paths.
     pub fn normalized(mut self, windows: bool) -> Self {
         if windows {
             let slashed = |text: String| text.replace('\\', "/");
@@ -42,19 +42,19 @@ impl Seen {
         self
     }
 
-    /// A file. One that was not looked at counts as missing.
+    /// The content of a file. A file that was not requested counts as missing.
     pub fn file(&self, path: &str) -> SeenContent<'_> {
         self.files.get(path).map_or(SeenContent::Missing, content)
     }
 
-    /// The files of a folder with one of these endings, in the order of their names.
+    /// The files in a folder that have one of these endings, sorted by name.
     pub fn files_in<'a>(&'a self, folder: &str, endings: &[&str]) -> Vec<(&'a str, SeenContent<'a>)> {
         let is_in = |path: &str| path.rsplit_once('/').is_some_and(|(above, _)| above == folder);
         let files = self.files.iter().filter(|(path, _)| is_in(path) && endings.iter().any(|ending| path.ends_with(ending)));
         files.map(|(path, seen)| (path.as_str(), content(seen))).collect()
     }
 
-    /// The real path of a file.
+    /// The path that a file's link leads to, or the path itself.
     pub fn real<'a>(&'a self, path: &'a str) -> &'a str {
         self.links.get(path).map_or(path, String::as_str)
     }

@@ -1,35 +1,35 @@
-//! Resolves the files in which a program looks for its hooks, and which of them apply where it is started.
+//! Resolves the files in which a program looks for its hooks, and determines which of them apply where it is started.
 
 use super::layout::{Layout, join};
 use super::seen::{Seen, SeenContent};
 use crate::programs::Wiring;
-use crate::programs::wiring::{Holds, SettingsPlace, SettingsReach, SettingsSource};
+use crate::programs::wiring::{SettingsPlace, SettingsReach, SettingsSource, SourceContent};
 
 /// A file or a folder in which a program looks for its hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedSource {
     /// The file or the folder.
     pub path: String,
-    /// What is found there.
-    pub holds: Holds,
-    /// For which folders it counts.
+    /// What it contains.
+    pub content: SourceContent,
+    /// The folders for which it applies.
     pub reach: SettingsReach,
-    /// Whether it belongs to the workspace, and not to the user.
+    /// Whether it belongs to the workspace rather than to the user.
     pub of_workspace: bool,
-    /// Whether the program reads it where it is started now.
-    pub counts: bool,
+    /// Whether the program reads it when it is started in the given folder.
+    pub applies: bool,
 }
 
-/// Every source of a program, in the order in which its record names them.
+/// All sources of a program, in the order of its record.
 pub fn sources(wiring: &Wiring, layout: &Layout) -> Vec<ResolvedSource> {
     let mut found: Vec<ResolvedSource> = Vec::new();
     for settings in wiring.settings {
         let source = |path: String, counts: bool| ResolvedSource {
             path,
-            holds: settings.holds,
+            content: settings.content,
             reach: settings.reach,
             of_workspace: matches!(settings.place, SettingsPlace::Workspace(_)),
-            counts,
+            applies: counts,
         };
         let places = match settings {
             SettingsSource { place: SettingsPlace::Workspace(path), reach: SettingsReach::StartFolder, .. }
@@ -39,7 +39,7 @@ pub fn sources(wiring: &Wiring, layout: &Layout) -> Vec<ResolvedSource> {
             }
             _ => layout.path(settings.place).map(|path| source(path, true)).into_iter().collect(),
         };
-        // A home folder that is a workspace has the same file twice.
+        // If the home folder is a workspace, the same file comes up twice.
         let new = |source: &ResolvedSource| !found.iter().any(|known| known.path == source.path);
         let places: Vec<ResolvedSource> = places.into_iter().filter(new).collect();
         found.extend(places);
@@ -47,8 +47,8 @@ pub fn sources(wiring: &Wiring, layout: &Layout) -> Vec<ResolvedSource> {
     found
 }
 
-impl Holds {
-    /// The endings of the files that count in a folder; `None` if it is a file.
+impl SourceContent {
+    /// The endings of the files that are read in a folder; `None` for a file.
     pub fn endings(self) -> Option<&'static [&'static str]> {
         match self {
             Self::HookFiles => Some(&[".json"]),
@@ -57,8 +57,8 @@ impl Holds {
         }
     }
 
-    /// The file that is written into such a folder, or the file itself.
-    pub fn written(self, path: &str) -> Option<String> {
+    /// The path of the file that Tollgate writes: the file itself, or a file in the folder.
+    pub fn file_to_write(self, path: &str) -> Option<String> {
         match self {
             Self::Hooks | Self::Plugin => Some(path.to_owned()),
             Self::HookFiles => Some(join(path, "tollgate.json")),
@@ -69,9 +69,9 @@ impl Holds {
 }
 
 impl ResolvedSource {
-    /// The files of it that were seen.
+    /// The files of this source that were seen.
     pub fn files<'a>(&'a self, seen: &'a Seen) -> Vec<(&'a str, SeenContent<'a>)> {
-        match self.holds.endings() {
+        match self.content.endings() {
             Some(endings) => seen.files_in(&self.path, endings),
             None => vec![(&self.path, seen.file(&self.path))],
         }
@@ -91,7 +91,7 @@ mod tests {
         };
         let listed = |name: &str, start: &str| {
             let found = sources(named(name).unwrap().wiring.as_ref().unwrap(), &layout(start));
-            found.into_iter().map(|source| (source.path, source.counts)).collect::<Vec<_>>()
+            found.into_iter().map(|source| (source.path, source.applies)).collect::<Vec<_>>()
         };
         let owned = |list: &[(&str, bool)]| list.iter().map(|(path, counts)| ((*path).to_owned(), *counts)).collect::<Vec<_>>();
         assert_eq!(listed("gemini", "/w"), owned(&[("/w/.gemini/settings.json", true), ("/h/.gemini/settings.json", true)]));

@@ -1,6 +1,6 @@
 //! Trials: a call that must be denied, sent as the program would send it, and what the answer proves.
 //!
-//! It is made in a workspace of its own: the user's workspace is not touched, and nothing is entered in its ledger.
+//! A trial uses a workspace of its own: the user's workspace is not touched, and nothing is written to its ledger.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,36 +16,36 @@ use crate::json::{self, object};
 use crate::programs::wiring::Canary;
 use crate::programs::{AgentProgram, Wiring};
 
-/// The files of the workspace that trials are made in: every session works for the only intent.
+/// The files of the workspace for trials: every session works for its only intent.
 pub const FILES: [(&str, &str); 2] = [
     (file::PATH, "active_intents:\n  - {id: CANARY, name: Canary, status: IN_PROGRESS, owned_scope: [canary/**]}\n"),
     (config::PATH, "{\"select\": \"single\"}\n"),
 ];
 
-/// How many hooks of one program are tried.
+/// The most hooks of a program that are tried.
 pub const MAX_TRIALS: usize = 4;
 
 /// How many characters of an answer are shown.
 const MAX_CHARS: usize = 200;
 
-/// Something to run. What it prints is handed back under its id.
+/// A command to run. Its output is returned under its id.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trial {
-    /// The program, which hook of it, and what is asked.
+    /// The program, the number of its hook, and what is asked.
     pub id: String,
-    /// A command for the shell; `None` if `words` say what to run.
+    /// A command line for the shell; `None` if `words` gives the command.
     pub shell: Option<String>,
     /// A program and its arguments.
     pub words: Vec<String>,
-    /// What it reads on standard input.
+    /// The standard input.
     pub stdin: String,
-    /// Where it runs.
+    /// The working directory.
     pub folder: String,
-    /// A file to write first, and what it says.
+    /// A file to write first, as path and content.
     pub file: Option<(String, String)>,
     /// Variables to set.
     pub variables: Vec<(&'static str, String)>,
-    /// Files to look for once it has run.
+    /// Files to look for after the command has run.
     pub exist: Vec<String>,
 }
 
@@ -53,15 +53,15 @@ pub struct Trial {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct TrialOutcome {
-    /// The trial.
+    /// The id of the trial.
     pub id: String,
-    /// What it printed.
+    /// The standard output.
     pub stdout: String,
-    /// What it complained of.
+    /// The standard error.
     pub stderr: String,
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i64>,
-    /// Why it could not be run to its end.
+    /// Why it could not be run to completion.
     pub fault: Option<String>,
     /// Those of the files to look for that exist.
     pub exist: Vec<String>,
@@ -72,13 +72,13 @@ pub struct TrialOutcome {
 pub enum Proof {
     /// The call was denied.
     Denied,
-    /// It was not; why.
+    /// The call was not denied, for this reason.
     Failed(String),
-    /// Nothing, either way; why.
+    /// Nothing is proven either way, for this reason.
     Unproven(String),
 }
 
-/// The trials of a hook: whether it denies, and which version it runs.
+/// The trials of a hook: one for whether it denies, one for the version it runs.
 pub fn trials(
     program: &AgentProgram,
     wiring: &Wiring,
@@ -120,13 +120,13 @@ pub fn trials(
     }
 }
 
-/// What a program's hook is called in outcomes.
+/// The id of the trial of a program's hook.
 pub(super) fn trial_id(program: &AgentProgram, number: usize) -> String {
     format!("{}/{number}", program.name())
 }
 
 impl Trial {
-    /// As a host reads it.
+    /// The trial as JSON, for hosts.
     pub fn to_json(&self) -> Value {
         let file = self
             .file
@@ -156,12 +156,12 @@ pub fn proof(program: &AgentProgram, wiring: &Wiring, number: usize, outcomes: &
         )),
         (None, Canary::Command { .. }) => Proof::Unproven("it was not tested".to_owned()),
         (Some(TrialOutcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
-        (Some(outcome), Canary::Command { denial, .. }) => of_command(outcome, denial),
-        (Some(outcome), Canary::Script(_)) => of_script(outcome, program, wiring.note),
+        (Some(outcome), Canary::Command { denial, .. }) => proof_of_command(outcome, denial),
+        (Some(outcome), Canary::Script(_)) => proof_of_script(outcome, program, wiring.note),
     }
 }
 
-fn of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
+fn proof_of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
     let complaint = outcome.complaint();
     let said = outcome.stdout.trim();
     match outcome.code {
@@ -170,7 +170,7 @@ fn of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
         Some(code) => return Proof::Failed(format!("the command ended with exit status: {code}{complaint}")),
         None => return Proof::Failed(format!("the command was ended by a signal{complaint}")),
     }
-    // A gate that fails denies too.
+    // A gate with a fault denies too.
     if said.contains("(gate_fault)") {
         return Proof::Failed(format!("the hook answers, but the gate behind it fails{complaint}"));
     }
@@ -187,13 +187,16 @@ fn of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
     })
 }
 
-fn of_script(outcome: &TrialOutcome, program: &AgentProgram, note: Option<&str>) -> Proof {
+fn proof_of_script(outcome: &TrialOutcome, program: &AgentProgram, note: Option<&str>) -> Proof {
     let complaint = outcome.complaint();
     match outcome.stdout.trim().rsplit('\n').next().unwrap_or_default() {
         "denied" => Proof::Denied,
         "allowed" => Proof::Failed("a call that must be denied was let through".to_owned()),
         "failing" => Proof::Failed(format!("the plugin answers, but the gate behind it fails{complaint}")),
-        "absent" => Proof::Unproven(format!("it is installed when {} next starts; check again then", program.title)),
+        "absent" => Proof::Unproven(format!(
+            "{} installs it the next time it starts; run `tollgate doctor` again after that",
+            program.title
+        )),
         _ => {
             let remedy = note.filter(|_| complaint.contains("Cannot find package")).map(|note| format!("; {note}"));
             Proof::Failed(format!("the plugin does not load{complaint}{}", remedy.unwrap_or_default()))
@@ -201,7 +204,7 @@ fn of_script(outcome: &TrialOutcome, program: &AgentProgram, note: Option<&str>)
     }
 }
 
-/// A remark where another version than the one with this digest answers.
+/// A remark, if the version that answers does not have this digest.
 pub fn other_version(program: &AgentProgram, number: usize, outcomes: &[TrialOutcome], digest: &str) -> Option<String> {
     let id = format!("{}/version", trial_id(program, number));
     let outcome = outcomes.iter().find(|outcome| outcome.id == id && outcome.code == Some(0))?;
@@ -210,7 +213,7 @@ pub fn other_version(program: &AgentProgram, number: usize, outcomes: &[TrialOut
 }
 
 impl TrialOutcome {
-    /// What it complained of, to be put behind a reason.
+    /// The reason in its standard error, formatted to follow another message.
     pub(super) fn complaint(&self) -> String {
         complaint::reason(&self.stderr).map(|reason| format!(": {reason}")).unwrap_or_default()
     }

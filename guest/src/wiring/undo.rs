@@ -14,29 +14,29 @@ use crate::programs::{AgentProgram, named};
 /// What happens to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoStep {
-    /// In a few words.
+    /// The step in a few words.
     pub words: &'static str,
     /// The file.
     pub path: String,
-    /// The change; `None` if it stays as it is.
+    /// The change; `None` if the file stays as it is.
     pub change: Option<FileEdit>,
 }
 
-/// The plan.
+/// What `tollgate init --undo` changes.
 #[derive(Debug, Default)]
 pub struct Undo {
-    /// The files, the last one written first.
+    /// The files, in reverse order of writing.
     pub steps: Vec<UndoStep>,
-    /// Folders that go where nothing is left in them, the innermost first.
+    /// Folders to remove if nothing is left in them, the innermost first.
     pub folders: Vec<String>,
     /// What a person should know.
     pub notes: Vec<String>,
 }
 
-/// Plans how a workspace's wiring is taken back.
+/// Plans how to undo a workspace's wiring.
 pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen) -> Undo {
     let mut undo = Undo { folders: receipt.folders.iter().rev().cloned().collect(), ..Undo::default() };
-    // A workspace that no longer exists needs nothing.
+    // A workspace that no longer exists uses no files.
     let others: Vec<&Receipt> =
         others.iter().filter(|other| other.workspace != receipt.workspace && seen.exists(&other.workspace)).collect();
     for file in receipt.files.iter().rev() {
@@ -71,12 +71,12 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
     undo
 }
 
-/// What a file becomes, in a few words and in full; `None` if it stays.
+/// What is done to a file, in a few words, and its new content; `None` if the file stays.
 fn revert_file(file: &WrittenFile, now: &str) -> Option<(&'static str, Option<String>)> {
     let program = file.program.as_deref().and_then(named);
     if Digest::of(now.as_bytes()).to_string() == file.digest {
         let Some(before) = &file.before else { return Some(("remove", None)) };
-        // An earlier run may have been before what is remembered.
+        // The remembered content may already contain hooks from an earlier run.
         let before = program.and_then(|program| remove_ours(program, before)).unwrap_or_else(|| before.clone());
         return Some(("restore", Some(before)));
     }
@@ -87,10 +87,10 @@ fn revert_file(file: &WrittenFile, now: &str) -> Option<(&'static str, Option<St
     Some(("changed since; only Tollgate's entries are removed from", Some(after)))
 }
 
-/// A settings file without what is Tollgate's; `None` if nothing of it is, or if it cannot be read.
+/// The text of a settings file without what Tollgate added; `None` if Tollgate added nothing, or if the file cannot be read.
 fn remove_ours(program: &AgentProgram, text: &str) -> Option<String> {
     let document = Document::parse(text).ok()?;
-    // An entry may have hooks of others beside ours.
+    // An entry may contain other hooks beside ours.
     document.take_items("hooks", |entry| {
         let Some(value) = entry.to_serde_value() else { return false };
         let commands = program.hook_commands(&value);
@@ -117,7 +117,7 @@ fn remove_ours(program: &AgentProgram, text: &str) -> Option<String> {
     Some(document.text()).filter(|after| after != text)
 }
 
-/// Whether nothing is left in a settings file that anybody would miss.
+/// Whether a settings file contains nothing that anyone would miss.
 fn has_no_settings(text: &str) -> bool {
     let Ok(document) = Document::parse(text) else { return false };
     let has_comments = text.contains("//") || text.contains("/*");

@@ -6,21 +6,21 @@ use super::fault::YamlFault;
 use super::mark::Mark;
 use super::tree::{Content, Slot, Span, Tree};
 
-/// At most this many nested lists and maps, including those that aliases refer to.
+/// The deepest nesting of lists and maps, including those that aliases refer to.
 pub const MAX_DEPTH: usize = 64;
 
-/// At most this many bytes of text, counting what an alias stands for each time and 64 bytes for every value. A small file
-/// with aliases of aliases can stand for terabytes.
+/// The largest tree: bytes of text, counting what an alias stands for each time it is used, plus 64 bytes for every value. A
+/// small file with aliases of aliases can stand for terabytes.
 pub const MAX_SIZE: usize = 32 << 20;
 
-/// What a value counts for in addition to its text.
+/// What each value counts for in addition to its text.
 const VALUE_SIZE: usize = 64;
 
-/// Bytes of text for each value in an ordinary file, and how many values memory is reserved for at most.
+/// Bytes of text per value in an ordinary file, and the most values that memory is reserved for.
 const USUAL_DENSITY: usize = 16;
 const MAX_RESERVED: usize = 1 << 16;
 
-/// Reads a document.
+/// Parses a document.
 pub fn parse(bytes: &[u8]) -> Tree<'_> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -38,27 +38,27 @@ struct TreeBuilder<'t> {
     slots: Vec<Slot<'t>>,
     /// The lists and maps that are still open, from the outside in.
     open: Vec<Open>,
-    /// In the order of the text, which is how the parser counts them, from 1.
+    /// In the order of the text. The parser numbers them in the same order, from 1.
     anchors: Vec<Anchor>,
-    /// What counts for [`MAX_SIZE`].
+    /// What counts towards [`MAX_SIZE`].
     size: usize,
 }
 
 struct Open {
     slot: u32,
-    /// Its number, counted from 0.
+    /// The index of its anchor, from 0.
     anchor: Option<usize>,
-    /// The size of everything before it.
+    /// The tree's size before it.
     size_before: usize,
     /// How deeply lists and maps are nested in it.
     height: usize,
 }
 
-/// A value with a name that aliases can use.
+/// A value with a name that aliases can refer to.
 struct Anchor {
     slot: u32,
     size: usize,
-    /// How deeply lists and maps are nested, itself included; none until its end is reached.
+    /// The nesting depth of lists and maps, including itself; `None` until its end is reached.
     height: Option<usize>,
 }
 
@@ -129,17 +129,17 @@ impl<'t> TreeBuilder<'t> {
         if let Some(anchor) = open.anchor.and_then(|anchor| self.anchors.get_mut(anchor)) {
             (anchor.size, anchor.height) = (self.size - open.size_before, Some(height));
         }
-        self.stands_in_open(height);
+        self.raise_open_height(height);
     }
 
-    /// Ends what a fault left open.
+    /// Closes the lists and maps that a fault left open.
     fn close_all(&mut self) {
         while !self.open.is_empty() {
             self.close(false);
         }
     }
 
-    fn stands_in_open(&mut self, height: usize) {
+    fn raise_open_height(&mut self, height: usize) {
         if let Some(around) = self.open.last_mut() {
             around.height = around.height.max(height);
         }
@@ -152,17 +152,17 @@ impl<'t> TreeBuilder<'t> {
         if self.open.len() + height > MAX_DEPTH {
             return Err(YamlFault::too_deep(mark));
         }
-        self.stands_in_open(height);
+        self.raise_open_height(height);
         self.push(mark, Content::Alias(slot), size).map(drop)
     }
 }
 
-/// Whether a scalar is null. A tag of the writer's own says nothing here; what it stands before counts.
+/// Whether a scalar is null. A custom tag has no influence; the value behind it counts.
 fn is_null(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> bool {
     match tag.and_then(Tag::core_suffix) {
         Some("null") => true,
         Some(_) => false,
-        // A lone `!` makes text of everything.
+        // A lone `!` makes any scalar text.
         None if tag.is_some_and(|tag| tag.suffix() == "!") => false,
         None => style == ScalarStyle::Plain && matches!(text, "" | "~" | "null" | "Null" | "NULL"),
     }

@@ -7,7 +7,7 @@ use super::mark::Mark;
 /// What is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct YamlFault {
-    /// Where.
+    /// Where it is.
     pub mark: Mark,
     /// What is wrong, and what to do about it.
     pub message: String,
@@ -18,12 +18,12 @@ impl YamlFault {
         Self { mark, message: message.to_owned() }
     }
 
-    /// Bytes that are text up to `valid`.
+    /// The bytes are valid UTF-8 only up to `valid`.
     pub(super) fn not_utf8(bytes: &[u8], valid: usize) -> Self {
         let before = bytes.get(..valid).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
         let byte = bytes.get(valid).copied().unwrap_or_default();
         let message = format!("the byte 0x{byte:02X} is not valid UTF-8; save the file as UTF-8");
-        Self { mark: Mark::behind(before), message }
+        Self { mark: Mark::after(before), message }
     }
 
     pub(super) fn second_document(mark: Mark) -> Self {
@@ -35,7 +35,7 @@ impl YamlFault {
     }
 
     pub(super) fn too_large(mark: Mark) -> Self {
-        Self::new(mark, "up to here the file contains more than can be kept; use fewer aliases, or shorten the file")
+        Self::new(mark, "the file contains too much up to here; use fewer aliases, or shorten the file")
     }
 
     pub(super) fn alias_in_itself(mark: Mark) -> Self {

@@ -14,7 +14,7 @@ impl Mark {
     pub const START: Self = Self { line: 1, column: 1 };
 
     /// The position just after a text.
-    pub(super) fn behind(text: &str) -> Self {
+    pub(super) fn after(text: &str) -> Self {
         let mut mark = Self::START;
         let mut chars = text.chars().peekable();
         while let Some(c) = chars.next() {
@@ -44,7 +44,7 @@ mod tests {
         for (text, line, column) in
             [("", 1, 1), ("äb", 1, 3), ("a\nb", 2, 2), ("a\r\nb", 2, 2), ("a\rb", 2, 2), ("\r\r\n\n", 4, 1), ("\u{2028}", 1, 2)]
         {
-            assert_eq!(Mark::behind(text), Mark { line, column }, "{text:?}");
+            assert_eq!(Mark::after(text), Mark { line, column }, "{text:?}");
         }
     }
 }

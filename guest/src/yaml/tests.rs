@@ -1,10 +1,10 @@
-//! What comes out of texts, and texts that would take a careless reader hours or gigabytes.
+//! Parsing results, and texts that would cost a naive parser hours or gigabytes.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A tree on one line, each value after its position: `1:1{1:1a: 1:4[1:5b]}`. An open end is shown as `…`.
+/// A tree on one line, each value after its position: `1:1{1:1a: 1:4[1:5b]}`. An unclosed list or map is shown with `…`.
 fn shown(node: Node<'_>) -> String {
     let Mark { line, column } = node.mark();
     let end = |closing: &str| if node.is_whole() { closing.to_owned() } else { "…".to_owned() };
@@ -30,7 +30,7 @@ fn trees() {
         ("a:\n  b: 1.10\n  c:\nd: ~", r#"1:1{1:1"a": 2:3{2:3"b": 2:6"1.10", 3:3"c": 3:4~}, 4:1"d": 4:4~}"#),
         ("a: x\na: y\n", r#"1:1{1:1"a": 1:4"x", 2:1"a": 2:4"y"}"#),
         ("? [k]\n: v\n", r#"1:1{1:3[1:4"k"]: 2:3"v"}"#),
-        // Scalars stay as they are written, and only an empty one, `~` and `null` are null.
+        // Scalars stay as they are written, and only an empty scalar, `~` and `null` are null.
         (
             "[yes, 0x10, 1e3, null, Null, nULL, '~', \"\"]",
             r#"1:1[1:2"yes", 1:7"0x10", 1:13"1e3", 1:18~, 1:24~, 1:30"nULL", 1:36"~", 1:41""]"#,
@@ -41,11 +41,11 @@ fn trees() {
         ),
         ("- |\n  a\n  b\n- >-\n  c\n  d\n", r#"1:1[2:3"a\nb\n", 5:3"c d"]"#),
         ("\"a\\n\\u00fc\": 'it''s'", r#"1:1{1:1"a\nü": 1:14"it's"}"#),
-        // An alias and everything in it stands where the alias stands.
+        // An alias and everything in it has the position of the alias.
         ("- &a [x, y]\n- *a\n- [*a]\n", r#"1:1[1:6[1:7"x", 1:10"y"], 2:3[2:3"x", 2:3"y"], 3:3[3:4[3:4"x", 3:4"y"]]]"#),
         ("- &a x\n- &b [*a]\n- &a y\n- *b\n- *a", r#"1:1[1:6"x", 2:6[2:7"x"], 3:6"y", 4:3[4:3"x"], 5:3"y"]"#),
         ("&k a: *k", r#"1:1{1:4"a": 1:7"a"}"#),
-        // Marks of other systems.
+        // Byte order marks and line ends of other systems.
         ("\u{feff}- a\r\n- ü: b\r- c\r\n", r#"1:1[1:3"a", 2:3{2:3"ü": 2:6"b"}, 3:3"c"]"#),
         ("%YAML 1.2\n%TAG !e! tag:e,2000:\n---\na: !e!x b\n...\n# end\n", r#"4:1{4:1"a": 4:9"b"}"#),
     ] {
@@ -55,7 +55,7 @@ fn trees() {
     }
 }
 
-/// What is kept, and what is wrong where.
+/// What is kept of a broken document, and what is wrong where.
 #[test]
 fn faults_say_where_and_what_to_do() {
     for (text, kept, place, words) in [
@@ -120,7 +120,7 @@ fn depth_is_bounded() {
         let found = document.fault().map(|fault| (fault.mark, fault.message.contains("nested too deeply")));
         assert_eq!(found, column.map(|column| (Mark { line: 1, column }, true)), "{}", text.chars().take(90).collect::<String>());
     }
-    // A chain of aliases is as deep as what it stands for.
+    // A chain of aliases counts as deep as the value that it stands for.
     let chain = |links: usize| -> String {
         let link = |n: usize| format!("- &a{n} [*a{}]\n", n - 1);
         "- &a0 x\n".to_owned() + &(1..=links).map(link).collect::<String>()
@@ -132,7 +132,7 @@ fn depth_is_bounded() {
     assert!(fault.mark.line == 65 && fault.message.contains("nested too deeply"), "{fault:?}");
 }
 
-/// How many values a tree has when it is walked.
+/// The number of values that are visited when a tree is walked.
 fn walked(node: Node<'_>) -> usize {
     1 + match node.kind() {
         NodeKind::Null | NodeKind::Text(_) => 0,
@@ -151,8 +151,8 @@ fn hostile_texts_end_soon() {
         ("a billion laughs", format!("a0: &a0 [x]\n{laughs}"), Some("fewer aliases")),
         ("a long list again and again", format!("- &l [{}]\n{long}", "a, ".repeat(30_000)), Some("fewer aliases")),
         ("a long text again and again", format!("- &l {}\n{long}", "a".repeat(1 << 20)), Some("fewer aliases")),
-        ("many values", "- 1\n".repeat(600_000), Some("more than can be kept")),
-        ("many keys that are lists", "[a]: b\n".repeat(200_000), Some("more than can be kept")),
+        ("many values", "- 1\n".repeat(600_000), Some("too much up to here")),
+        ("many keys that are lists", "[a]: b\n".repeat(200_000), Some("too much up to here")),
         ("many anchors", (0..100_000).map(|n| format!("- &a{n} x\n")).collect(), None),
         ("many documents", "---\n".repeat(1 << 19), Some("second document")),
         ("many directives", directives, Some("the YAML cannot be read")),
@@ -178,7 +178,7 @@ fn hostile_texts_end_soon() {
     }
 }
 
-/// Pieces of YAML that mean something, and some that do not.
+/// Fragments of YAML with and without a meaning.
 const PIECES: [&str; 44] = [
     "\n", "\n", "\n- ", "\n  ", "\n    ", "a", "b: ", "c:", "[", "]", "{", "}", ", ", ": ", "- ", "? ", "'", "\"", "\\", "&a ",
     "*a", "&b ", "*b", "!x ", "!!int ", "!!null ", "!<y> ", "~", "null", "1.10", "|", ">-", "#", " #", "---", "...", "%", "ü",
@@ -188,12 +188,12 @@ const PIECES: [&str; 44] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
-    /// Whatever is written, positions are in the text and in its order, and every text that is plain is written there.
+    /// For any text, positions are in the text and in its order.
     #[test]
     fn positions_are_in_the_text(pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..24)) {
         let text = pieces.concat();
         let document = parse(text.as_bytes());
-        let end = Mark::behind(&text);
+        let end = Mark::after(&text);
         if let Some(fault) = document.fault() {
             prop_assert!(fault.mark.line <= end.line + 1 && !fault.message.is_empty(), "{:?} {:?}", text, fault);
         }
@@ -201,7 +201,7 @@ proptest! {
         let mut open = vec![document.root()];
         while let Some(node) = open.pop() {
             prop_assert!(node.mark().line <= end.line + 1, "{:?} {:?}", text, node.mark());
-            // A list without an indentation of its own begins behind its first dash.
+            // A list that is not indented begins after its first dash.
             prop_assert!(node.mark() >= last || matches!(node.kind(), NodeKind::Null), "{:?} {:?} {:?}", text, node.mark(), last);
             last = last.max(node.mark());
             let mut inner = match node.kind() {

@@ -1,7 +1,8 @@
 //! The tree of a document, in one vector.
 //!
-//! Every value has a slot, in the order of the text. The slots of a list or a map follow its own and end where it says, so
-//! a tree takes one allocation, and an alias takes one slot however much it stands for.
+//! Every value has a slot, in the order of the text. The slots of the values in a list or a map directly follow the slot of that
+//! list or map, which says where they end. So a tree takes one allocation, and an alias takes one slot however much it stands
+//! for.
 
 use std::borrow::Cow;
 
@@ -29,25 +30,25 @@ pub(super) enum Content<'t> {
     Text(Cow<'t, str>),
     List(Span),
     Map(Span),
-    /// The slot that it stands for, which comes before this one and is not an alias itself.
+    /// The slot that the alias stands for, which comes before this one and is not an alias itself.
     Alias(u32),
 }
 
 /// How far the slots of a list or a map go.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
-    /// The first slot that is not in it.
+    /// The first slot after it.
     pub(super) end: u32,
     /// False if the document's fault cut it short.
     pub(super) is_whole: bool,
 }
 
-/// A value in a document. What an alias stands for has the position of the alias.
+/// A value in a document. A value reached through an alias has the position of the alias.
 #[derive(Debug, Clone, Copy)]
 pub struct Node<'d> {
     slots: &'d [Slot<'d>],
     at: u32,
-    /// The position of the outermost alias around it.
+    /// The position of the outermost alias through which it was reached.
     alias: Option<Mark>,
 }
 
@@ -56,7 +57,7 @@ pub struct Node<'d> {
 pub enum NodeKind<'d> {
     /// Nothing, `~` or `null`.
     Null,
-    /// A scalar. Numbers and truth values are text as well.
+    /// A scalar. Numbers and booleans are text as well.
     Text(&'d str),
     /// A list.
     List(ListItems<'d>),
@@ -67,12 +68,12 @@ pub enum NodeKind<'d> {
 /// The items of a list.
 #[derive(Debug, Clone)]
 pub struct ListItems<'d> {
-    /// The next one.
+    /// The next item.
     next: Node<'d>,
     end: u32,
 }
 
-/// The keys of a map with their values, in the order of the text; the same key may come twice.
+/// The keys of a map with their values, in the order of the text; the same key may occur twice.
 #[derive(Debug, Clone)]
 pub struct MapFields<'d>(ListItems<'d>);
 
@@ -84,19 +85,19 @@ impl<'t> Tree<'t> {
         Self { slots, fault }
     }
 
-    /// What the document is; null where it is empty or broken from the start.
+    /// The document's root value; null if the document is empty or broken from the start.
     pub fn root(&self) -> Node<'_> {
         Node { slots: &self.slots, at: 0, alias: None }
     }
 
-    /// Why it could not be read to its end.
+    /// Why the document could not be read to its end.
     pub fn fault(&self) -> Option<&YamlFault> {
         self.fault.as_ref()
     }
 }
 
 impl<'d> Node<'d> {
-    /// Where it begins.
+    /// The position where it begins.
     pub fn mark(self) -> Mark {
         self.alias.or_else(|| self.slot().map(|slot| slot.mark)).unwrap_or(Mark::START)
     }
@@ -113,7 +114,7 @@ impl<'d> Node<'d> {
         }
     }
 
-    /// The text, if it is one.
+    /// The text, if it is a scalar other than null.
     pub fn text(self) -> Option<&'d str> {
         match self.kind() {
             NodeKind::Text(text) => Some(text),
@@ -121,7 +122,7 @@ impl<'d> Node<'d> {
         }
     }
 
-    /// Whether it was read to its end: false for the list or map that the document's fault is in, and those around it.
+    /// Whether it was read to its end: false for the list or map in which the document's fault is, and for those around it.
     pub fn is_whole(self) -> bool {
         match self.resolve().slot().map(|slot| &slot.content) {
             Some(Content::List(extent) | Content::Map(extent)) => extent.is_whole,
@@ -133,7 +134,7 @@ impl<'d> Node<'d> {
         self.slots.get(self.at as usize)
     }
 
-    /// What an alias stands for.
+    /// Follows an alias to the value that it stands for.
     fn resolve(self) -> Self {
         match self.slot().map(|slot| &slot.content) {
             Some(Content::Alias(target)) => Self { at: *target, alias: Some(self.mark()), ..self },
@@ -141,7 +142,7 @@ impl<'d> Node<'d> {
         }
     }
 
-    /// The slot after it and everything in it.
+    /// The first slot after the value and everything in it.
     fn end(self) -> u32 {
         match self.slot().map(|slot| &slot.content) {
             Some(Content::List(extent) | Content::Map(extent)) => extent.end,

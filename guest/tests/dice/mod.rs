@@ -1,8 +1,8 @@
 //! Random cases that shrink.
 //!
-//! proptest draws a tape of numbers, and a test reads its choices off the tape. When a case fails, proptest makes the tape shorter and
-//! its numbers smaller as long as it still fails. Behind its end a tape reads as zeros, and smaller numbers are earlier choices, so
-//! the plainest choice belongs first in every list.
+//! proptest draws a tape of numbers, and a test reads its choices off the tape. When a case fails, proptest makes the tape
+//! shorter and its numbers smaller as long as it still fails. Past its end a tape reads as zeros, and smaller numbers are earlier
+//! choices, so the simplest choice belongs first in every list.
 
 #![allow(dead_code)]
 
@@ -16,7 +16,7 @@ pub(crate) struct Dice {
 }
 
 impl Dice {
-    /// A number from 0 to below `sides`.
+    /// A number from 0 up to but not including `sides`.
     pub(crate) fn below(&mut self, sides: usize) -> usize {
         let drawn = usize::from(self.tape.next().unwrap_or_default());
         (drawn * sides) >> u16::BITS
@@ -37,7 +37,7 @@ impl Dice {
     }
 }
 
-/// Checks a property on so many tapes of up to `longest` numbers, the same ones on every run. Where it panics, the message is
+/// Checks a property on this many tapes of up to `longest` numbers, the same ones on every run. If it panics, the message is
 /// about the smallest case that was found.
 pub(crate) fn check(seed: u64, cases: u32, longest: usize, property: impl Fn(&mut Dice)) {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 10_000, ..Config::default() };

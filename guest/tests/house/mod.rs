@@ -25,7 +25,7 @@ pub(crate) const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 pub(crate) struct House {
     pub(crate) world: Rc<Memory>,
     pub(crate) gate: Gate,
-    /// The agent program that calls are made by.
+    /// The agent program that makes the calls.
     pub(crate) host: Option<&'static str>,
 }
 
@@ -91,7 +91,7 @@ impl House {
         self.post(call, "bash", args)
     }
 
-    /// A look at a file by another session, which says what there is to say.
+    /// A read of a file by another session; returns what there is to say.
     #[track_caller]
     pub(crate) fn read(&mut self, session: &str) -> String {
         let ruling = self.pre((session, "look"), "read", json!({"filePath": "docs/none.md"}));
@@ -99,14 +99,14 @@ impl House {
         ruling["reason"].as_str().unwrap().to_owned()
     }
 
-    /// An event, and what is said about it.
+    /// An event; returns what is said about it.
     pub(crate) fn event(&mut self, event: &str, session: &str) -> String {
         let answer = self.ask(json!({"op": "event", "event": event, "session": session, "data": {}}));
         assert_eq!(answer["continue"], true, "{answer}");
         answer["system_message"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// A new process, as behind a command hook: nothing is remembered that does not stand in a file.
+    /// A new process, as with a hook command: nothing is remembered that is not in a file.
     pub(crate) fn restart(&mut self) {
         self.gate = Gate::new(self.world.ports());
     }
@@ -128,17 +128,17 @@ impl House {
         panic!("`{op}` is never done: {answer}");
     }
 
-    /// What stands in the ledger, as text.
+    /// The content of the ledger, as text.
     pub(crate) fn ledger_text(&self) -> String {
         String::from_utf8(self.world.content(LEDGER).unwrap_or_default()).unwrap()
     }
 
-    /// What stands in the ledger.
+    /// The entries of the ledger.
     pub(crate) fn entries(&self) -> Vec<Value> {
         self.ledger_text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// What stands in the ledger, in short: `session path PASS`, and `late` where it is.
+    /// The entries of the ledger, in short: `session path PASS`, and `late` if it is.
     pub(crate) fn ledger(&self) -> Vec<String> {
         let short = |entry: &Value| {
             let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
@@ -176,7 +176,7 @@ pub(crate) fn expect(answer: &Value, verdict: &str, code: &str) {
     assert_eq!((&answer["verdict"], &answer["code"]), (&json!(verdict), &json!(code)), "{answer}");
 }
 
-/// What the ledger says: path, success, error and scope of each entry.
+/// What the ledger contains: path, success, error and scope of each entry.
 pub(crate) fn entered(house: &House) -> Vec<(Value, Value, Value, Value)> {
     house
         .entries()

@@ -1,4 +1,4 @@
-//! A host without processes: it notes what it is told to do, and its clock moves when a test says so.
+//! A host without processes: it records what it is told to do, and its clock moves when a test says so.
 
 #![allow(dead_code)]
 
@@ -26,7 +26,7 @@ impl House {
         Self { world, gate, now: 1_000, deadline: None, commands: Vec::new(), open: Vec::new() }
     }
 
-    /// With hooks that run unasked.
+    /// A house with user hooks, which run without approval.
     pub(crate) fn with_user_hooks(hooks: &[Value]) -> Self {
         let mut house = Self::new();
         house.world.write_home(".tollgate/hooks.json", json!({"hooks": hooks}).to_string());
@@ -42,7 +42,7 @@ impl House {
         serde_json::from_str(&perform(&mut self.gate, line.to_string().as_bytes())).unwrap()
     }
 
-    /// Puts in an event and begins what waits for it.
+    /// Reports an event and starts the hooks that wait for it.
     pub(crate) fn ask(&mut self, event: &str, data: Value) -> u64 {
         let answer = self.perform(&json!({"op": "event", "event": event, "session": "s1", "data": data}));
         let number = answer["waiting"].as_u64().unwrap_or_else(|| panic!("nobody waits for {event}: {answer}"));
@@ -94,7 +94,7 @@ impl House {
         self.input(input);
     }
 
-    /// What the host is running.
+    /// The runs in progress.
     pub(crate) fn runs(&self) -> Vec<Value> {
         self.open.clone()
     }
@@ -122,7 +122,7 @@ impl House {
         self.of_type("record").map(|command| command["record"].clone()).collect()
     }
 
-    /// Hook and status of every run that is over, in order.
+    /// Hook and status of every finished run, in order.
     pub(crate) fn ended(&self) -> Vec<String> {
         let text = |record: &Value, key: &str| record[key].as_str().unwrap().to_owned();
         let over = |record: &&Value| record.get("ended").is_some();

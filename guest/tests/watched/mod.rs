@@ -1,4 +1,4 @@
-//! A workspace in memory that counts what it is asked, with a clock that stands still unless a test moves it.
+//! A workspace in memory that counts the requests to it, with a clock that stands still unless a test moves it.
 
 #![allow(dead_code)]
 
@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tollgate_guest::ports::memory::Memory;
 use tollgate_guest::ports::{Clock, Facts, FileFault, Listing, ListingLimits, Ports, Question, Root, Tail, Timestamp, Workspace};
 
-/// One call of the host.
+/// One call to the host.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) name: &'static str,

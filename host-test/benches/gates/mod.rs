@@ -24,16 +24,16 @@ impl Folders {
 
     /// The workspace.
     pub(crate) fn root(&self) -> PathBuf {
-        self.at("workspace")
+        self.path("workspace")
     }
 
     /// The user's home.
     pub(crate) fn home(&self) -> PathBuf {
-        self.at("home")
+        self.path("home")
     }
 
     /// Anything else.
-    pub(crate) fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
 

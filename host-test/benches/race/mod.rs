@@ -17,7 +17,7 @@ impl Times {
     }
 
     /// The tenth percentile: the time without much interference from other load. Ratios are made of these.
-    pub(crate) fn tenth(&self) -> Duration {
+    pub(crate) fn tenth_percentile(&self) -> Duration {
         self.0[self.0.len() / 10]
     }
 
@@ -48,15 +48,15 @@ pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()
 
 /// Prints a row for `cargo xtask bench`: the time of this project, and of what it is compared with.
 pub(crate) fn row(what: &str, baseline: &Times, ours: &Times) {
-    print(what, micros(ours.tenth()), micros(baseline.tenth()), "µs");
+    print(what, as_micros(ours.tenth_percentile()), as_micros(baseline.tenth_percentile()), "µs");
 }
 
 /// Prints a row that is compared with nothing.
 pub(crate) fn single_row(what: &str, ours: &Times) {
-    print(what, micros(ours.tenth()), 0.0, "µs");
+    print(what, as_micros(ours.tenth_percentile()), 0.0, "µs");
 }
 
-pub(crate) fn micros(time: Duration) -> f64 {
+pub(crate) fn as_micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 

@@ -1,12 +1,13 @@
 //! `tollgate-compiler COMPONENT DIGEST CODE`: compiles an approved hook to native code, which `tollgate` loads.
 //!
-//! `DIGEST` is the SHA-256 of the component, and `CODE` the file to write, in a folder that belongs to the user alone. Why a component
-//! could not be compiled is written beside it (`.failed`). A lock on a third file (`.lock`) keeps other processes from compiling the same
-//! component; the operating system releases it when this process ends. The file is not empty while a component is compiled, so if it is
-//! neither empty nor locked, the process that compiled it was ended early, and nobody should try again without being asked.
+//! `DIGEST` is the SHA-256 of the component, and `CODE` is the file to write, in a folder that only the user can access. If
+//! compiling fails, the reason is written to a file next to it (`.failed`). A lock on a third file (`.lock`) keeps other
+//! processes from compiling the same component; the operating system releases the lock when this process ends. The lock file is
+//! not empty while a component is being compiled. If it is neither empty nor locked, the process that was compiling was ended
+//! early, and compiling must not be retried unless a person asks for it.
 //!
-//! A component of 430 KB can take Cranelift seven seconds and 2.5 GB, so this process limits itself before it reads anything. Nothing
-//! that it is given runs here.
+//! Cranelift can take seven seconds and 2.5 GB for a component of 430 KB, so this process limits itself before it reads anything.
+//! The component's code is never run here.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -21,25 +22,23 @@ use sha2::{Digest as _, Sha256};
 
 #[path = "../../src/components/compiler_limits.rs"]
 mod compiler_limits;
-#[path = "../../src/engine_config.rs"]
-mod engine_config;
 
 use compiler_limits::{BUSY, MAX_COMPONENT_BYTES, MAX_ELAPSED};
 
-/// Processor time and memory that compiling may take.
+/// Limits on the processor time and memory of compiling.
 #[cfg(unix)]
 const MAX_CPU_SECONDS: u64 = 120;
 #[cfg(unix)]
 const MAX_MEMORY_BYTES: u64 = 1 << 30;
 
-/// Why a component is not compiled again after a process that compiled it was ended.
-const INTERRUPTED: &str =
-    "the process that compiled it was ended, as happens if it takes too much time or memory; approve the hook again to try again";
+/// The reason recorded for a component if the process that was compiling it was ended early.
+const INTERRUPTED: &str = "the process that was compiling it was ended, as happens when it takes too much time or memory; approve the hook again to retry";
 
-/// Why a component is not waited for any longer that another process compiles.
-const STUCK: &str = "the process that compiles it does not end; end `tollgate-compiler` and approve the hook again to try again";
+/// The reason recorded for a component if another process has been compiling it for too long.
+const STUCK: &str =
+    "the process that is compiling it does not end; end `tollgate-compiler`, then approve the hook again to retry";
 
-/// After this time, a process that still compiles was stopped, or its own limit does not work.
+/// A process that is still compiling after this time has been stopped, or its own limit does not work.
 const STUCK_AFTER: Duration = Duration::from_secs(180);
 
 fn main() -> ExitCode {
@@ -64,8 +63,11 @@ fn main() -> ExitCode {
         }
     };
     end_after(MAX_ELAPSED, code.with_extension("failed"));
-    let compiled =
-        if turn.was_interrupted { Err(INTERRUPTED.to_owned()) } else { compile(Path::new(component), &digest.to_string_lossy()) };
+    let compiled = if turn.was_interrupted {
+        Err(INTERRUPTED.to_owned())
+    } else {
+        compile_approved(Path::new(component), &digest.to_string_lossy())
+    };
     let kept = match &compiled {
         Ok(bytes) => write(&code, bytes),
         Err(why) => write(&code.with_extension("failed"), why.as_bytes()),
@@ -81,14 +83,14 @@ fn main() -> ExitCode {
     }
 }
 
-/// How long ago a file was written.
+/// The time since a file was last written.
 fn age_of(file: &Path) -> Option<Duration> {
     file.metadata().ok()?.modified().ok()?.elapsed().ok()
 }
 
-/// Ends this process if it takes too long, and writes down why.
+/// Ends this process if it takes too long, and records the reason.
 fn end_after(limit: Duration, failed: PathBuf) {
-    // Where no thread can be started, the limits of the operating system remain.
+    // If no thread can be started, only the operating system's limits apply.
     let _ = thread::Builder::new().spawn(move || {
         thread::sleep(limit);
         let why = format!("it took longer than {} seconds", limit.as_secs());
@@ -98,14 +100,14 @@ fn end_after(limit: Duration, failed: PathBuf) {
     });
 }
 
-/// The right to compile a component.
+/// Permission to compile a component: the lock that keeps other processes from compiling it.
 struct Turn {
     lock: File,
-    /// The last process that compiled it was ended before it could say why.
+    /// Whether the last process that compiled the component was ended before it could record a reason.
     was_interrupted: bool,
 }
 
-/// Takes the turn; none if another process has it.
+/// Locks a component for compiling; `None` if another process holds the lock.
 fn take_turn(path: &Path) -> io::Result<Option<Turn>> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
@@ -115,7 +117,7 @@ fn take_turn(path: &Path) -> io::Result<Option<Turn>> {
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => return Ok(None),
-        // Where files cannot be locked, two processes may do the same work.
+        // If files cannot be locked, two processes may do the same work.
         Err(TryLockError::Error(_)) => return Ok(Some(Turn { lock, was_interrupted: false })),
     }
     let was_interrupted = lock.metadata()?.len() > 0;
@@ -123,17 +125,16 @@ fn take_turn(path: &Path) -> io::Result<Option<Turn>> {
     Ok(Some(Turn { lock, was_interrupted }))
 }
 
-fn compile(component: &Path, digest: &str) -> Result<Vec<u8>, String> {
+fn compile_approved(component: &Path, digest: &str) -> Result<Vec<u8>, String> {
     limit().map_err(|why| format!("the limits of this process cannot be set: {why}"))?;
-    let bytes = read(component).map_err(|why| format!("its approved bytes cannot be read: {why}; approve it again"))?;
+    let bytes = read(component).map_err(|why| format!("its stored copy cannot be read: {why}; approve it again"))?;
     if bytes.len() as u64 > MAX_COMPONENT_BYTES {
         return Err(format!("it is longer than {} MiB", MAX_COMPONENT_BYTES >> 20));
     }
     if digest_of(&bytes) != digest {
-        return Err("its kept bytes are not the approved ones; approve it again".to_owned());
+        return Err("its stored copy is not what was approved; approve it again".to_owned());
     }
-    let engine = wasmtime::Engine::new(&engine_config::engine_config(cfg!(windows))).map_err(|fault| format!("{fault:#}"))?;
-    engine.precompile_component(&bytes).map_err(|fault| format!("{fault:#}"))
+    tollgate_compiler::compile(&bytes, None)
 }
 
 fn read(component: &Path) -> io::Result<Vec<u8>> {
@@ -149,7 +150,7 @@ fn digest_of(bytes: &[u8]) -> String {
     })
 }
 
-/// Writes a file that appears whole or not at all, and that nobody else can read or write.
+/// Writes a file atomically, accessible only to the user.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension(format!("{}.tmp", std::process::id()));
     let mut options = OpenOptions::new();
@@ -163,7 +164,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Limits this process for good.
+/// Permanently limits this process.
 #[cfg(unix)]
 fn limit() -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};
@@ -174,7 +175,7 @@ fn limit() -> io::Result<()> {
     Ok(())
 }
 
-/// Elsewhere, whoever waits for this process ends it when it takes too long.
+/// On other systems, the process that waits for this one ends it if it takes too long.
 #[cfg(not(unix))]
 fn limit() -> io::Result<()> {
     Ok(())

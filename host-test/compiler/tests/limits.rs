@@ -1,4 +1,4 @@
-//! The compiler limits itself before it reads what it is given.
+//! The compiler limits itself before it reads its input.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -16,7 +16,7 @@ impl Drop for Folder {
     }
 }
 
-/// The component is a pipe, so the compiler waits while it reads, and its limits can be looked at.
+/// The component is a pipe, so the compiler blocks while reading it, and its limits can be inspected.
 #[test]
 fn limits_are_set_before_the_component_is_read() {
     let folder = Folder(std::env::temp_dir().join(format!("tollgate-compiler-{}", std::process::id())));
@@ -41,12 +41,12 @@ fn limits_are_set_before_the_component_is_read() {
     drop(pipe);
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let why = fs::read_to_string(code.with_extension("failed")).unwrap();
-    assert!(why.contains("not the approved ones"), "{why}");
+    assert!(why.contains("not what was approved"), "{why}");
     assert!(!code.exists());
     assert_eq!(fs::read_to_string(code.with_extension("lock")).unwrap(), "");
 }
 
-/// While one process compiles, others leave at once. The next one after it was killed writes down that it was.
+/// While one process is compiling, others exit at once. If that process was killed, the next one records this.
 #[test]
 fn a_killed_compiler_is_noticed_by_the_next_one() {
     let folder = Folder(std::env::temp_dir().join(format!("tollgate-compiler-killed-{}", std::process::id())));

@@ -104,7 +104,7 @@ pub(crate) mod tests {
         }
 
         /// Fails if an expected request was never sent.
-        pub(crate) fn end(self) {
+        pub(crate) fn assert_finished(self) {
             assert_eq!(self.0, [], "questions that were not asked");
         }
     }
@@ -127,7 +127,7 @@ pub(crate) mod tests {
         ]);
         let answer = ask_until_done(&mut gate, &json!({"op": "archive", "step": "tie", "x": 1})).unwrap();
         assert_eq!(answer, json!({"done": true, "tied": []}));
-        gate.end();
+        gate.assert_finished();
     }
 
     #[test]

@@ -61,17 +61,17 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
 /// Applies all changes or none: everything that can fail is tried before the first file changes.
 pub(crate) fn write_all(changes: &[Change]) -> Result<(), CommandError> {
     let mut made = Vec::new();
-    let prepared: Result<Vec<_>, Failed> = changes.iter().map(|change| prepare(change, &mut made)).collect();
+    let prepared: Result<Vec<_>, ChangeError> = changes.iter().map(|change| prepare(change, &mut made)).collect();
     prepared.and_then(|prepared| replace_all(changes, prepared)).map_err(|(path, fault)| {
         made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
         CommandError::Failed(format!("`{}` cannot be written: {fault}; nothing was changed", path.display()))
     })
 }
 
-type Failed = (PathBuf, io::Error);
+type ChangeError = (PathBuf, io::Error);
 
 /// Writes the new content to a temporary file in the same folder; `None` if the file is removed.
-fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<Option<TemporaryFile>, Failed> {
+fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<Option<TemporaryFile>, ChangeError> {
     let failed = |fault| (change.path.clone(), fault);
     if read(&change.path).map_err(failed)? != change.before {
         return Err(failed(io::Error::other("it has changed since it was shown")));
@@ -95,7 +95,7 @@ fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<Option<TemporaryF
     Ok(Some(new))
 }
 
-fn replace_all(changes: &[Change], prepared: Vec<Option<TemporaryFile>>) -> Result<(), Failed> {
+fn replace_all(changes: &[Change], prepared: Vec<Option<TemporaryFile>>) -> Result<(), ChangeError> {
     for (done, (change, new)) in changes.iter().zip(prepared).enumerate() {
         let result = match new {
             Some(new) => new.replace(Path::new(change.path.file_name().unwrap_or_default())),

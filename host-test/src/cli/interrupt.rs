@@ -1,6 +1,6 @@
 //! Handles Ctrl-C and other requests to terminate.
 
-use super::say;
+use super::print_message;
 
 /// Calls `handler` on every interrupt with the number of interrupts so far. If no handler can be installed, Ctrl-C ends the
 /// process as usual.
@@ -11,6 +11,6 @@ pub(crate) fn on_interrupt(mut handler: impl FnMut(u32) + Send + 'static) {
         handler(times);
     });
     if let Err(why) = installed {
-        say(&format!("warn: Ctrl-C cannot be handled ({why}); programs started by hooks may keep running"));
+        print_message(&format!("warn: Ctrl-C cannot be handled ({why}); programs started by hooks may keep running"));
     }
 }

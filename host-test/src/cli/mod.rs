@@ -44,13 +44,13 @@ impl CommandError {
     /// Prints the reason and returns the exit code.
     pub(crate) fn exit(&self) -> ExitCode {
         match self {
-            Self::Failed(why) | Self::Refused { message: why, .. } => failed(why),
+            Self::Failed(why) | Self::Refused { message: why, .. } => fail(why),
             Self::OutputClosed => ExitCode::SUCCESS,
         }
     }
 
     /// Adds what has already been done to the message.
-    pub(crate) fn after(self, done: &str) -> Self {
+    pub(crate) fn with_context(self, done: &str) -> Self {
         match self {
             Self::Failed(why) => Self::Failed(format!("{done}: {why}")),
             Self::Refused { message, answer } => Self::Refused { message: format!("{done}: {message}"), answer },
@@ -70,8 +70,8 @@ impl From<io::Error> for CommandError {
 }
 
 /// Prints why a command failed and returns its exit code.
-pub(crate) fn failed(why: &str) -> ExitCode {
-    say(why);
+pub(crate) fn fail(why: &str) -> ExitCode {
+    print_message(why);
     ExitCode::from(2)
 }
 
@@ -79,12 +79,12 @@ pub(crate) fn failed(why: &str) -> ExitCode {
 pub(crate) fn log(level: Level, message: &str, _details: &str) {
     match level {
         Level::Debug | Level::Info => {}
-        Level::Warn => say(&format!("warn: {message}")),
-        Level::Error => say(&format!("error: {message}")),
+        Level::Warn => print_message(&format!("warn: {message}")),
+        Level::Error => print_message(&format!("error: {message}")),
     }
 }
 
 /// Prints a message on standard error. If that is closed, the message is dropped.
-pub(crate) fn say(message: &str) {
+pub(crate) fn print_message(message: &str) {
     let _ = writeln!(io::stderr(), "tollgate: {}", output::escape_lines(message));
 }

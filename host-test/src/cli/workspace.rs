@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tollgate::{Error, Tollgate};
 
-use super::{CommandError, CommandResult, Outcome, log, say};
+use super::{CommandError, CommandResult, Outcome, log, print_message};
 use crate::cli::output::{Output, colour};
 
 /// A folder with one of these is a workspace. `.git` is a file in additional work trees of a repository.
@@ -92,8 +92,8 @@ impl WorkspaceArgs {
         let named = match &self.workspace {
             Some(named) => named.clone(),
             None => {
-                let here = here()?;
-                nearest(&here, home.as_deref()).unwrap_or(here)
+                let here = current_folder()?;
+                find_nearest_workspace(&here, home.as_deref()).unwrap_or(here)
             }
         };
         let root = named.canonicalize().map_err(|why| CommandError::Failed(cannot_open(&named, &why)))?;
@@ -106,13 +106,13 @@ impl WorkspaceArgs {
         let root = match &self.workspace {
             Some(named) => named.clone(),
             None => {
-                let here = here()?;
-                nearest(&here, home.as_deref()).ok_or_else(|| nowhere(&here))?
+                let here = current_folder()?;
+                find_nearest_workspace(&here, home.as_deref()).ok_or_else(|| no_workspace_error(&here))?
             }
         };
         let gate = open(&root, self.home.as_deref(), self.state.as_deref())?;
         if let Some(home) = self.home.as_deref().filter(|home| !home.is_dir()) {
-            say(&format!("warn: there is no folder `{}`, so --home adds nothing", home.display()));
+            print_message(&format!("warn: there is no folder `{}`, so --home adds nothing", home.display()));
         }
         let root = root.canonicalize().map_err(|why| CommandError::Failed(cannot_open(&root, &why)))?;
         Ok(OpenGate { gate, root })
@@ -137,7 +137,7 @@ impl Folders {
 
     /// The folder in which a program would be started.
     pub(crate) fn start(&self) -> PathBuf {
-        here().and_then(|here| here.canonicalize().map_err(CommandError::failed)).unwrap_or_else(|_| self.root.clone())
+        current_folder().and_then(|here| here.canonicalize().map_err(CommandError::failed)).unwrap_or_else(|_| self.root.clone())
     }
 
     /// The state folder of this workspace.
@@ -151,7 +151,7 @@ impl Folders {
     }
 }
 
-fn here() -> Result<PathBuf, CommandError> {
+fn current_folder() -> Result<PathBuf, CommandError> {
     std::env::current_dir().map_err(|why| {
         CommandError::Failed(format!("the current folder no longer exists ({why}); name a folder with --workspace"))
     })
@@ -180,7 +180,7 @@ fn cannot_open(path: &Path, why: &io::Error) -> String {
     format!("cannot open the workspace `{}`: {why}; name an existing folder with --workspace", path.display())
 }
 
-fn nowhere(here: &Path) -> CommandError {
+fn no_workspace_error(here: &Path) -> CommandError {
     CommandError::Failed(format!(
         "neither `{}` nor a folder above it has .orchestration/, .tollgate/ or .git; name the workspace with --workspace DIR",
         here.display()
@@ -188,7 +188,7 @@ fn nowhere(here: &Path) -> CommandError {
 }
 
 /// The nearest folder, starting with `here` and going up, that is a workspace.
-fn nearest(here: &Path, home: Option<&Path>) -> Option<PathBuf> {
+fn find_nearest_workspace(here: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let (here, home) = (real(here), home.map(real));
     here.ancestors()
@@ -226,7 +226,8 @@ mod tests {
         ] {
             let found = found.map(|found| if found.is_empty() { top.clone() } else { top.join(found) });
             // Folders above the temporary folder may be workspaces, so matches outside of it are ignored.
-            let nearest = nearest(&top.join(here), Some(&top.join(home))).filter(|nearest| nearest.starts_with(&top));
+            let nearest =
+                find_nearest_workspace(&top.join(here), Some(&top.join(home))).filter(|nearest| nearest.starts_with(&top));
             assert_eq!(nearest, found, "{here} with home {home}");
         }
     }

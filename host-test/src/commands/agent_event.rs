@@ -12,7 +12,7 @@ use clap::Args;
 use tollgate::hooks::{Hooks, Options as HookOptions};
 use tollgate::{Error, MAX_PAYLOAD, Reply, Tollgate, empty_reply, fault_reply, locate, program_names};
 
-use crate::cli::{log, say};
+use crate::cli::{log, print_message};
 
 /// The exit code that blocks the tool if no answer can be written.
 const BLOCKED: i32 = 2;
@@ -30,7 +30,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// Parses the usual command line without the full parser, because the agent program waits for every call.
-    pub(crate) fn plain(words: &[std::ffi::OsString]) -> Option<Self> {
+    pub(crate) fn parse_plain(words: &[std::ffi::OsString]) -> Option<Self> {
         let words: Vec<&str> = words.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
         let (program, event) = match words.as_slice() {
             [_, "hook", program] => (*program, None),
@@ -44,7 +44,7 @@ impl Options {
 /// Answers one event.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let code = catch_unwind(AssertUnwindSafe(|| answer(options))).unwrap_or_else(|_| {
-        say("error: the hook failed; the call is blocked because it could not be checked");
+        print_message("error: the hook failed; the call is blocked because it could not be checked");
         BLOCKED
     });
     // Exiting directly is faster than dropping everything first.
@@ -57,12 +57,12 @@ fn answer(options: &Options) -> i32 {
     // Reading one byte more than the limit lets the gate report that the payload is too long. If reading fails, the gate answers
     // as for an incomplete payload.
     if let Err(why) = io::stdin().lock().take(MAX_PAYLOAD as u64 + 1).read_to_end(&mut payload) {
-        say(&format!("error: standard input cannot be read: {why}"));
+        print_message(&format!("error: standard input cannot be read: {why}"));
     }
     let (program, event) = (options.program.as_str(), options.event.as_deref());
     let Some(root) = locate(program, event, &payload) else { return print(&no_reply(program)) };
     let failed = |fault: &Error| {
-        say(&format!("error: {fault}"));
+        print_message(&format!("error: {fault}"));
         print(&fault_reply(program, event, &payload, &fault.to_string(), &root))
     };
     let mut gate = match Tollgate::builder().workspace(&root).log(log).open() {
@@ -76,7 +76,7 @@ fn answer(options: &Options) -> i32 {
     };
     // Retries writing to the ledger; the program already has its answer.
     if let Err(fault) = hooks.finish() {
-        say(&format!("error: {fault}"));
+        print_message(&format!("error: {fault}"));
     }
     // The process ends here. Dropping the engine and the instance would take a tenth of its time.
     drop(hooks);
@@ -96,10 +96,10 @@ fn print(reply: &Reply) -> i32 {
     let written = is_empty || out.write_all(&reply.text).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()).is_ok();
     match &reply.refused {
         // Without an answer, the tool would run.
-        Some(reason) if !written || is_empty => blocked(reason),
+        Some(reason) if !written || is_empty => block(reason),
         _ => {
             if !written {
-                say("error: the answer could not be written");
+                print_message("error: the answer could not be written");
             }
             0
         }
@@ -107,7 +107,7 @@ fn print(reply: &Reply) -> i32 {
 }
 
 /// Blocks the tool and prints the reason.
-fn blocked(reason: &str) -> i32 {
-    say(reason);
+fn block(reason: &str) -> i32 {
+    print_message(reason);
     BLOCKED
 }

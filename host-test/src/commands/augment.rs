@@ -55,7 +55,7 @@ fn augment(gate: &mut Tollgate, lookups: &Lookups, options: &Options, output: &m
     if let (Some(host), Some(call)) = (&options.host, call.as_object_mut()) {
         call.insert("host".to_owned(), host.as_str().into());
     }
-    let plan = planned(&ask(gate, &call)?);
+    let plan = parse_plan(&ask(gate, &call)?);
     let findings = gate.look_up(&plan, lookups);
     if let Some(call) = call.as_object_mut() {
         call.insert("op".to_owned(), "augment".into());
@@ -105,11 +105,11 @@ fn show(plan: &Plan, findings: &[Finding], before: &Value, answer: &Value, outpu
     Ok(())
 }
 
-fn planned(answer: &Value) -> Plan {
+fn parse_plan(answer: &Value) -> Plan {
     let lookup = |lookup: &Value| Lookup {
         concept: text(lookup, "/concept").to_owned(),
         source: text(lookup, "/source").to_owned(),
-        request: request(lookup.get("request").unwrap_or(&Value::Null)),
+        request: parse_request(lookup.get("request").unwrap_or(&Value::Null)),
         timeout_ms: u32::try_from(number(lookup, "timeout_ms")).unwrap_or(u32::MAX),
     };
     Plan {
@@ -120,12 +120,12 @@ fn planned(answer: &Value) -> Plan {
     }
 }
 
-fn request(written: &Value) -> Request {
+fn parse_request(written: &Value) -> Request {
     let program = |written: &Value| Program {
         argv: texts(written, "argv").into_iter().map(str::to_owned).collect(),
         stdin: String::new(),
         inherit: texts(written, "inherit").into_iter().map(str::to_owned).collect(),
-        set: pairs(written.get("env").unwrap_or(&Value::Null)),
+        set: string_pairs(written.get("env").unwrap_or(&Value::Null)),
     };
     match (written.get("run"), written.get("mcp")) {
         (Some(run), _) => Request::Run(program(run)),
@@ -139,7 +139,7 @@ fn request(written: &Value) -> Request {
     }
 }
 
-fn pairs(fields: &Value) -> Vec<(String, String)> {
+fn string_pairs(fields: &Value) -> Vec<(String, String)> {
     let fields = fields.as_object().into_iter().flatten();
     fields.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }

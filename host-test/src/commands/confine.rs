@@ -16,7 +16,7 @@ use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 use tollgate::{Tollgate, governing_workspace};
 use tollgate_guest::confine::evidence::EvidenceKey;
 
-use crate::cli::say;
+use crate::cli::print_message;
 
 /// The command was not run.
 const NOT_RUN: u8 = 126;
@@ -66,7 +66,7 @@ struct Alone {
 impl Options {
     /// The options of a command line; `None` if it belongs to another command or is wrong. Every command of an agent waits for this,
     /// so the other commands are not set up first; for `None`, the caller parses the whole command line, which explains what is wrong.
-    pub(crate) fn alone(words: impl Iterator<Item = OsString>) -> Option<Self> {
+    pub(crate) fn parse_alone(words: impl Iterator<Item = OsString>) -> Option<Self> {
         let mut words = words.skip(1).peekable();
         words.next_if(|word| word == "confine")?;
         let name = std::iter::once(OsString::from("tollgate confine"));
@@ -85,9 +85,9 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 /// Runs `words` in place of the command in the options, with the same grants. `file` is created and may be written in addition.
 pub(super) fn run_words(options: &Options, words: &[OsString], file: Option<PathBuf>) -> ExitCode {
     let command = decide(options).and_then(|next| match next {
-        Next::Print(answer) => Ok(Err(answer)),
-        Next::Plain => Ok(Ok(plain(words))),
-        Next::Confined(mut plan) => {
+        RunMode::Print(answer) => Ok(Err(answer)),
+        RunMode::Plain => Ok(Ok(unconfined_command(words))),
+        RunMode::Confined(mut plan) => {
             plan.grants.extend(file.map(|path| Grant { path, kind: Kind::File, make: true, except: Vec::new() }));
             let confined = plan.confine(words);
             confined.map(Ok).map_err(|why| format!("the command does not run: it cannot be confined: {why}"))
@@ -100,7 +100,7 @@ pub(super) fn run_words(options: &Options, words: &[OsString], file: Option<Path
             ExitCode::SUCCESS
         }
         Err(why) => {
-            say(&why);
+            print_message(&why);
             ExitCode::from(NOT_RUN)
         }
     }
@@ -121,20 +121,20 @@ fn check() -> ExitCode {
 }
 
 /// An unconfined command.
-pub(super) fn plain(words: &[OsString]) -> Command {
+pub(super) fn unconfined_command(words: &[OsString]) -> Command {
     let mut command = Command::new(words.first().map_or(OsStr::new(""), OsString::as_os_str));
     command.args(words.iter().skip(1));
     command
 }
 
-enum Next {
+enum RunMode {
     Print(Value),
     Confined(Plan),
     Plain,
 }
 
 /// Asks the gate how to run the command.
-fn decide(options: &Options) -> Result<Next, String> {
+fn decide(options: &Options) -> Result<RunMode, String> {
     let here = std::env::current_dir()
         .map_err(|why| format!("the command does not run: the current folder no longer exists ({why})"))?;
     let workspace = match &options.workspace {
@@ -145,37 +145,37 @@ fn decide(options: &Options) -> Result<Next, String> {
         })?,
     };
     let cannot =
-        |why: &dyn std::fmt::Display| format!("the command does not run: the gate did not answer what it may change: {why}");
+        |why: &dyn std::fmt::Display| format!("the command does not run: the gate did not say what it may change: {why}");
     let root = workspace.canonicalize().map_err(|why| cannot(&format!("`{}`: {why}", workspace.display())))?;
-    if let Some(next) = prepared(options, &root) {
+    if let Some(next) = find_prepared(options, &root) {
         return Ok(next);
     }
     if let Some(run) = &options.run {
-        return Err(cannot(&format!("it has prepared no run `{run}` of this command")));
+        return Err(cannot(&format!("it has not prepared the run `{run}` of this command")));
     }
     let answer = ask(options, &root, &here).map_err(|why| cannot(&why))?;
     if let Some(message) = answer.pointer("/error/message").and_then(Value::as_str) {
         return Err(cannot(&message));
     }
     if options.dry_run {
-        return Ok(Next::Print(answer));
+        return Ok(RunMode::Print(answer));
     }
     let said = answer.get("say").and_then(Value::as_str);
     match answer.get("run").and_then(Value::as_str) {
         Some("confined") => {
             let plan = Plan::read(&answer, &root).ok_or_else(|| cannot(&"its answer is invalid"))?;
-            Ok(Next::Confined(plan))
+            Ok(RunMode::Confined(plan))
         }
         Some("plain") => {
-            said.into_iter().for_each(say);
-            Ok(Next::Plain)
+            said.into_iter().for_each(print_message);
+            Ok(RunMode::Plain)
         }
         _ => Err(said.unwrap_or("the command does not run: the gate's answer is invalid").to_owned()),
     }
 }
 
 /// The gate's stored answer for the call. If there is none, the gate is asked again.
-fn prepared(options: &Options, root: &Path) -> Option<Next> {
+fn find_prepared(options: &Options, root: &Path) -> Option<RunMode> {
     let Options { session, call, run, home, state, dry_run, command, .. } = options;
     let key = match (run, call) {
         (Some(run), _) => EvidenceKey::of_program(run),
@@ -184,17 +184,17 @@ fn prepared(options: &Options, root: &Path) -> Option<Next> {
     };
     let mut prepared = Prepared::of(root, home.as_deref(), state.as_deref(), &key, command)?;
     if *dry_run {
-        return Some(Next::Print(prepared.answer.take()));
+        return Some(RunMode::Print(prepared.answer.take()));
     }
     match prepared.answer.get("run").and_then(Value::as_str) {
         Some("confined") if !Capability::of_this_system().is_none() => {}
-        Some("plain") => return Some(Next::Plain),
+        Some("plain") => return Some(RunMode::Plain),
         _ => return None,
     }
     let plan = Plan::read(&prepared.answer, root)?;
     // In the sandbox of an agent program, or in a confined command, the state folder is not writable.
     let _ = prepared.mark();
-    Some(Next::Confined(plan))
+    Some(RunMode::Confined(plan))
 }
 
 /// The gate's answer about the command.
@@ -228,7 +228,7 @@ fn ask(options: &Options, root: &Path, here: &Path) -> Result<Value, String> {
 pub(super) fn become_command(mut command: Command) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
     let why = command.exec();
-    failed(&command, &why)
+    report_failure(&command, &why)
 }
 
 /// On other systems a process cannot be replaced, so this one waits.
@@ -236,12 +236,12 @@ pub(super) fn become_command(mut command: Command) -> ExitCode {
 pub(super) fn become_command(mut command: Command) -> ExitCode {
     match command.status() {
         Ok(status) => ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)),
-        Err(why) => failed(&command, &why),
+        Err(why) => report_failure(&command, &why),
     }
 }
 
-fn failed(command: &Command, why: &io::Error) -> ExitCode {
-    say(&format!("`{}` cannot be run: {why}", command.get_program().to_string_lossy()));
+fn report_failure(command: &Command, why: &io::Error) -> ExitCode {
+    print_message(&format!("`{}` cannot be run: {why}", command.get_program().to_string_lossy()));
     ExitCode::from(if why.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN })
 }
 
@@ -249,18 +249,18 @@ fn failed(command: &Command, why: &io::Error) -> ExitCode {
 mod tests {
     use super::*;
 
-    fn alone(line: &str) -> Option<Options> {
-        Options::alone(line.split(' ').map(OsString::from))
+    fn parse(line: &str) -> Option<Options> {
+        Options::parse_alone(line.split(' ').map(OsString::from))
     }
 
     #[test]
     fn command_lines() {
-        let options = alone("tollgate confine --session s --call c --workspace /w -- sh -c x --call").unwrap();
+        let options = parse("tollgate confine --session s --call c --workspace /w -- sh -c x --call").unwrap();
         assert_eq!((options.session.as_deref(), options.call.as_deref()), (Some("s"), Some("c")));
         assert_eq!(options.workspace.as_deref(), Some(Path::new("/w")));
         assert_eq!(options.command, ["sh", "-c", "x", "--call"]);
-        assert!(alone("tollgate confine --check").unwrap().check);
-        assert_eq!(alone("tollgate confine --run r -- ls").unwrap().run.as_deref(), Some("r"));
+        assert!(parse("tollgate confine --check").unwrap().check);
+        assert_eq!(parse("tollgate confine --run r -- ls").unwrap().run.as_deref(), Some("r"));
         for line in [
             "tollgate",
             "tollgate hook x",
@@ -274,7 +274,7 @@ mod tests {
             "tollgate confine --session s --run r -- ls",
             "tollgate confine --help",
         ] {
-            assert_eq!(alone(line), None, "{line}");
+            assert_eq!(parse(line), None, "{line}");
         }
     }
 }

@@ -18,7 +18,7 @@ use tollgate::{Error, Tollgate};
 use crate::cli::confirm;
 use crate::cli::interrupt::on_interrupt;
 use crate::cli::workspace::open;
-use crate::cli::{failed, say};
+use crate::cli::{fail, print_message};
 
 /// The answer to a line on which the guest failed.
 const TRAPPED: &str =
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // The reader of the output is gone.
         Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(fault) => failed(&fault.to_string()),
+        Err(fault) => fail(&fault.to_string()),
     }
 }
 
@@ -82,7 +82,7 @@ impl Eval<'_> {
             match answered {
                 Ok(answer) => output.write_all(&answer)?,
                 Err(fault) => {
-                    say(&format!("error: {fault}"));
+                    print_message(&format!("error: {fault}"));
                     output.write_all(TRAPPED.as_bytes())?;
                     // The new instance does not know the parent processes yet.
                     if confirm::report_ancestry(self.hooks.gate()).is_err() {
@@ -126,7 +126,7 @@ impl Eval<'_> {
                 Err(mpsc::TryRecvError::Disconnected) => return Ok(false),
                 Err(mpsc::TryRecvError::Empty) => {
                     if let Err(fault) = self.hooks.work(Duration::from_secs(60)) {
-                        say(&format!("error: {fault}"));
+                        print_message(&format!("error: {fault}"));
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! `tollgate hook-runner`: calls hooks of third parties for a host that cannot do so itself, a JSON line for each round.
+//! `tollgate hook-runner`: calls third-party hooks for a host that cannot do so itself, one JSON line per round.
 
 use std::io::{self, BufRead as _, Write as _};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use tollgate::components::Runner;
 
-use crate::cli::failed;
+use crate::cli::fail;
 
 /// The options of `tollgate hook-runner`.
 #[derive(Args)]
@@ -20,11 +20,11 @@ pub(crate) struct Options {
     home: PathBuf,
 }
 
-/// Answers lines until there are no more.
+/// Answers lines until the input ends.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let mut runner = match Runner::open(&options.workspace, &options.home) {
         Ok(runner) => runner,
-        Err(why) => return failed(&why.to_string()),
+        Err(why) => return fail(&why.to_string()),
     };
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {

@@ -1,5 +1,5 @@
-//! `tollgate inspect FILE`: what a hook's component is, what it asks for, and whether it can be a hook at all.
-//! `tollgate pack-hook`: puts a manifest into a component.
+//! `tollgate inspect FILE`: shows what a component is, what it asks for, and whether it can be a hook.
+//! `tollgate pack-hook`: embeds a manifest in a component.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use tollgate_guest::hooks::components::manifest::HookManifest;
 use tollgate_guest::hooks::components::{MANIFEST_SECTION, MAX_COMPONENT_BYTES};
 
 use crate::cli::output::escape;
-use crate::cli::{failed, say};
+use crate::cli::{fail, print_message};
 
 /// The options of `tollgate inspect`.
 #[derive(Args)]
@@ -37,7 +37,7 @@ pub(crate) struct PackOptions {
     /// Its manifest, as JSON
     #[arg(value_name = "MANIFEST")]
     manifest: PathBuf,
-    /// Where the component with its manifest goes [default: into FILE]
+    /// Where to write the component with its manifest [default: FILE itself]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct PackOptions {
 pub(crate) fn run(options: &Options) -> ExitCode {
     let bytes = match read(&options.file) {
         Ok(bytes) => bytes,
-        Err(why) => return failed(&why),
+        Err(why) => return fail(&why),
     };
     let file = options.file.display().to_string();
     match Inspection::read(&bytes) {
@@ -54,7 +54,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             if options.json {
                 print(&json!({"file": file, "hook": false, "why": why.to_string()}).to_string());
             } else {
-                say(&format!("`{file}` cannot be a hook: {why}"));
+                print_message(&format!("`{file}` cannot be a hook: {why}"));
             }
             ExitCode::from(1)
         }
@@ -101,14 +101,14 @@ fn lines(found: &Inspection, grants: &[String]) -> Vec<String> {
     lines
 }
 
-/// Puts a manifest into a component, in place of one that it has.
+/// Embeds a manifest in a component, replacing an existing manifest.
 pub(crate) fn pack(options: &PackOptions) -> ExitCode {
     let packed = || -> Result<(), String> {
         let mut bytes = read(&options.file)?;
         let manifest =
             fs::read(&options.manifest).map_err(|why| format!("`{}` cannot be read: {why}", options.manifest.display()))?;
         HookManifest::parse(&manifest).map_err(|why| format!("`{}`: {why}", options.manifest.display()))?;
-        // An earlier manifest is where this command put it: at the end.
+        // This command puts the manifest at the end, so that is where an earlier one is.
         let earlier = outer(&bytes).map_err(|why| format!("`{}` cannot be a hook: {why}", options.file.display()))?;
         let section = earlier.custom.iter().find(|(name, _)| *name == MANIFEST_SECTION);
         if let Some(section) = section.map(|(name, content)| custom_section(name, content)) {
@@ -124,7 +124,7 @@ pub(crate) fn pack(options: &PackOptions) -> ExitCode {
     };
     match packed() {
         Ok(()) => ExitCode::SUCCESS,
-        Err(why) => failed(&why),
+        Err(why) => fail(&why),
     }
 }
 

@@ -1,8 +1,9 @@
-//! `tollgate mcp-proxy`: an MCP server in front of others, on standard input and output.
+//! `tollgate mcp-proxy`: an MCP server in front of other MCP servers, on standard input and output.
 //!
-//! Any MCP client can point at it, also one that has no hooks. It offers the tools of the servers that are declared, and Tollgate's
-//! own. Every call passes the gate before it is sent and after it has ended: it is ruled on, entered in the ledger, and can be
-//! augmented. Where the gate wants a person's word, the client is asked for it by elicitation; a client without that gets a refusal.
+//! Any MCP client can use it, even one without hooks. It offers the tools of the declared servers and Tollgate's own tools. Every
+//! call goes through the gate before it is sent and after it has ended: it is checked, recorded in the ledger, and may be
+//! augmented. If the gate needs a person's decision, the client is asked by elicitation; a client that does not support that gets
+//! a refusal.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -26,7 +27,7 @@ use tollgate::hooks::{Hooks, Options as HookOptions, Question, Remote};
 use crate::cli::client::{ask, text};
 use crate::cli::interrupt::on_interrupt;
 use crate::cli::workspace::WorkspaceArgs;
-use crate::cli::{CommandError, say};
+use crate::cli::{CommandError, print_message};
 
 /// The options of `tollgate mcp-proxy`.
 #[derive(Args)]
@@ -79,7 +80,7 @@ fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
         client,
         remote,
     };
-    // The gate is driven here, so the client is served by another thread.
+    // This thread drives the gate, so another thread serves the client.
     let serving = thread::spawn(move || {
         let served = runtime.block_on(async {
             match server.serve((tokio::io::stdin(), tokio::io::stdout())).await {
@@ -89,15 +90,15 @@ fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
                 Err(fault) => Err(format!("the MCP client cannot be understood: {fault}")),
             }
         });
-        // Reading standard input cannot be stopped, so it is left behind.
+        // Reading standard input cannot be interrupted, so that task is abandoned.
         runtime.shutdown_background();
         end();
         served
     });
     while !is_over.load(Ordering::Relaxed) {
-        // A gate that fails is restarted with the next call, and callers that wait have been told.
+        // A gate that fails is restarted by the next call, and waiting callers have already received an error.
         if let Err(fault) = hooks.work(Duration::from_secs(60)) {
-            say(&format!("error: {fault}"));
+            print_message(&format!("error: {fault}"));
         }
     }
     match serving.is_finished().then(|| serving.join()) {
@@ -106,7 +107,7 @@ fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
     }
 }
 
-/// The client at the other end, once it has introduced itself.
+/// The connected client, once it has introduced itself.
 #[derive(Clone)]
 struct Client {
     peer: Arc<OnceLock<Peer<RoleServer>>>,
@@ -114,13 +115,13 @@ struct Client {
 }
 
 impl Client {
-    /// Whether the person behind it can be asked.
-    fn elicits(&self) -> bool {
+    /// Whether the client can ask a person.
+    fn can_elicit(&self) -> bool {
         let info = self.peer.get().and_then(Peer::peer_info);
         info.is_some_and(|info| info.capabilities.elicitation.is_some())
     }
 
-    /// Asks the person. What is not answered with a yes is dropped, and the call does not run.
+    /// Asks the person. Any answer but yes drops the question, and then the call does not run.
     fn ask(&self, question: Question) {
         let Some(peer) = self.peer.get().cloned() else { return };
         self.handle.spawn(async move {
@@ -144,7 +145,7 @@ impl Client {
     }
 }
 
-/// What a client sees.
+/// The MCP server that the client talks to.
 struct Server {
     name: String,
     instructions: String,
@@ -155,7 +156,7 @@ struct Server {
 }
 
 impl Server {
-    /// What the gate answers to a request. A client that cancels does not wait for it.
+    /// Sends a request to the gate and waits for the answer, unless the client cancels the request.
     async fn request(&self, method: &str, params: Value, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
         let (sender, answer) = oneshot::channel();
         let number = self.remote.request(method, params, move |result| drop(sender.send(result)));
@@ -195,7 +196,7 @@ impl ServerHandler for Server {
         let read = |tool: Value| {
             let name = text(&tool, "/name").to_owned();
             serde_json::from_value::<Tool>(tool)
-                .inspect_err(|why| say(&format!("warn: the tool `{name}` is left out: {why}")))
+                .inspect_err(|why| print_message(&format!("warn: the tool `{name}` is left out: {why}")))
                 .ok()
         };
         Ok(ListToolsResult::with_all_items(tools.into_iter().filter_map(read).collect()))
@@ -206,11 +207,11 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // A client that is asked something before it says that it is ready has introduced itself all the same.
+        // A client that makes a call before it reports that it is ready has introduced itself, too.
         let _ = self.client.peer.set(context.peer.clone());
         let call = format!("{}-{}", self.session, self.calls.fetch_add(1, Ordering::Relaxed) + 1);
         let params = json!({
-            "name": request.name, "arguments": request.arguments, "session": self.session, "call": call, "attended": self.client.elicits(),
+            "name": request.name, "arguments": request.arguments, "session": self.session, "call": call, "attended": self.client.can_elicit(),
         });
         let result = self.request("tools/call", params, &context).await?;
         let result: CallToolResult = serde_json::from_value(result)

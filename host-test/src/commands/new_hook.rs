@@ -1,4 +1,4 @@
-//! `tollgate new-hook NAME --lang LANGUAGE`: a project that builds, and passes its own test.
+//! `tollgate new-hook NAME --lang LANGUAGE`: creates a hook project that builds and passes its own test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::{failed, say};
+use crate::cli::{fail, print_message};
 
 const CONTRACT: &str = include_str!("../../../wit/hook/hook.wit");
 
-/// A file of a project: its path, and its text with `NAME` and `SNAKE` in it.
+/// A file of a project: its path, and its text with the placeholders `NAME` and `SNAKE`.
 type File = (&'static str, &'static str);
 
 const RUST: &[File] = &[
@@ -58,19 +58,19 @@ pub(crate) struct Options {
     /// The programming language
     #[arg(long, value_enum)]
     lang: Language,
-    /// The folder that the project's folder is made in
+    /// The folder in which the project's folder is created
     #[arg(long, value_name = "DIR", default_value = ".")]
     directory: PathBuf,
 }
 
-/// Writes the project.
+/// Creates the project.
 pub(crate) fn run(options: &Options) -> ExitCode {
     match write(options) {
         Ok(folder) => {
-            say(&format!("`{}` is ready; its README.md says how to build and try it", folder.display()));
+            print_message(&format!("`{}` is ready; its README.md says how to build and try it", folder.display()));
             ExitCode::SUCCESS
         }
-        Err(why) => failed(&why),
+        Err(why) => fail(&why),
     }
 }
 
@@ -92,13 +92,13 @@ fn write(options: &Options) -> Result<PathBuf, String> {
     };
     let snake = name.replace('-', "_");
     for (path, text) in files {
-        put(&folder, path, &text.replace("SNAKE", &snake).replace("NAME", name))?;
+        write_file(&folder, path, &text.replace("SNAKE", &snake).replace("NAME", name))?;
     }
-    put(&folder, "wit/hook.wit", CONTRACT)?;
+    write_file(&folder, "wit/hook.wit", CONTRACT)?;
     Ok(folder)
 }
 
-fn put(folder: &Path, path: &str, text: &str) -> Result<(), String> {
+fn write_file(folder: &Path, path: &str, text: &str) -> Result<(), String> {
     let path = folder.join(path);
     let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&path, text));
     written.map_err(|why| format!("`{}` cannot be written: {why}", path.display()))

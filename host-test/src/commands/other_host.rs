@@ -1,4 +1,4 @@
-//! A case of `tollgate test-hook` in another host, which speaks as `tollgate eval` does.
+//! Runs a case of `tollgate test-hook` in another host, which uses the protocol of `tollgate eval`.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::test_hook::{Tried, judge, of_function, set_up};
+use super::test_hook::{TrialResult, find_record, judge, set_up};
 
 /// How long the other host may take to prepare a component.
 const MAX_WAIT: Duration = Duration::from_secs(120);
 
-/// Calls a hook there; none for what can only be asked by an agent program.
-pub(super) fn try_one(host: &[String], case: &Value, bytes: &[u8], home: &Path) -> Result<Option<Tried>, String> {
+/// Calls a hook in the other host. Returns `None` for a function that only an agent program can trigger.
+pub(super) fn try_one(host: &[String], case: &Value, bytes: &[u8], home: &Path) -> Result<Option<TrialResult>, String> {
     let function = case.get("function").and_then(Value::as_str).unwrap_or("pre-tool");
     if function == "augment" {
         return Ok(None);
@@ -53,7 +53,7 @@ pub(super) fn try_one(host: &[String], case: &Value, bytes: &[u8], home: &Path) 
         host.ask(&line)?;
         let answer = host.ask(&json!({"op": "hooks", "do": "history", "limit": 10}))?;
         let records = answer.get("records").and_then(Value::as_array).cloned().unwrap_or_default();
-        let record = of_function(&records, function);
+        let record = find_record(&records, function);
         let is_waiting = record.and_then(|record| record.get("reason")).and_then(Value::as_str) == Some("it is being compiled");
         if !is_waiting || start.elapsed() > MAX_WAIT {
             return Ok(Some(judge(case, record)));
@@ -69,10 +69,10 @@ struct Host {
 
 impl Host {
     fn start(words: &[String], root: &Path, home: &Path) -> Result<Self, String> {
-        let (program, args) = words.split_first().ok_or("`--host` names no command")?;
+        let (program, args) = words.split_first().ok_or("`--host` is empty; name the command of a host")?;
         let mut command = Command::new(program);
         command.args(args).arg("--workspace").arg(root).arg("--home").arg(home);
-        // With this command in its path it would have this one call the hook.
+        // If this command were in its `PATH`, the other host would let this command call the hook.
         let folders: Vec<PathBuf> = std::env::var_os("PATH")
             .map(|path| std::env::split_paths(&path).filter(|folder| !folder.join("tollgate").is_file()).collect())
             .unwrap_or_default();

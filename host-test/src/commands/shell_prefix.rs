@@ -13,14 +13,14 @@ use tollgate::{governing_workspace, state_folder};
 use tollgate_guest::confine::evidence::{EvidenceKey, key_of_command};
 use tollgate_guest::programs::shell_prefix::{AGENT, SESSION, VARIABLE, shell_call};
 
-use super::confine::{Options, become_command, plain, run_words};
+use super::confine::{Options, become_command, run_words, unconfined_command};
 
 /// The shell for commands, unless the user's own is one that Claude Code supports.
 const SHELL: &str = "bash";
 const SHELLS: [&str; 2] = ["bash", "zsh"];
 
 /// The command, if Claude Code runs this program. `is_known` says whether a word is a subcommand of this program.
-pub(crate) fn given(words: &[OsString], is_known: impl Fn(&str) -> bool) -> Option<String> {
+pub(crate) fn command_to_run(words: &[OsString], is_known: impl Fn(&str) -> bool) -> Option<String> {
     let [_, given] = words else { return None };
     env::var_os(VARIABLE)?;
     let given = given.to_str()?;
@@ -32,14 +32,14 @@ pub(crate) fn given(words: &[OsString], is_known: impl Fn(&str) -> bool) -> Opti
 pub(crate) fn run(given: &str) -> ExitCode {
     let agent = env::var(AGENT).ok();
     let words = |shell: &str, command: &str| [shell, "-c", command].map(OsString::from).to_vec();
-    let Some(call) = shell_call(given, agent.as_deref()) else { return become_command(plain(&words("sh", given))) };
+    let Some(call) = shell_call(given, agent.as_deref()) else { return become_command(unconfined_command(&words("sh", given))) };
     let shell = env::var("SHELL").ok().filter(|shell| SHELLS.iter().any(|name| Path::new(shell).ends_with(name)));
     let shell = shell.as_deref().unwrap_or(SHELL);
     let session = env::var(SESSION).unwrap_or_default();
     let key = key_of_command(&call.command);
     let here = env::current_dir().ok();
     let Some(root) = here.and_then(|here| governing_workspace(&here)).or_else(|| workspace_of(&session, &key)) else {
-        return become_command(plain(&words(shell, given)));
+        return become_command(unconfined_command(&words(shell, given)));
     };
     let options = Options {
         session: Some(session),

@@ -128,7 +128,7 @@ mod tests {
             let one = Show { name: "s".to_owned(), parameters: parameters.iter().map(|p| (*p).to_owned()).collect() };
             let mut gate = Script::new([(question, json!({"name": "s", "prompt": "Do\nit \u{1b}."}))]);
             let (came_to, out, _) = capture(|output| show(&mut gate, &one, false, output));
-            gate.end();
+            gate.assert_finished();
             assert_eq!((came_to.unwrap(), out.as_str()), (Outcome::Done, "Do\nit \\u{1b}.\n"));
         }
         let one = Show { name: "s".to_owned(), parameters: vec!["a".to_owned()] };

@@ -1,24 +1,25 @@
-//! `tollgate test-hook FILE CASES`: calls a hook as the gate would, and compares what it says with what its author expects.
+//! `tollgate test-hook FILE CASES`: calls a hook as the gate would, and compares its answers with what its author expects.
 //!
-//! A case is a line of JSON:
+//! A case is one line of JSON:
 //!
 //! ```json
 //! {"name": "a push to main", "tool": "bash", "args": {"command": "git push origin main"}, "expect": {"severity": "deny", "code": "push"}}
 //! ```
 //!
-//! | field | what |
+//! | field | meaning |
 //! | --- | --- |
-//! | `name` | for the table |
-//! | `function` | `pre-tool` (if left out), `post-tool`, `augment` or `events` |
+//! | `name` | the name of the case in the table |
+//! | `function` | `pre-tool` (the default), `post-tool`, `augment` or `events` |
 //! | `tool`, `args` | the call |
 //! | `result`, `error` | how it ended, for `post-tool` |
 //! | `event`, `data` | the event, for `events` |
 //! | `files` | files of the workspace: path and content |
 //! | `settings` | the hook's settings |
-//! | `intent` | `{"owned_scope": […]}`: the workspace is governed, and the session works for this |
-//! | `expect` | what it must say: fields of its answer, or null for nothing. A text matches what contains it |
+//! | `intent` | `{"owned_scope": […]}`: the workspace is governed, and this is the session's intent |
+//! | `expect` | the expected fields of the answer, or null for no answer. A string matches any string that contains it |
 //!
-//! Where the npm package is installed beside the cases (`node_modules/tollgate`), they are called in Node as well, and both have to agree.
+//! If the npm package is installed in the working directory or above it (`node_modules/tollgate`), the cases run in Node as
+//! well, and both hosts have to agree.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -34,7 +35,7 @@ use tollgate::hooks::{Hooks, Options as HookOptions};
 use super::inspect::read;
 use super::other_host;
 use crate::cli::output::{Cell, Output, Style, escape};
-use crate::cli::{failed, say};
+use crate::cli::{fail, print_message};
 
 /// The options of `tollgate test-hook`.
 #[derive(Args)]
@@ -42,26 +43,26 @@ pub(crate) struct Options {
     /// The component
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The cases, a JSON object a line
+    /// The test cases, one JSON object per line
     #[arg(value_name = "CASES")]
     cases: PathBuf,
-    /// Also call it in another host: a command that speaks as `tollgate eval` does
+    /// Also call it in another host: a command that reads and answers lines as `tollgate eval` does
     /// [default: `node node_modules/tollgate/dist/eval.js`, where that is installed]
     #[arg(long, value_name = "COMMAND")]
     host: Option<String>,
-    /// Print the outcome of each case as one JSON object a line
+    /// Print the outcome of each case as one JSON object per line
     #[arg(long)]
     json: bool,
 }
 
 /// One case and its result.
-pub(super) struct Tried {
+pub(super) struct TrialResult {
     name: String,
     pub(super) passed: bool,
     pub(super) said: String,
     took_us: u64,
-    /// The same in the other host, if there is one and it can be asked.
-    other: Option<Box<Tried>>,
+    /// The result in the other host, if there is one and it can be asked.
+    other: Option<Box<TrialResult>>,
     log: Vec<String>,
 }
 
@@ -72,16 +73,16 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             show(&tried, options.json);
             if tried.iter().all(|tried| tried.passed) { ExitCode::SUCCESS } else { ExitCode::from(1) }
         }
-        Err(why) => failed(&why),
+        Err(why) => fail(&why),
     }
 }
 
-fn try_all(options: &Options) -> Result<Vec<Tried>, String> {
+fn try_all(options: &Options) -> Result<Vec<TrialResult>, String> {
     let bytes = read(&options.file)?;
     let text =
         fs::read_to_string(&options.cases).map_err(|why| format!("`{}` cannot be read: {why}", options.cases.display()))?;
     let home = tempfile::tempdir().map_err(|why| format!("there is no folder for temporary files: {why}"))?;
-    let host = options.host.as_deref().map(|host| host.split_whitespace().map(str::to_owned).collect()).or_else(installed);
+    let host = options.host.as_deref().map(|host| host.split_whitespace().map(str::to_owned).collect()).or_else(find_npm_package);
     let mut tried = Vec::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let place = format!("`{}`, line {}", options.cases.display(), number + 1);
@@ -106,8 +107,8 @@ fn try_all(options: &Options) -> Result<Vec<Tried>, String> {
     Ok(tried)
 }
 
-/// Calls the hook in a workspace of its own, through the gate.
-fn try_one(case: &Value, bytes: &[u8], home: &Path) -> Result<Tried, String> {
+/// Calls the hook through the gate, in a new workspace.
+fn try_one(case: &Value, bytes: &[u8], home: &Path) -> Result<TrialResult, String> {
     let fault = |why: &dyn std::fmt::Display| why.to_string();
     let workspace = tempfile::tempdir().map_err(|why| fault(&why))?;
     let root = workspace.path();
@@ -149,11 +150,11 @@ fn try_one(case: &Value, bytes: &[u8], home: &Path) -> Result<Tried, String> {
     let answer = hooks.perform(br#"{"op":"hooks","do":"history","limit":10}"#).map_err(|why| fault(&why))?;
     let answer: Value = serde_json::from_slice(&answer).map_err(|why| fault(&why))?;
     let records = answer.get("records").and_then(Value::as_array).cloned().unwrap_or_default();
-    Ok(judge(case, of_function(&records, function)))
+    Ok(judge(case, find_record(&records, function)))
 }
 
-/// The newest record of a function.
-pub(super) fn of_function<'r>(records: &'r [Value], function: &str) -> Option<&'r Value> {
+/// The newest record of a call to this function.
+pub(super) fn find_record<'r>(records: &'r [Value], function: &str) -> Option<&'r Value> {
     let is_it = |record: &&Value| function == "events" || record.get("function").and_then(Value::as_str) == Some(function);
     records.iter().find(is_it)
 }
@@ -184,12 +185,12 @@ pub(super) fn set_up(case: &Value, function: &str, bytes: &[u8], root: &Path) ->
     Ok(())
 }
 
-pub(super) fn judge(case: &Value, record: Option<&Value>) -> Tried {
+pub(super) fn judge(case: &Value, record: Option<&Value>) -> TrialResult {
     let name = case.get("name").and_then(Value::as_str).unwrap_or("(no name)").to_owned();
     let expected = case.get("expect").unwrap_or(&Value::Null);
     let Some(record) = record else {
         let said = "it was not called: the gate denied the call, or it exports no such function".to_owned();
-        return Tried { name, passed: false, said, took_us: 0, other: None, log: Vec::new() };
+        return TrialResult { name, passed: false, said, took_us: 0, other: None, log: Vec::new() };
     };
     let status = record.get("status").and_then(Value::as_str).unwrap_or_default();
     let nothing = Value::Null;
@@ -201,32 +202,32 @@ pub(super) fn judge(case: &Value, record: Option<&Value>) -> Tried {
     let line = |line: &Value| line.get("text").and_then(Value::as_str).map(str::to_owned);
     let log = record.get("log").and_then(Value::as_array).into_iter().flatten().filter_map(line).collect();
     let took_us = record.get("duration_us").and_then(Value::as_u64).unwrap_or_default();
-    Tried { name, passed: fits(expected, &said), said: said.to_string(), took_us, other: None, log }
+    TrialResult { name, passed: matches_expected(expected, &said), said: said.to_string(), took_us, other: None, log }
 }
 
 /// The npm package beside the working directory, or in a folder above it.
-fn installed() -> Option<Vec<String>> {
+fn find_npm_package() -> Option<Vec<String>> {
     let here = std::env::current_dir().ok()?;
     let eval = here.ancestors().map(|folder| folder.join("node_modules/tollgate/dist/eval.js")).find(|file| file.is_file())?;
     Some(vec!["node".to_owned(), eval.to_str()?.to_owned()])
 }
 
-/// Whether an answer has what is expected of it.
-fn fits(expected: &Value, said: &Value) -> bool {
+/// Whether an answer contains everything that is expected.
+fn matches_expected(expected: &Value, said: &Value) -> bool {
     match (expected, said) {
         (Value::Object(expected), Value::Object(said)) => {
-            expected.iter().all(|(name, value)| fits(value, said.get(name).unwrap_or(&Value::Null)))
+            expected.iter().all(|(name, value)| matches_expected(value, said.get(name).unwrap_or(&Value::Null)))
         }
         (Value::String(expected), Value::String(said)) => said.contains(expected),
         (expected, said) => expected == said,
     }
 }
 
-fn show(tried: &[Tried], as_json: bool) {
+fn show(tried: &[TrialResult], as_json: bool) {
     let mut out = io::stdout().lock();
     if as_json {
         let value = |said: &str| serde_json::from_str::<Value>(said).unwrap_or_else(|_| said.into());
-        for Tried { name, passed, said, took_us, other, log } in tried {
+        for TrialResult { name, passed, said, took_us, other, log } in tried {
             let mut line = json!({"name": name, "passed": passed, "said": value(said), "took_us": took_us, "log": log});
             if let (Some(other), Some(fields)) = (other, line.as_object_mut()) {
                 fields.insert("other_host".to_owned(), json!({"said": value(&other.said), "took_us": other.took_us}));
@@ -239,7 +240,7 @@ fn show(tried: &[Tried], as_json: bool) {
     let mut sink = io::sink();
     let screen = Output { out: &mut sink, err: &mut err, colour: false };
     let has_other = tried.iter().any(|tried| tried.other.is_some());
-    let row = |tried: &Tried| {
+    let row = |tried: &TrialResult| {
         let (word, style) = if tried.passed { ("ok", Style::Green) } else { ("FAILED", Style::Red) };
         let took = format!("{} µs", tried.took_us);
         let mut cells = vec![Cell::styled(word, style), Cell::new(escape(&tried.name)), Cell::new(took)];
@@ -261,7 +262,7 @@ fn show(tried: &[Tried], as_json: bool) {
     }
     let failures = tried.iter().filter(|tried| !tried.passed).count();
     if failures > 0 {
-        say(&format!("{failures} of {} cases failed", tried.len()));
+        print_message(&format!("{failures} of {} cases failed", tried.len()));
     }
 }
 
@@ -280,9 +281,9 @@ mod tests {
             (json!({}), true),
             (Value::Null, false),
         ] {
-            assert_eq!(fits(&expected, &said), passes, "{expected}");
+            assert_eq!(matches_expected(&expected, &said), passes, "{expected}");
         }
-        assert!(fits(&Value::Null, &Value::Null));
-        assert!(!fits(&json!({"severity": "deny"}), &Value::Null));
+        assert!(matches_expected(&Value::Null, &Value::Null));
+        assert!(!matches_expected(&json!({"severity": "deny"}), &Value::Null));
     }
 }

@@ -68,8 +68,10 @@ fn allow(
     let question = json!({"op": "allow-tool", "pattern": wanted.pattern, "kind": wanted.kind, "settings": before});
     let answer = ask(gate, &question)?;
     let after = answer.get("settings").and_then(Value::as_str).ok_or_else(|| unexpected_answer(&question))?;
-    let line =
-        format!("  {}", output.paint(Style::Green, &escape(&format!("+ {}: {}", quoted(&wanted.pattern), quoted(&wanted.kind)))));
+    let line = format!(
+        "  {}",
+        output.paint(Style::Green, &escape(&format!("+ {}: {}", quote_json(&wanted.pattern), quote_json(&wanted.kind))))
+    );
     for line in [format!("{} (`tools`)", output.paint(Style::Bold, FILE)), line] {
         if json { drop(writeln!(output.err, "{line}")) } else { output.line(&line)? }
     }
@@ -89,7 +91,7 @@ fn allow(
     Ok(Outcome::Done)
 }
 
-fn quoted(text: &str) -> String {
+fn quote_json(text: &str) -> String {
     Value::from(text).to_string()
 }
 
@@ -103,12 +105,12 @@ mod tests {
 
     const AFTER: &str = "{\n  \"tools\": {\n    \"mcp__x__*\": \"read\"\n  }\n}\n";
 
-    fn asked(before: Option<&str>) -> (Value, Value) {
+    fn allow_exchange(before: Option<&str>) -> (Value, Value) {
         let question = json!({"op": "allow-tool", "pattern": "mcp__x__*", "kind": "read", "settings": before});
         (question, json!({"path": FILE, "pattern": "mcp__x__*", "kind": "read", "settings": AFTER}))
     }
 
-    fn wanted() -> Allow {
+    fn allow_options() -> Allow {
         Allow { pattern: "mcp__x__*".to_owned(), kind: "read".to_owned(), yes: false }
     }
 
@@ -120,11 +122,11 @@ mod tests {
                 fs::create_dir(temp.path().join(".tollgate")).unwrap();
                 fs::write(temp.path().join(FILE), before).unwrap();
             }
-            let mut gate = Script::new([asked(before)]);
+            let mut gate = Script::new([allow_exchange(before)]);
             let (came_to, out, _) =
-                capture(|output| allow(&mut gate, temp.path(), &wanted(), |_| Confirmation::Yes, false, output));
+                capture(|output| allow(&mut gate, temp.path(), &allow_options(), |_| Confirmation::Yes, false, output));
             assert_eq!(came_to.unwrap(), Outcome::Done);
-            gate.end();
+            gate.assert_finished();
             assert_eq!(fs::read_to_string(temp.path().join(FILE)).unwrap(), AFTER);
             assert_eq!(fs::read_dir(temp.path().join(".tollgate")).unwrap().count(), 1);
             let expected = ".tollgate/config.json (`tools`)\n  + \"mcp__x__*\": \"read\"\nmcp__x__* counts as `read` from the next call on\n";
@@ -135,13 +137,13 @@ mod tests {
     #[test]
     fn settings_that_changed_are_kept() {
         let temp = tempfile::tempdir().unwrap();
-        let mut gate = Script::new([asked(None)]);
+        let mut gate = Script::new([allow_exchange(None)]);
         let change = |_: &str| {
             fs::create_dir(temp.path().join(".tollgate")).unwrap();
             fs::write(temp.path().join(FILE), "{}").unwrap();
             Confirmation::Yes
         };
-        let (came_to, _, _) = capture(|output| allow(&mut gate, temp.path(), &wanted(), change, false, output));
+        let (came_to, _, _) = capture(|output| allow(&mut gate, temp.path(), &allow_options(), change, false, output));
         let Err(CommandError::Failed(why)) = came_to else { panic!() };
         assert!(why.contains("has changed"), "{why}");
         assert_eq!(fs::read_to_string(temp.path().join(FILE)).unwrap(), "{}");
@@ -151,8 +153,8 @@ mod tests {
     fn nothing_is_written_without_a_yes() {
         let temp = tempfile::tempdir().unwrap();
         for (word, expected) in [(Confirmation::No, None), (Confirmation::NoTerminal, Some("--yes"))] {
-            let mut gate = Script::new([asked(None)]);
-            let (came_to, _, _) = capture(|output| allow(&mut gate, temp.path(), &wanted(), |_| word, false, output));
+            let mut gate = Script::new([allow_exchange(None)]);
+            let (came_to, _, _) = capture(|output| allow(&mut gate, temp.path(), &allow_options(), |_| word, false, output));
             match (came_to, expected) {
                 (Ok(Outcome::No), None) => {}
                 (Err(CommandError::Failed(why)), Some(said)) => assert!(why.contains(said), "{why}"),

@@ -1,11 +1,11 @@
-//! Approved bytes and native code in the user's own folder, never in a workspace.
+//! Stores approved components and their native code in the user's home folder, never in a workspace.
 //!
-//! | path below `~/.tollgate/` | what |
+//! | path below `~/.tollgate/` | contents |
 //! | --- | --- |
-//! | `components/HEX.wasm` | approved bytes, kept by the gate under their digest |
-//! | `cache/VERSION-ARCH-OS/HEX.cwasm` | the same as native code |
-//! | `cache/VERSION-ARCH-OS/HEX.failed` | why they could not be compiled |
-//! | `cache/VERSION-ARCH-OS/HEX.lock` | locked by the process that compiles them; not empty if that process was ended early |
+//! | `components/HEX.wasm` | an approved component, stored by the gate under its digest |
+//! | `cache/VERSION-ARCH-OS/HEX.cwasm` | its native code |
+//! | `cache/VERSION-ARCH-OS/HEX.failed` | why it could not be compiled |
+//! | `cache/VERSION-ARCH-OS/HEX.lock` | locked by the process that compiles it; not empty if that process was ended early |
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
@@ -17,14 +17,14 @@ use wasmtime::component::Component;
 
 use crate::runtime::VERSION;
 
-/// The folders of one user.
+/// The component folders of one user.
 #[derive(Debug, Clone)]
 pub struct Cache {
     home: PathBuf,
 }
 
 impl Cache {
-    /// In the home folder of a user.
+    /// Uses the folders in a user's home folder. Nothing is created yet.
     pub fn new(home: &Path) -> Self {
         Self { home: home.to_owned() }
     }
@@ -34,17 +34,17 @@ impl Cache {
         &self.home
     }
 
-    /// The file that holds the approved bytes of a component.
+    /// The path of the file with the approved bytes of a component.
     pub(super) fn component(&self, digest: &str) -> Result<PathBuf, String> {
         Ok(self.home.join(KEPT).join(format!("{}.wasm", hex(digest)?)))
     }
 
-    /// The file for the native code of a component.
+    /// The path of the file for the native code of a component.
     pub(super) fn code(&self, digest: &str) -> Result<PathBuf, String> {
         self.path(digest, "cwasm")
     }
 
-    /// The native code of a component; `None` if it has to be compiled first.
+    /// Loads the native code of a component; `None` if it has to be compiled first.
     pub(super) fn load(&self, engine: &Engine, digest: &str) -> Result<Option<Component>, String> {
         let path = self.path(digest, "cwasm")?;
         match open_private(&path) {
@@ -66,7 +66,7 @@ impl Cache {
         self.path(digest, "cwasm").is_ok_and(|path| open_private(&path).is_ok())
     }
 
-    /// Keeps why a component has no native code, and removes the code if there is any.
+    /// Records why a component could not be compiled, and removes its native code if there is any.
     pub(super) fn keep_failure(&self, digest: &str, why: &str) -> Result<(), String> {
         let path = self.path(digest, "failed")?;
         let write = || -> io::Result<()> {
@@ -80,14 +80,14 @@ impl Cache {
         Ok(())
     }
 
-    /// Forgets that a component could not be compiled.
+    /// Removes the record that a component could not be compiled.
     pub(super) fn forget_failure(&self, digest: &str) {
         if let Ok(path) = self.path(digest, "failed") {
             let _ = fs::remove_file(path);
         }
     }
 
-    /// Forgets that compiling a component was once ended, unless a process compiles it now.
+    /// Removes the mark that an earlier compilation of a component was ended early, unless a process is compiling it now.
     pub(super) fn forget_interruption(&self, digest: &str) {
         let lock = self
             .path(digest, "lock")
@@ -120,7 +120,7 @@ impl Cache {
     }
 }
 
-/// The digits of a digest, which become the name of a file.
+/// The hex digits of a digest, which are used as a file name.
 fn hex(digest: &str) -> Result<&str, String> {
     let is_hex = |hex: &&str| hex.len() == 64 && hex.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     digest.strip_prefix("sha256:").filter(is_hex).ok_or_else(|| format!("`{digest}` is not a digest"))
@@ -165,8 +165,8 @@ fn check_folder(folder: &Path) -> io::Result<()> {
 /// Loads native code from a file.
 #[allow(unsafe_code)]
 fn deserialize_file(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
-    // SAFETY: the file is in a folder that only the user may write to, and was written there by `tollgate-compiler`, which gets its
-    // bytes from wasmtime. A process that can change it can run programs as the user anyway. wasmtime refuses code of another version
-    // or configuration.
+    // SAFETY: the file is in a folder that only the user may write to, and was written there by `tollgate-compiler`, which got
+    // the bytes from wasmtime. A process that can change it can run programs as the user anyway. wasmtime refuses code of another
+    // version or configuration.
     unsafe { Component::deserialize_file(engine, path) }
 }

@@ -1,11 +1,12 @@
-//! What `tollgate` and `tollgate-compiler` agree on. The compiler includes this file too, because it does not depend on the library.
+//! Constants that `tollgate` and `tollgate-compiler` share. The compiler includes this file, because it does not depend on the
+//! library.
 
 use std::time::Duration;
 
-/// How long compiling a hook may take in all, waiting for a processor included.
+/// The limit on the elapsed time of compiling a hook, including the time spent waiting for a processor.
 pub(crate) const MAX_ELAPSED: Duration = Duration::from_secs(150);
 
-/// A longer component is refused.
+/// The size limit of a component. Larger ones are refused.
 pub(crate) const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 
 /// The compiler's exit code if another process compiles the same component.

@@ -1,4 +1,4 @@
-//! Compiling in a process of its own, because a small component can take minutes and gigabytes.
+//! Compiles components in a separate process, because compiling even a small one can take minutes and gigabytes.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +9,7 @@ use super::cache::Cache;
 use super::compiler_limits::{BUSY, MAX_COMPONENT_BYTES, MAX_ELAPSED};
 use super::engine::HookEngine;
 
-/// The program that compiles, with limits of its own.
+/// The program that compiles components. It limits itself.
 const PROGRAM: &str = "tollgate-compiler";
 
 /// The compiler accepts every component that the gate lets a person approve.
@@ -21,12 +21,12 @@ const PROGRESS: Duration = Duration::from_millis(500);
 /// Why a component was not compiled.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CompileError {
-    /// There is no program that could do it.
+    /// The compiler is not installed.
     #[error(
-        "there is no `tollgate-compiler`, neither beside this program nor in `PATH`; install it, or name it with `Options::compiler`"
+        "there is no `tollgate-compiler`, neither beside this program nor in `PATH`; install it, or, in a program that embeds the gate, name it with `hooks::Options::compiler`"
     )]
     NoCompiler,
-    /// The component cannot be compiled, or took too much.
+    /// The component cannot be compiled, or compiling it took too much time or memory.
     #[error("it cannot be compiled: {0}")]
     Failed(String),
     /// Another process is compiling it.
@@ -34,7 +34,7 @@ pub enum CompileError {
     Busy,
 }
 
-/// Compiles an approved component and waits for it; `waiting` is called regularly with the time it has taken.
+/// Compiles an approved component and waits for the result. `waiting` is called regularly with the time that has passed.
 pub fn compile_now(
     cache: &Cache,
     digest: &str,
@@ -50,7 +50,7 @@ pub fn compile_now(
     let compiled = run(cache, digest, &compiler, MAX_ELAPSED, &mut waiting)
         .and_then(|()| HookEngine::check(cache, digest).map_err(CompileError::Failed));
     if let Err(CompileError::Failed(why)) = &compiled {
-        // This process knows why the compiler ended, and says so itself.
+        // This process knows why the compiler ended, and records the reason itself.
         cache.forget_interruption(digest);
         let _ = cache.keep_failure(digest, why);
     }
@@ -67,7 +67,7 @@ fn run(
     let failed = |why: String| CompileError::Failed(why);
     let mut child = spawn(cache, digest, compiler, Stdio::piped()).map_err(failed)?;
     let start = Instant::now();
-    let mut told = Duration::ZERO;
+    let mut reported_at = Duration::ZERO;
     let status = loop {
         match child.try_wait() {
             Ok(Some(status)) => break status,
@@ -79,9 +79,9 @@ fn run(
             Ok(None) => thread::sleep(Duration::from_millis(10)),
             Err(why) => return Err(failed(why.to_string())),
         }
-        if start.elapsed() >= told + PROGRESS {
-            told = start.elapsed();
-            waiting(told);
+        if start.elapsed() >= reported_at + PROGRESS {
+            reported_at = start.elapsed();
+            waiting(reported_at);
         }
     };
     match status.code() {
@@ -96,10 +96,11 @@ fn run(
     let said = said.trim().to_owned();
     // A compiler that runs out of memory or time ends without a message.
     let is_killed = said.is_empty() || said.contains("memory allocation");
-    Err(failed(if is_killed { "it takes more time or memory than compiling a hook may take".to_owned() } else { said }))
+    Err(failed(if is_killed { "compiling it takes more time or memory than is allowed".to_owned() } else { said }))
 }
 
-/// Has a component compiled by a process that this one does not wait for. That process ends at once if another one compiles the component.
+/// Compiles a component in a process that is not waited for. That process exits at once if another one is already compiling the
+/// component.
 pub fn compile_in_background(cache: &Cache, digest: &str, compiler: Option<&Path>) -> Result<(), String> {
     let Some(compiler) = find(compiler) else { return Err(CompileError::NoCompiler.to_string()) };
     let mut child = spawn(cache, digest, &compiler, Stdio::null())?;
@@ -113,12 +114,12 @@ fn spawn(cache: &Cache, digest: &str, compiler: &Path, stderr: Stdio) -> Result<
     folder.map_err(|why| format!("the folder for native code cannot be created: {why}"))?;
     let mut command = Command::new(compiler);
     command.arg(cache.component(digest)?).arg(digest).arg(cache.code(digest)?);
-    // It needs nothing of the environment.
+    // The compiler needs no environment variables.
     command.env_clear().current_dir(cache.home()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     command.spawn().map_err(|why| format!("`{}` cannot be started: {why}", compiler.display()))
 }
 
-/// The program that compiles: the one that is named, the one beside this program, or the one in `PATH`.
+/// Finds the compiler: the given path, the program next to this one, or the one in `PATH`.
 fn find(named: Option<&Path>) -> Option<PathBuf> {
     let name = format!("{PROGRAM}{}", std::env::consts::EXE_SUFFIX);
     let beside = || {
@@ -136,21 +137,15 @@ fn find(named: Option<&Path>) -> Option<PathBuf> {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
-    /// A compiler that was stopped cannot apply its own limits.
+    /// `yes` writes its arguments until it is killed.
     #[test]
     fn a_compiler_that_does_not_end_is_ended() {
         let temp = tempfile::tempdir().unwrap();
-        let compiler = temp.path().join("compiler");
-        fs::write(&compiler, "#!/bin/sh\nkill -STOP $$\n").unwrap();
-        fs::set_permissions(&compiler, fs::Permissions::from_mode(0o755)).unwrap();
         let cache = Cache::new(temp.path());
         let digest = format!("sha256:{}", "0".repeat(64));
-        let error = run(&cache, &digest, &compiler, Duration::from_millis(300), &mut |_| {}).unwrap_err();
+        let error = run(&cache, &digest, Path::new("/usr/bin/yes"), Duration::from_millis(300), &mut |_| {}).unwrap_err();
         assert_eq!(error, CompileError::Failed("it took longer than 0 seconds".to_owned()));
     }
 }

@@ -1,4 +1,4 @@
-//! The engine that hooks run in, and components loaded into it.
+//! The engine that third-party hooks run in, and the components loaded into it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -10,32 +10,32 @@ use wasmtime::{Config, Engine};
 
 use super::cache::Cache;
 use super::compiling;
-use super::lent::Lent;
+use super::hook_host::HookHost;
 use super::wasi;
 use crate::bindings::hook::Hook;
 use crate::engine_config::engine_config;
 use crate::runtime::tick;
 
-/// How often deadlines are looked at.
+/// How often deadlines are checked.
 const TICK: Duration = Duration::from_millis(5);
 
-/// How hooks are run; `tollgate-compiler` compiles them for the same configuration.
+/// The configuration of the engine; `tollgate-compiler` compiles hooks for the same configuration.
 fn config() -> Config {
     engine_config(cfg!(windows))
 }
 
-/// The engine that hooks run in.
+/// The engine that third-party hooks run in.
 pub(super) struct HookEngine {
     engine: Engine,
-    loaded: HashMap<String, Arc<Loaded>>,
+    loaded: HashMap<String, Arc<LoadedComponent>>,
 }
 
-/// A component that can be started.
-pub(super) struct Loaded {
-    pub(super) instance: InstancePre<Lent>,
+/// A loaded and linked component, from which instances are started.
+pub(super) struct LoadedComponent {
+    pub(super) instance: InstancePre<HookHost>,
 }
 
-impl Loaded {
+impl LoadedComponent {
     pub(super) fn engine(&self) -> &Engine {
         self.instance.component().engine()
     }
@@ -48,7 +48,7 @@ impl HookEngine {
         Ok(Self { engine, loaded: HashMap::new() })
     }
 
-    /// Loads and links a component once, to find out whether that can be done.
+    /// Checks that a component can be loaded and linked.
     pub(super) fn check(cache: &Cache, digest: &str) -> Result<(), String> {
         let engine = Engine::new(&config()).map_err(|fault| format!("{fault:#}"))?;
         let component = cache
@@ -57,8 +57,9 @@ impl HookEngine {
         link(&component).map(drop).map_err(|fault| format!("{fault:#}"))
     }
 
-    /// The component of a digest; else why it cannot be called now.
-    pub(super) fn load(&mut self, cache: &Cache, digest: &str, compiler: Option<&Path>) -> Result<Arc<Loaded>, String> {
+    /// Loads the component with this digest. If it has not been compiled yet, starts compiling it in the background. The error
+    /// says why the component cannot be called now.
+    pub(super) fn load(&mut self, cache: &Cache, digest: &str, compiler: Option<&Path>) -> Result<Arc<LoadedComponent>, String> {
         if let Some(loaded) = self.loaded.get(digest) {
             return Ok(Arc::clone(loaded));
         }
@@ -72,9 +73,9 @@ impl HookEngine {
     }
 }
 
-fn link(component: &Component) -> wasmtime::Result<Loaded> {
+fn link(component: &Component) -> wasmtime::Result<LoadedComponent> {
     let mut linker = Linker::new(component.engine());
-    Hook::add_to_linker::<_, HasSelf<_>>(&mut linker, |lent| lent)?;
+    Hook::add_to_linker::<_, HasSelf<_>>(&mut linker, |host| host)?;
     wasi::add(&mut linker, component)?;
-    Ok(Loaded { instance: linker.instantiate_pre(component)? })
+    Ok(LoadedComponent { instance: linker.instantiate_pre(component)? })
 }

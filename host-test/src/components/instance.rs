@@ -1,4 +1,4 @@
-//! One hook's instance, and calls of its functions.
+//! An instance of a third-party hook, and calls of its functions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use wasmtime::component::InstancePre;
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-use super::engine::Loaded;
-use super::lent::Lent;
+use super::engine::LoadedComponent;
+use super::hook_host::HookHost;
 use super::limits::Deadline;
 use crate::bindings::hook::exports::tollgate::hook::{augment, events, post_tool, pre_tool};
 use crate::bindings::hook::tollgate::hook::types::{Call, Effect, Failure, Operation};
@@ -16,27 +16,28 @@ use crate::bindings::third_party::exports::tollgate::hooks::components::{Limits,
 use crate::bindings::tollgate::hooks::types as gate_types;
 use crate::files::Files;
 
-/// The message of a fault is cut to this many characters.
+/// Fault messages are truncated to this many characters.
 const MAX_FAULT: usize = 300;
 
 /// An instance of a hook's component.
 pub(super) struct Instance {
-    store: Store<Lent>,
+    store: Store<HookHost>,
     pre_tool: Option<pre_tool::Guest>,
     post_tool: Option<post_tool::Guest>,
     augment: Option<augment::Guest>,
     events: Option<events::Guest>,
-    /// Starting and the first call have their time together: languages with an interpreter set much up in either.
+    /// Whether the first call is still to come. Starting and the first call share one time limit, because languages with an
+    /// interpreter initialize much in either of them.
     is_first: bool,
     is_usable: bool,
 }
 
 impl Instance {
-    /// Starts a component for a question.
-    pub(super) fn start(loaded: &Loaded, question: &Question, files: Arc<Files>) -> Result<Self, (Reply, Vec<Line>)> {
+    /// Starts an instance of a component to answer a question.
+    pub(super) fn start(loaded: &LoadedComponent, question: &Question, files: Arc<Files>) -> Result<Self, (Reply, Vec<Line>)> {
         let limits = &question.limits;
-        let mut store = Store::new(loaded.engine(), Lent::new(question, files, start_deadline(limits)));
-        store.limiter(|lent| &mut lent.limiter);
+        let mut store = Store::new(loaded.engine(), HookHost::new(question, files, start_deadline(limits)));
+        store.limiter(|host| &mut host.limiter);
         store.epoch_deadline_callback(|mut store| {
             if store.data().deadline.is_over() {
                 store.data_mut().is_late = true;
@@ -45,20 +46,20 @@ impl Instance {
             Ok(UpdateDeadline::Continue(1))
         });
         store.set_epoch_deadline(1);
-        store.set_hostcall_fuel(lifted(limits));
+        store.set_hostcall_fuel(max_lifted_bytes(limits));
         let pre = &loaded.instance;
         match exports(pre, &mut store) {
             Ok((pre_tool, post_tool, augment, events)) => {
                 Ok(Self { store, pre_tool, post_tool, augment, events, is_first: true, is_usable: true })
             }
             Err(fault) => {
-                let reply = explain(&fault, &store);
+                let reply = describe_fault(&fault, &store);
                 Err((reply, store.data_mut().take_log()))
             }
         }
     }
 
-    /// Whether it can be called again. After a fault nothing can be said about its memory.
+    /// Whether the instance can be called again. After a fault, the state of its memory is unknown.
     pub(super) fn is_usable(&self) -> bool {
         self.is_usable
     }
@@ -67,31 +68,31 @@ impl Instance {
         self.store.data_mut().take_log()
     }
 
-    /// Calls the function for a subject.
+    /// Calls the function that handles a subject.
     pub(super) fn call(&mut self, subject: &Subject, limits: &Limits) -> Reply {
         let is_first = std::mem::take(&mut self.is_first);
         let deadline = (!is_first).then(|| Deadline::new(millis(limits.cpu_ms), millis(limits.wall_ms)));
-        self.store.data_mut().begin(deadline, limits.read_bytes);
+        self.store.data_mut().start_call(deadline, limits.read_bytes);
         self.store.set_epoch_deadline(1);
-        self.store.set_hostcall_fuel(lifted(limits));
+        self.store.set_hostcall_fuel(max_lifted_bytes(limits));
         match self.call_function(subject) {
             Ok(Ok(reply)) => reply,
             Ok(Err(Failure::Settings(why))) => Reply::UnusableSettings(why),
             Ok(Err(Failure::Other(why))) => Reply::Failed(why),
             Err(fault) => {
                 self.is_usable = false;
-                explain(&fault, &self.store)
+                describe_fault(&fault, &self.store)
             }
         }
     }
 
     fn call_function(&mut self, subject: &Subject) -> wasmtime::Result<Result<Reply, Failure>> {
         let store = &mut self.store;
-        let missing = || wasmtime::format_err!("the component does not export what is to be called");
+        let missing = || wasmtime::format_err!("the component does not export the function to be called");
         Ok(match subject {
             Subject::PreTool(about) => {
                 let guest = self.pre_tool.as_ref().ok_or_else(missing)?;
-                guest.call_check(store, &call(about))?.map(|objection| objection.map_or(Reply::Nothing, objected))
+                guest.call_check(store, &call(about))?.map(|objection| objection.map_or(Reply::Nothing, objection_reply))
             }
             Subject::PostTool(ended) => {
                 let guest = self.post_tool.as_ref().ok_or_else(missing)?;
@@ -130,8 +131,8 @@ impl Instance {
 
 type Exports = (Option<pre_tool::Guest>, Option<post_tool::Guest>, Option<augment::Guest>, Option<events::Guest>);
 
-/// Starts a component, and finds what it exports.
-fn exports(pre: &InstancePre<Lent>, store: &mut Store<Lent>) -> wasmtime::Result<Exports> {
+/// Instantiates a component and looks up its exports.
+fn exports(pre: &InstancePre<HookHost>, store: &mut Store<HookHost>) -> wasmtime::Result<Exports> {
     let instance = pre.instantiate(&mut *store)?;
     Ok((
         pre_tool::GuestIndices::new(pre).ok().map(|found| found.load(&mut *store, &instance)).transpose()?,
@@ -141,7 +142,7 @@ fn exports(pre: &InstancePre<Lent>, store: &mut Store<Lent>) -> wasmtime::Result
     ))
 }
 
-fn objected(objection: pre_tool::Objection) -> Reply {
+fn objection_reply(objection: pre_tool::Objection) -> Reply {
     let pre_tool::Objection { severity, code, reason } = objection;
     let severity = match severity {
         pre_tool::Severity::Ask => gate::Severity::Ask,
@@ -172,13 +173,13 @@ fn call(call: &gate::Call) -> Call {
     }
 }
 
-/// What a fault of a call is called.
-fn explain(fault: &wasmtime::Error, store: &Store<Lent>) -> Reply {
-    let lent = store.data();
-    if lent.is_late {
+/// Describes the fault of a call.
+fn describe_fault(fault: &wasmtime::Error, store: &Store<HookHost>) -> Reply {
+    let host = store.data();
+    if host.is_late {
         return Reply::Late;
     }
-    let why = match (lent.limiter.refused, fault.downcast_ref::<Trap>()) {
+    let why = match (host.limiter.refused, fault.downcast_ref::<Trap>()) {
         (Some(what), _) => format!("it ran out of {what}"),
         (None, Some(trap)) => format!("it trapped: {trap}"),
         (None, None) => {
@@ -190,7 +191,8 @@ fn explain(fault: &wasmtime::Error, store: &Store<Lent>) -> Reply {
     Reply::Broke(why.chars().take(MAX_FAULT).collect())
 }
 
-/// For starting and the first call: as much processor time as elapsed time, because interpreters set themselves up.
+/// For starting and the first call: `start_ms` of processor time, because interpreters set themselves up, and no less elapsed
+/// time than for any other call.
 fn start_deadline(limits: &Limits) -> Deadline {
     Deadline::new(millis(limits.start_ms), millis(limits.start_ms.max(limits.wall_ms)))
 }
@@ -199,6 +201,6 @@ fn millis(millis: u32) -> Duration {
     Duration::from_millis(u64::from(millis))
 }
 
-fn lifted(limits: &Limits) -> usize {
+fn max_lifted_bytes(limits: &Limits) -> usize {
     usize::try_from(limits.lifted_bytes).unwrap_or(usize::MAX)
 }

@@ -1,10 +1,10 @@
-//! Time and memory of a hook's instance.
+//! Limits on the time and memory of a hook's instance.
 
 use std::time::{Duration, Instant};
 
 use wasmtime::ResourceLimiter;
 
-/// Elements of all tables together.
+/// The limit on the elements of all tables together.
 const MAX_TABLE_ELEMENTS: usize = 100_000;
 /// What componentizers put into one component: Python has 38 core modules, QuickJS three memories.
 const MAX_INSTANCES: usize = 64;
@@ -24,7 +24,8 @@ impl Deadline {
         Self { cpu_until: cpu_time() + cpu, wall_until: Instant::now() + wall }
     }
 
-    /// Whether it has come. A busy machine gives a hook little of its processors, so elapsed time alone would end good hooks.
+    /// Whether the deadline has passed. On a busy machine a hook gets little processor time, so a limit on elapsed time alone
+    /// would end well-behaved hooks.
     pub(super) fn is_over(&self) -> bool {
         cpu_time() >= self.cpu_until || Instant::now() >= self.wall_until
     }
@@ -38,13 +39,13 @@ fn cpu_time() -> Duration {
     Duration::new(seconds, u32::try_from(now.tv_nsec).unwrap_or_default())
 }
 
-/// Only elapsed time is known here.
+/// On other systems, only elapsed time is limited.
 #[cfg(not(unix))]
 fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// Bounds what an instance takes. All memories count together, and so do all tables.
+/// Limits the memory of an instance. All memories count together, and so do all tables.
 #[derive(Debug)]
 pub(super) struct Limiter {
     max_memory: usize,

@@ -1,27 +1,28 @@
-//! Hooks of third parties: components that are called within limits, with nothing but what they were granted.
+//! Third-party hooks: components that are called within limits and with access only to what they were granted.
 //!
-//! The gate says which to call with what, and what follows; this calls them. They run in an engine of their own, from the bytes that a
-//! person approved, which are kept in the user's folder. Processor time, elapsed time, memory, tables, what crosses to the host,
-//! log lines and reading of files are bounded. Of WASI there are names only. After any fault an instance is thrown away.
+//! The gate decides which hooks are called with what, and what their answers mean; this module calls them. They run in a separate
+//! engine, from the bytes that a person approved, which are stored in the user's home folder. Processor time, elapsed time,
+//! memory, tables, data passed to the host, log lines and file reads are limited. WASI is only stubbed. After any fault, the
+//! instance is discarded.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
 //! | `engine` | the engine, and components loaded into it |
 //! | `instance` | one hook's instance, and calls of its functions |
 //! | `limits` | time and memory |
-//! | `lent` | settings, files, log |
-//! | `wasi` | WASI in name only |
-//! | `cache` | approved bytes and native code in the user's folder |
-//! | `compiler_limits` | what this program and `tollgate-compiler` agree on |
-//! | `compiling` | compiling, by `tollgate-compiler` in a process of its own |
+//! | `hook_host` | settings, files, log |
+//! | `wasi` | stubs for WASI |
+//! | `cache` | approved bytes and native code in the user's home folder |
+//! | `compiler_limits` | constants that this program and `tollgate-compiler` share |
+//! | `compiling` | compiling components with `tollgate-compiler`, in a separate process |
 //! | `wire` | calls as JSON lines, for hosts in another process |
 
 mod cache;
 mod compiler_limits;
 mod compiling;
 mod engine;
+mod hook_host;
 mod instance;
-mod lent;
 mod limits;
 mod wasi;
 mod wire;
@@ -35,16 +36,16 @@ use crate::bindings::third_party::exports::tollgate::hooks::components::{Answer,
 use crate::files::Files;
 pub use cache::Cache;
 pub use compiling::{CompileError, compile_in_background, compile_now};
-use engine::{HookEngine, Loaded};
+use engine::{HookEngine, LoadedComponent};
 use instance::Instance;
 pub use wire::{HookAnswers, HookRound, Runner};
 
-/// Calls hooks of third parties in one workspace.
+/// Calls third-party hooks in one workspace.
 pub(crate) struct Components {
     files: Arc<Files>,
     compiler: Option<PathBuf>,
     engine: Option<HookEngine>,
-    /// By the hook's id, with the question that they were started for.
+    /// Running instances by hook id, each with the question that it was started for.
     instances: HashMap<String, (Question, Instance)>,
 }
 
@@ -53,7 +54,7 @@ impl Components {
         Self { files, compiler, engine: None, instances: HashMap::new() }
     }
 
-    /// Calls hooks one after the other.
+    /// Calls the hooks of a round one after the other.
     pub(crate) fn call(&mut self, round: &Round) -> Vec<Answer> {
         let answer = |question: &Question| {
             let start = Instant::now();
@@ -87,8 +88,8 @@ impl Components {
         Instance::start(&component, question, Arc::clone(&self.files)).map_err(Box::new)
     }
 
-    /// Loads a component that was not loaded before; else why it cannot be called now.
-    fn load(&mut self, digest: &str) -> Result<Arc<Loaded>, String> {
+    /// Loads a component, unless it has been loaded before. The error says why it cannot be called now.
+    fn load(&mut self, digest: &str) -> Result<Arc<LoadedComponent>, String> {
         let home = self.files.private_home();
         let cache = Cache::new(home.ok_or("the home folder lies in the workspace, where native code cannot be kept safely")?);
         let compiler = self.compiler.clone();

@@ -1,17 +1,17 @@
-//! WASI in name only, for components whose language brings it along.
+//! Stubs for WASI, for components whose language runtime imports it.
 //!
-//! There are no files, no environment and no connections; time stands still, random bytes are the same every time, and what is printed
-//! goes to the hook's log. Whatever else is called traps, with its name. The usual implementation is not used because it waits in
-//! host calls, where no deadline ends it.
+//! There are no files, no environment and no connections; time stands still, random bytes are the same every time, and printed
+//! output goes to the hook's log. Any other function traps, naming itself. The usual implementation is not used because it waits
+//! in host calls, where no deadline can interrupt it.
 
 use wasmtime::StoreContextMut;
 use wasmtime::component::{Component, ComponentType, Lift, Linker, LinkerInstance, Lower, Resource};
 
-use super::lent::Lent;
+use super::hook_host::HookHost;
 
-/// What is printed at once.
+/// The most bytes that can be printed at once.
 const MAX_WRITE: u64 = 64 << 10;
-/// Random bytes that are drawn at once.
+/// The most random bytes that can be requested at once.
 const MAX_RANDOM: u64 = 64 << 10;
 
 /// The streams, by the number that a component knows them by.
@@ -19,7 +19,7 @@ const STDOUT: u32 = 0;
 const STDERR: u32 = 1;
 const STDIN: u32 = 2;
 
-/// The type of every resource. The linker uses it too where it fills in what is missing.
+/// The type of every resource. The linker uses the same type for the imports that it fills in.
 type Nothing = Resource<()>;
 
 #[derive(ComponentType, Lift, Lower)]
@@ -39,12 +39,12 @@ struct Datetime {
     nanoseconds: u32,
 }
 
-type Store<'a> = StoreContextMut<'a, Lent>;
+type Store<'a> = StoreContextMut<'a, HookHost>;
 type Outcome<T> = wasmtime::Result<(T,)>;
 
-/// Lends a component the names of WASI that it imports. Everything else of WASI traps when it is called.
-pub(super) fn add(linker: &mut Linker<Lent>, component: &Component) -> wasmtime::Result<()> {
-    // Imports were checked at the approval: nothing but WASI is missing here.
+/// Defines the WASI functions that a component imports. Those without a stub trap when they are called.
+pub(super) fn add(linker: &mut Linker<HookHost>, component: &Component) -> wasmtime::Result<()> {
+    // Imports were checked at approval: only WASI functions are still undefined here.
     linker.define_unknown_imports_as_traps(component)?;
     linker.allow_shadowing(true);
     let kind = component.component_type();
@@ -60,7 +60,7 @@ pub(super) fn add(linker: &mut Linker<Lent>, component: &Component) -> wasmtime:
     Ok(())
 }
 
-fn define(linker: &mut LinkerInstance<'_, Lent>, interface: &str, function: &str) -> wasmtime::Result<()> {
+fn define(linker: &mut LinkerInstance<'_, HookHost>, interface: &str, function: &str) -> wasmtime::Result<()> {
     match (interface, function) {
         ("wasi:cli/environment", "get-environment") => {
             linker.func_wrap(function, |_: Store<'_>, (): ()| Ok((Vec::<(String, String)>::new(),)))
@@ -83,11 +83,11 @@ fn define(linker: &mut LinkerInstance<'_, Lent>, interface: &str, function: &str
         ("wasi:clocks/wall-clock", "now" | "resolution") => {
             linker.func_wrap(function, |_: Store<'_>, (): ()| Ok((Datetime { seconds: 0, nanoseconds: 0 },)))
         }
-        ("wasi:clocks/monotonic-clock", "now") => linker.func_wrap(function, look_at_clock),
+        ("wasi:clocks/monotonic-clock", "now") => linker.func_wrap(function, read_clock),
         ("wasi:clocks/monotonic-clock", "resolution") => linker.func_wrap(function, |_: Store<'_>, (): ()| Ok((1_u64,))),
         ("wasi:random/random" | "wasi:random/insecure", "get-random-bytes" | "get-insecure-random-bytes") => {
             linker.func_wrap(function, |_: Store<'_>, (length,): (u64,)| {
-                wasmtime::ensure!(length <= MAX_RANDOM, "the hook draws {length} random bytes at once");
+                wasmtime::ensure!(length <= MAX_RANDOM, "the hook requests {length} random bytes at once");
                 Ok((vec![4_u8; usize::try_from(length)?],))
             })
         }
@@ -119,11 +119,12 @@ fn define(linker: &mut LinkerInstance<'_, Lent>, interface: &str, function: &str
     }
 }
 
-/// The clock stands still, except that each look moves it a little, so that a loop that waits for later times ends.
-fn look_at_clock(mut store: Store<'_>, (): ()) -> Outcome<u64> {
-    let lent = store.data_mut();
-    lent.looks += 1;
-    Ok((lent.looks,))
+/// Reads the clock, which stands still except that each read advances it a little, so that a loop that waits for a later time
+/// ends.
+fn read_clock(mut store: Store<'_>, (): ()) -> Outcome<u64> {
+    let host = store.data_mut();
+    host.clock_reads += 1;
+    Ok((host.clock_reads,))
 }
 
 fn write(mut store: Store<'_>, (stream, bytes): (Nothing, Vec<u8>)) -> Outcome<Result<(), StreamError>> {

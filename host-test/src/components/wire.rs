@@ -1,8 +1,8 @@
-//! Calls of hooks as JSON lines, for hosts that run them in a process of their own: one round in, its answers out.
+//! Calls third-party hooks on behalf of another process, with JSON lines: one line per round, and one line with the answers.
 //!
-//! In: `{"subject": {"pre_tool": CALL}, "questions": [QUESTION]}`, where the subject is one of `augment`, `pre_tool`, `post_tool` with an
-//! `outcome` beside its `call`, and `event`. Out: `{"answers": [{"hook", "reply": {NAME: VALUE}, "took_us", "log"}]}`, or
-//! `{"error": …}` where the line cannot be understood. Names are those of the contract, with `_` in them.
+//! Input: `{"subject": {"pre_tool": CALL}, "questions": [QUESTION]}`. The subject is one of `augment`, `pre_tool`, `post_tool`
+//! (with an `outcome` next to its `call`) and `event`. Output: `{"answers": [{"hook", "reply": {NAME: VALUE}, "took_us",
+//! "log"}]}`, or `{"error": …}` if the line is invalid. Names are those of the contract, with `_` instead of `-`.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,13 +18,13 @@ use crate::bindings::tollgate::hooks::types::{Effect, Operation};
 use crate::error::Error;
 use crate::files::Files;
 
-/// Calls hooks of one workspace for another process.
+/// Calls the third-party hooks of one workspace for another process.
 pub struct Runner {
     components: Components,
 }
 
 impl Runner {
-    /// For a workspace, with what the home folder keeps.
+    /// Opens a workspace. The home folder contains the approved components and their native code.
     pub fn open(workspace: &Path, home: &Path) -> Result<Self, Error> {
         let files = Files::open(workspace, Some(home), None)?;
         let mut components = Components::new(Arc::new(files), None);
@@ -53,14 +53,14 @@ impl Runner {
     }
 }
 
-/// Hooks to call about one subject.
+/// A round: the hooks to call about one subject.
 pub struct HookRound(Round);
 
 impl HookRound {
-    /// Reads a line; else why it cannot be understood.
+    /// Parses a line. The error says what is wrong with it.
     pub fn read(line: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(line).map_err(|why| why.to_string())?;
-        round(&value).map(Self).ok_or_else(|| "it is not a round of calls".to_owned())
+        parse_round(&value).map(Self).ok_or_else(|| "it is not a round of calls".to_owned())
     }
 }
 
@@ -68,9 +68,9 @@ impl HookRound {
 pub struct HookAnswers(Vec<Answer>);
 
 impl HookAnswers {
-    /// The answers as a line.
+    /// Formats the answers as a JSON line.
     pub fn to_line(&self) -> String {
-        json!({"answers": self.0.iter().map(answer).collect::<Vec<Value>>()}).to_string()
+        json!({"answers": self.0.iter().map(answer_json).collect::<Vec<Value>>()}).to_string()
     }
 }
 
@@ -78,16 +78,16 @@ fn text(value: &Value, key: &str) -> Option<String> {
     value.get(key)?.as_str().map(str::to_owned)
 }
 
-/// A text that may be missing or null.
-fn maybe(value: &Value, key: &str) -> Option<String> {
+/// A string field that may be missing or null.
+fn optional_text(value: &Value, key: &str) -> Option<String> {
     value.get(key).and_then(Value::as_str).map(str::to_owned)
 }
 
-fn round(value: &Value) -> Option<Round> {
+fn parse_round(value: &Value) -> Option<Round> {
     let (kind, about) = value.get("subject")?.as_object()?.iter().next()?;
     let subject = match kind.as_str() {
-        "augment" => Subject::Augment(call(about)?),
-        "pre_tool" => Subject::PreTool(call(about)?),
+        "augment" => Subject::Augment(parse_call(about)?),
+        "pre_tool" => Subject::PreTool(parse_call(about)?),
         "post_tool" => {
             let (how, word) = about.get("outcome")?.as_object()?.iter().next()?;
             let outcome = match how.as_str() {
@@ -96,18 +96,20 @@ fn round(value: &Value) -> Option<Round> {
                 "refused" => Outcome::Refused(word.as_str()?.to_owned()),
                 _ => return None,
             };
-            Subject::PostTool(EndedCall { call: call(about.get("call")?)?, outcome })
+            Subject::PostTool(EndedCall { call: parse_call(about.get("call")?)?, outcome })
         }
-        "event" => {
-            Subject::Event(Event { name: text(about, "name")?, session: maybe(about, "session"), data: text(about, "data")? })
-        }
+        "event" => Subject::Event(Event {
+            name: text(about, "name")?,
+            session: optional_text(about, "session"),
+            data: text(about, "data")?,
+        }),
         _ => return None,
     };
-    let questions = value.get("questions")?.as_array()?.iter().map(question).collect::<Option<_>>()?;
+    let questions = value.get("questions")?.as_array()?.iter().map(parse_question).collect::<Option<_>>()?;
     Some(Round { subject, questions })
 }
 
-fn call(value: &Value) -> Option<Call> {
+fn parse_call(value: &Value) -> Option<Call> {
     let effect = |effect: &Value| {
         let operation = match effect.get("operation")?.as_str()? {
             "read" => Operation::Read,
@@ -130,7 +132,7 @@ fn call(value: &Value) -> Option<Call> {
     })
 }
 
-fn question(value: &Value) -> Option<Question> {
+fn parse_question(value: &Value) -> Option<Question> {
     let globs =
         |list: &Value| -> Option<Vec<String>> { list.as_array()?.iter().map(|glob| glob.as_str().map(str::to_owned)).collect() };
     let limits = value.get("limits")?;
@@ -152,7 +154,7 @@ fn question(value: &Value) -> Option<Question> {
     })
 }
 
-fn answer(answer: &Answer) -> Value {
+fn answer_json(answer: &Answer) -> Value {
     let reply = match &answer.reply {
         Reply::Nothing => json!({"nothing": null}),
         Reply::Advice(Advice { note, args }) => json!({"advice": {"note": note, "args": args}}),

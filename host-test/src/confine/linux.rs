@@ -22,20 +22,20 @@ const NEEDED: ABI = ABI::V3;
 const KNOWN: ABI = ABI::V7;
 
 /// The access rights that apply to files.
-fn of_file() -> BitFlags<AccessFs> {
+fn file_access_rights() -> BitFlags<AccessFs> {
     AccessFs::WriteFile | AccessFs::Truncate
 }
 
-fn has(abi: ABI) -> bool {
+fn supports_abi(abi: ABI) -> bool {
     let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     ruleset.handle_access(AccessFs::from_write(abi)).and_then(Ruleset::create).is_ok()
 }
 
 /// What this kernel can restrict.
 pub(super) fn capability() -> Capability {
-    if has(NEEDED) {
+    if supports_abi(NEEDED) {
         Capability::Trees
-    } else if has(ABI::V1) {
+    } else if supports_abi(ABI::V1) {
         Capability::None("the kernel is older than Linux 6.2, whose Landlock does not restrict truncating files")
     } else {
         Capability::None("the kernel has no Landlock, or it is disabled")
@@ -82,7 +82,7 @@ fn ruleset(network: bool) -> Result<RulesetCreated, landlock::RulesetError> {
 fn access(path: &Path, kind: Kind) -> BitFlags<AccessFs> {
     let device = if path.starts_with("/dev") { AccessFs::IoctlDev.into() } else { BitFlags::EMPTY };
     match kind {
-        Kind::File => of_file() | device,
+        Kind::File => file_access_rights() | device,
         // No devices can be created, and only granted devices can be controlled.
         Kind::Tree => (AccessFs::from_write(KNOWN) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev)) | device,
     }
@@ -98,7 +98,7 @@ fn add(
     let is_folder = fstat(place).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
     let access = match (is_folder, access.contains(AccessFs::MakeReg)) {
         (true, true) => access,
-        (false, true) => access & (of_file() | AccessFs::IoctlDev),
+        (false, true) => access & (file_access_rights() | AccessFs::IoctlDev),
         (false, false) => access,
         (true, false) => return Ok(ruleset),
     };

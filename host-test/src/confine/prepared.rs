@@ -10,7 +10,7 @@ use tollgate_guest::confine::evidence::EvidenceKey;
 
 use crate::files::state_folder;
 
-/// A longer record was not written by the gate.
+/// The size limit of a record. The gate does not write longer ones.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// A stored answer about a command.
@@ -44,7 +44,8 @@ impl Prepared {
     /// Records that the command runs confined. This must happen before it is confined, because then the state folder is not
     /// writable.
     pub fn mark(&self) -> io::Result<()> {
-        // The name says it. Neither emptied nor written to: a file system may write to the disk at once what replaces something.
+        // The file's existence is the mark. It is neither truncated nor written to: a file system may immediately write replaced
+        // content to the disk.
         std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(&self.mark).map(drop)
     }
 }

@@ -6,7 +6,7 @@ use tollgate_guest::digest::Digest;
 
 use super::reading::open_regular;
 use super::stat::NO_MARKS;
-use super::walk::{FolderCache, Names, Stat, join_names};
+use super::walk::{FolderCache, LookupResult, Names, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Question, Root};
 
@@ -30,9 +30,9 @@ impl Files {
             digest: None,
         };
         match walked.found {
-            Stat::Missing => {}
-            Stat::Denied => facts.kind = Kind::Unreadable,
-            Stat::Found(file) => {
+            LookupResult::Missing => {}
+            LookupResult::Denied => facts.kind = Kind::Unreadable,
+            LookupResult::Found(file) => {
                 (facts.kind, facts.hard_links, facts.marks, facts.size) = (file.kind(), file.hard_links, file.marks, file.size);
                 if file.is_file() && question.digest {
                     facts.digest = walked.real.and_then(|real| self.digest(Root::Project, &real).ok());

@@ -12,7 +12,7 @@ use cap_std::fs::Dir;
 
 use super::names::names_in;
 use super::stat::FileStat;
-use super::walk::{Stat, join_names};
+use super::walk::{LookupResult, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Entry, Fault, Listing, Reach, Root};
 
@@ -34,16 +34,16 @@ impl Files {
         let real = walked.real.ok_or(Fault::Other)?;
         let (dir, below) = self.readable(root, &real)?;
         match walked.found {
-            Stat::Missing => return Err(Fault::Missing.into()),
-            Stat::Denied => return Err(Fault::Denied.into()),
-            Stat::Found(file) if !file.is_dir() => return Err(Fault::Other.into()),
-            Stat::Found(_) => {}
+            LookupResult::Missing => return Err(Fault::Missing.into()),
+            LookupResult::Denied => return Err(Fault::Denied.into()),
+            LookupResult::Found(file) if !file.is_dir() => return Err(Fault::Other.into()),
+            LookupResult::Found(_) => {}
         }
         let top = Arc::new(if below.is_empty() { dir.try_clone()? } else { dir.open_dir(join_names(below))? });
         let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
         if reach.depth > 0 {
             let content = FolderContent::read(&top, "", reach.depth, reach)?;
-            let mut ahead = if is_large(reach) { ReadAhead::all(&top, &content, reach) } else { Contents::new() };
+            let mut ahead = if is_large(reach) { ReadAhead::read_tree(&top, &content, reach) } else { Contents::new() };
             collect(content, &top, &mut ahead, reach, &mut listing);
         }
         Ok(listing)
@@ -163,7 +163,7 @@ struct ReadAhead<'r> {
 
 impl<'r> ReadAhead<'r> {
     /// Reads all folders below one whose own content is known; not all of them if there are more entries than the limit.
-    fn all(top: &Arc<Dir>, content: &FolderContent, reach: &'r Reach) -> Contents {
+    fn read_tree(top: &Arc<Dir>, content: &FolderContent, reach: &'r Reach) -> Contents {
         let reading = Self { reach, progress: Mutex::default(), changed: Condvar::new() };
         reading.add(top, content);
         reading.read(|progress| progress.entries >= MANY_ENTRIES);
@@ -333,7 +333,7 @@ mod tests {
         let top = Arc::new(Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap());
         let content = FolderContent::read(&top, "", 64, &reach(100)).unwrap();
         fs::remove_dir_all(temp.path().join("b")).unwrap();
-        for mut ahead in [Contents::new(), ReadAhead::all(&top, &content, &reach(100))] {
+        for mut ahead in [Contents::new(), ReadAhead::read_tree(&top, &content, &reach(100))] {
             let content = FolderContent { items: content.items.clone(), ..FolderContent::default() };
             let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
             collect(content, &top, &mut ahead, &reach(100), &mut listing);

@@ -57,7 +57,7 @@ impl GuestFolder {
     fn open(folder: &Path) -> std::io::Result<Self> {
         let real = folder.canonicalize()?;
         let dir = Arc::new(Dir::open_ambient_dir(&real, ambient_authority())?);
-        let real = Names::of_path(&real).ok_or_else(|| std::io::Error::other("its path is not UTF-8"))?;
+        let real = Names::from_path(&real).ok_or_else(|| std::io::Error::other("its path is not UTF-8"))?;
         Ok(Self { dir, real })
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn names_in(
     mut each: impl FnMut(Result<&str, &str>, io::Result<FileStat>),
 ) -> io::Result<bool> {
     use rustix::fs::{Mode, OFlags};
-    // The handle itself only stands for a path and cannot be read.
+    // The handle itself only refers to a path and cannot be read.
     let opened = rustix::fs::openat(folder, c".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     // Two of them are the folder itself and the one above it.
     let mut entries = rustix::fs::Dir::new(opened)?.take(max.saturating_add(3)).collect::<Result<Vec<_>, _>>()?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use cap_std::fs::{Dir, File, OpenOptions};
 use tollgate_guest::home;
 
-use super::walk::{Names, Stat, join_names};
+use super::walk::{LookupResult, Names, join_names};
 use super::writing::without_waiting;
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
@@ -47,17 +47,17 @@ impl Files {
         let real = walked.real.ok_or(Fault::Other)?;
         let (dir, below) = self.readable(root, &real)?;
         match walked.found {
-            Stat::Missing => Err(Fault::Missing.into()),
-            Stat::Denied => Err(Fault::Denied.into()),
+            LookupResult::Missing => Err(Fault::Missing.into()),
+            LookupResult::Denied => Err(Fault::Denied.into()),
             // A pipe is never opened, because that would wait for a writer.
-            Stat::Found(metadata) if !metadata.is_file() => Err(Fault::Other.into()),
-            Stat::Found(_) => open_regular(&dir, &join_names(below)),
+            LookupResult::Found(metadata) if !metadata.is_file() => Err(Fault::Other.into()),
+            LookupResult::Found(_) => open_regular(&dir, &join_names(below)),
         }
     }
 
     /// The folder handle and the path relative to it through which a path may be read.
     pub(super) fn readable<'a>(&self, root: Root, real: &'a Names) -> Result<(Arc<Dir>, &'a [String]), FileError> {
-        let below = real.below(self.real(root).ok_or(Fault::Missing)?).ok_or(Fault::Denied)?;
+        let below = real.strip_folder(self.real(root).ok_or(Fault::Missing)?).ok_or(Fault::Denied)?;
         let is_readable = |readable: &str| {
             let mut names = below.iter();
             readable.split('/').all(|name| names.next().is_some_and(|below| below == name))

@@ -46,12 +46,12 @@ impl State {
     /// The state folder of a workspace with this canonical path, in a folder for all workspaces.
     pub(crate) fn new(workspace: &Path, folder: &Path) -> io::Result<Self> {
         let not_text = || io::Error::other("its path is not UTF-8");
-        let workspace = Names::of_path(workspace).ok_or_else(not_text)?.absolute();
+        let workspace = Names::from_path(workspace).ok_or_else(not_text)?.absolute();
         // Windows reports the same folder with this prefix in some places and without it in others.
         let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(&workspace).to_owned();
         let digest = Digest::of(workspace.as_bytes()).short_hex();
         let path = resolve(folder)?.join(digest);
-        Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace, opened: Mutex::default() })
+        Ok(Self { real: Names::from_path(&path).ok_or_else(not_text)?, path, workspace, opened: Mutex::default() })
     }
 
     /// The path, which may not exist yet.

@@ -15,8 +15,8 @@ const MAX_LINKS: u32 = 40;
 pub(super) struct Names(pub(super) Vec<String>);
 
 impl Names {
-    /// `None` if a name is not UTF-8, because a guest could not spell it.
-    pub(super) fn of_path(path: &Path) -> Option<Self> {
+    /// Splits an absolute path into names; `None` if a name is not UTF-8, because a guest could not spell it.
+    pub(super) fn from_path(path: &Path) -> Option<Self> {
         let mut names = Vec::new();
         for component in path.components() {
             match component {
@@ -38,7 +38,7 @@ impl Names {
     }
 
     /// The names relative to a folder, if the path is below it.
-    pub(super) fn below<'a>(&'a self, folder: &Self) -> Option<&'a [String]> {
+    pub(super) fn strip_folder<'a>(&'a self, folder: &Self) -> Option<&'a [String]> {
         self.0.strip_prefix(folder.0.as_slice())
     }
 
@@ -49,7 +49,7 @@ impl Names {
 }
 
 /// The result of resolving a path.
-pub(super) struct Walked {
+pub(super) struct ResolvedPath {
     /// The path with every link followed, if it can be resolved.
     pub(super) real: Option<Names>,
     /// The path without following a link in the last name.
@@ -57,11 +57,11 @@ pub(super) struct Walked {
     /// The target of the link at `entry`.
     pub(super) link: Option<String>,
     /// What exists at `real`.
-    pub(super) found: Stat,
+    pub(super) found: LookupResult,
 }
 
 /// The result of looking up a name.
-pub(super) enum Stat {
+pub(super) enum LookupResult {
     Missing,
     Denied,
     Found(FileStat),
@@ -73,18 +73,18 @@ pub(super) struct FolderCache(BTreeMap<Names, bool>);
 
 impl Files {
     /// Resolves a path given by the guest, relative to one of the roots.
-    pub(super) fn walk(&self, root: Root, path: &str) -> Walked {
+    pub(super) fn walk(&self, root: Root, path: &str) -> ResolvedPath {
         self.walk_cached(root, path, &mut FolderCache::default())
     }
 
     /// Like [`walk`](Self::walk), with a cache for several paths.
-    pub(super) fn walk_cached(&self, root: Root, path: &str, folders: &mut FolderCache) -> Walked {
-        let nowhere = || Walked { real: None, entry: None, link: None, found: Stat::Missing };
-        let Some(from) = self.real(root) else { return nowhere() };
+    pub(super) fn walk_cached(&self, root: Root, path: &str, folders: &mut FolderCache) -> ResolvedPath {
+        let unresolved = || ResolvedPath { real: None, entry: None, link: None, found: LookupResult::Missing };
+        let Some(from) = self.real(root) else { return unresolved() };
         if path.contains('\0') {
-            return nowhere();
+            return unresolved();
         }
-        let (mut at, mut ahead) = start(from, path);
+        let (mut at, mut ahead) = starting_point(from, path);
         let (mut links, mut entry, mut link, mut found) = (0, None, None, None);
         // The length of the shortest prefix that does not exist: nothing below it exists either.
         let mut missing = usize::MAX;
@@ -101,45 +101,45 @@ impl Files {
             let last = ahead.is_empty();
             let seen = if at.0.len() > missing { Some(false) } else { folders.0.get(&at).copied() };
             let look = match seen {
-                Some(false) => Stat::Missing,
+                Some(false) => LookupResult::Missing,
                 Some(true) if !last => continue,
-                _ => self.look(&at),
+                _ => self.look_up(&at),
             };
             match &look {
-                Stat::Missing => {
+                LookupResult::Missing => {
                     missing = missing.min(at.0.len());
                     folders.0.insert(at.clone(), false);
                 }
-                Stat::Found(metadata) if !last && metadata.is_dir() => drop(folders.0.insert(at.clone(), true)),
+                LookupResult::Found(metadata) if !last && metadata.is_dir() => drop(folders.0.insert(at.clone(), true)),
                 _ => {}
             }
             match look {
-                Stat::Found(metadata) if metadata.is_symlink() => {
+                LookupResult::Found(metadata) if metadata.is_symlink() => {
                     links += 1;
                     let target = if links > MAX_LINKS { None } else { self.link_target(&at) };
                     if last && entry.is_none() {
                         (entry, link) = (Some(at.clone()), target.clone());
                     }
-                    let Some(target) = target else { return Walked { entry, link, ..nowhere() } };
+                    let Some(target) = target else { return ResolvedPath { entry, link, ..unresolved() } };
                     at.0.pop();
-                    let (onto, further) = split(&target);
+                    let (onto, further) = split_path(&target);
                     if let Some(onto) = onto {
                         at = onto;
                     }
                     ahead.extend(further);
                     found = None;
                 }
-                Stat::Found(metadata) if !last && !metadata.is_dir() => return nowhere(),
+                LookupResult::Found(metadata) if !last && !metadata.is_dir() => return unresolved(),
                 look => found = Some(look),
             }
         }
-        let found = found.unwrap_or_else(|| self.look(&at));
-        Walked { entry: Some(entry.unwrap_or_else(|| at.clone())), real: Some(at), link, found }
+        let found = found.unwrap_or_else(|| self.look_up(&at));
+        ResolvedPath { entry: Some(entry.unwrap_or_else(|| at.clone())), real: Some(at), link, found }
     }
 
     /// A path as it is reported to the guest: relative inside the workspace, otherwise absolute.
     pub(super) fn guest_path(&self, names: &Names) -> String {
-        match names.below(&self.project.real) {
+        match names.strip_folder(&self.project.real) {
             Some([]) => ".".to_owned(),
             Some(below) => below.join("/"),
             None => names.absolute(),
@@ -148,27 +148,27 @@ impl Files {
 
     /// Looks up a path without following a link in its last name; those before it have been followed. Paths in the workspace are
     /// looked up from its own handle.
-    fn look(&self, at: &Names) -> Stat {
-        let looked = match at.below(&self.project.real) {
+    fn look_up(&self, at: &Names) -> LookupResult {
+        let looked = match at.strip_folder(&self.project.real) {
             Some(below) => stat_at(&self.project.dir, &join_names(below)),
-            None => match (&self.outside, at.below(&Names(self.drive()))) {
+            None => match (&self.outside, at.strip_folder(&Names(self.drive()))) {
                 (Some(outside), Some(below)) => stat_at(outside, &join_names(below)),
-                _ => return Stat::Denied,
+                _ => return LookupResult::Denied,
             },
         };
         match looked {
-            Ok(metadata) => Stat::Found(metadata),
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Stat::Denied,
-            Err(_) => Stat::Missing,
+            Ok(metadata) => LookupResult::Found(metadata),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => LookupResult::Denied,
+            Err(_) => LookupResult::Missing,
         }
     }
 
     fn link_target(&self, at: &Names) -> Option<String> {
-        let target = match at.below(&self.project.real) {
+        let target = match at.strip_folder(&self.project.real) {
             Some(below) => self.project.dir.read_link_contents(join_names(below)),
             None => {
                 let drive = Names(self.drive());
-                self.outside.as_ref()?.read_link_contents(join_names(at.below(&drive)?))
+                self.outside.as_ref()?.read_link_contents(join_names(at.strip_folder(&drive)?))
             }
         };
         target.ok()?.into_os_string().into_string().ok()
@@ -184,16 +184,16 @@ pub(super) fn join_names(names: &[String]) -> PathBuf {
     names.iter().collect()
 }
 
-fn start(from: &Names, path: &str) -> (Names, Vec<String>) {
-    let (onto, ahead) = split(path);
+fn starting_point(from: &Names, path: &str) -> (Names, Vec<String>) {
+    let (onto, ahead) = split_path(path);
     (onto.unwrap_or_else(|| from.clone()), ahead)
 }
 
 /// The start of an absolute path, and the remaining names in reverse order.
-fn split(path: &str) -> (Option<Names>, Vec<String>) {
+fn split_path(path: &str) -> (Option<Names>, Vec<String>) {
     let separators: &[char] = if cfg!(windows) { &['/', '\\'] } else { &['/'] };
-    let meant = |name: &&str| !name.is_empty() && *name != ".";
-    let mut names: Vec<String> = path.split(separators).filter(meant).map(str::to_owned).collect();
+    let is_significant = |name: &&str| !name.is_empty() && *name != ".";
+    let mut names: Vec<String> = path.split(separators).filter(is_significant).map(str::to_owned).collect();
     let drive = cfg!(windows) && names.first().is_some_and(|name| name.ends_with(':'));
     let onto = if drive { Some(Names(vec![names.remove(0)])) } else { path.starts_with(separators).then(|| Names(Vec::new())) };
     names.reverse();

@@ -8,7 +8,7 @@ use cap_std::fs::{Dir, DirBuilder, OpenOptions};
 
 use super::facts::digest_of;
 use super::reading::open_regular;
-use super::walk::{Stat, Walked, join_names};
+use super::walk::{LookupResult, ResolvedPath, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::records::Expectation;
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
@@ -22,6 +22,7 @@ const WRITABLE_IN_HOME: &[&str] = &[".tollgate"];
 
 /// A path that may be written: a handle, the folder relative to it, and the file name.
 struct WritablePath {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "it decides on modes, which only Unix has"))]
     root: Root,
     dir: Arc<Dir>,
     folder: PathBuf,
@@ -29,24 +30,24 @@ struct WritablePath {
     /// Whether only the user gets access.
     private: bool,
     /// What exists there.
-    standing: Standing,
+    existing: ExistingEntry,
 }
 
 /// What exists at a path that may be written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum ExistingEntry {
     Nothing,
     File,
     SomethingElse,
-    /// It was not looked up, because the operation itself tells.
+    /// It was not looked up, because the operation itself will find out.
     Unknown,
 }
 
 impl Files {
     /// Appends bytes with a single write.
     pub(crate) fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileError> {
-        let target = self.writable(root, path)?;
-        if target.standing == Standing::SomethingElse {
+        let target = self.resolve_writable(root, path)?;
+        if target.existing == ExistingEntry::SomethingElse {
             return Err(Fault::Other.into());
         }
         let mut options = options(target.private);
@@ -67,8 +68,8 @@ impl Files {
 
     /// Replaces the whole content: writes a temporary file in the same folder and renames it.
     pub(crate) fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: &Expectation) -> Result<(), FileError> {
-        let target = self.writable(root, path)?;
-        if *expected == Expectation::Absent && matches!(target.standing, Standing::File | Standing::SomethingElse) {
+        let target = self.resolve_writable(root, path)?;
+        if *expected == Expectation::Absent && matches!(target.existing, ExistingEntry::File | ExistingEntry::SomethingElse) {
             return Err(Fault::Exists.into());
         }
         let mut temporary = TemporaryFile::create(target.open_folder()?, &options(target.private))?;
@@ -90,24 +91,31 @@ impl Files {
         if let Some((state, path)) = self.plain_in_state(root, path) {
             return Ok(state.dir()?.remove_file(path)?);
         }
-        let target = self.writable_path(root, self.walk(root, path))?;
+        let target = self.check_writable(root, self.walk(root, path))?;
         Ok(target.dir.remove_file(target.path())?)
     }
 
     /// Checks that a path may be written.
-    fn writable(&self, root: Root, path: &str) -> Result<WritablePath, FileError> {
+    fn resolve_writable(&self, root: Root, path: &str) -> Result<WritablePath, FileError> {
         if let Some((state, path)) = self.plain_in_state(root, path)
             && let (Some(folder), Some(name)) = (path.parent(), path.file_name())
         {
             let (folder, name) = (folder.to_owned(), PathBuf::from(name));
-            return Ok(WritablePath { root, dir: state.create()?, folder, name, private: true, standing: Standing::Unknown });
+            return Ok(WritablePath {
+                root,
+                dir: state.create()?,
+                folder,
+                name,
+                private: true,
+                existing: ExistingEntry::Unknown,
+            });
         }
-        self.writable_path(root, self.walk(root, path))
+        self.check_writable(root, self.walk(root, path))
     }
 
     /// Checks that a path may be written after following links. Only the gate's own folders of the given root are allowed: a link in
     /// the workspace must not lead to user files.
-    fn writable_path(&self, root: Root, walked: Walked) -> Result<WritablePath, FileError> {
+    fn check_writable(&self, root: Root, walked: ResolvedPath) -> Result<WritablePath, FileError> {
         let real = walked.real.ok_or(Fault::Other)?;
         let own = |folder: &[String]| match (root, folder.first()) {
             (Root::State, _) => true,
@@ -115,19 +123,19 @@ impl Files {
             (Root::Home, Some(first)) => WRITABLE_IN_HOME.contains(&first.as_str()),
             (_, None) => false,
         };
-        let standing = match walked.found {
-            Stat::Found(found) if found.is_file() => Standing::File,
-            Stat::Found(_) => Standing::SomethingElse,
-            Stat::Missing | Stat::Denied => Standing::Nothing,
+        let existing = match walked.found {
+            LookupResult::Found(found) if found.is_file() => ExistingEntry::File,
+            LookupResult::Found(_) => ExistingEntry::SomethingElse,
+            LookupResult::Missing | LookupResult::Denied => ExistingEntry::Nothing,
         };
         if let Some(guest_folder) = self.real(root)
-            && let Some([folder @ .., name]) = real.below(guest_folder)
+            && let Some([folder @ .., name]) = real.strip_folder(guest_folder)
             && own(folder)
         {
             // The workspace may be the home folder itself.
             let at_home = self.home.as_ref().is_some_and(|home| home.real == *guest_folder);
             let (folder, name, dir) = (join_names(folder), PathBuf::from(name), self.dir_to_write(root)?);
-            return Ok(WritablePath { root, dir, folder, name, private: at_home || root == Root::State, standing });
+            return Ok(WritablePath { root, dir, folder, name, private: at_home || root == Root::State, existing });
         }
         Err(Fault::Denied.into())
     }

@@ -1,4 +1,5 @@
-//! Calls of tools of MCP servers. They pass the gate like any other call: hooks run, and a person is asked where the gate decides so.
+//! Calls tools of MCP servers. The gate checks these calls like any other: hooks run, and a person is asked if the gate decides
+//! so.
 
 use std::borrow::BorrowMut;
 use std::sync::mpsc;
@@ -40,7 +41,7 @@ impl Drop for Question {
 }
 
 /// The gate's answer to an event of a call, as an input for the connections.
-pub(super) fn exchanged(command: u64, text: &[u8], refused: Option<&str>) -> Value {
+pub(super) fn exchange_input(command: u64, text: &[u8], refused: Option<&str>) -> Value {
     json!({"type": "exchanged", "command": command, "text": String::from_utf8_lossy(text), "refused": refused})
 }
 
@@ -64,7 +65,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         }
     }
 
-    /// Processes everything that has happened to connections to MCP servers.
+    /// Processes everything that has happened on connections to MCP servers.
     pub(super) fn drive_servers(&mut self) -> Result<(), Error> {
         let remote = self.remote.clone();
         self.gate.borrow_mut().servers().wake_with(move || remote.wake());
@@ -87,8 +88,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 let payload = payload.to_string();
                 match self.gate.borrow_mut().respond(PROGRAM, None, payload.as_bytes()).inspect_err(|_| self.abandon_all())? {
                     Progress::Answered(reply) => {
-                        let input = exchanged(command, &reply.text, reply.refused.as_deref());
-                        self.gate.borrow_mut().servers().tell(input);
+                        let input = exchange_input(command, &reply.text, reply.refused.as_deref());
+                        self.gate.borrow_mut().servers().push_input(input);
                     }
                     Progress::Waiting(number) => {
                         self.exchanging.insert(number, command);

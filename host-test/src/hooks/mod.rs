@@ -86,7 +86,7 @@ pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
     exchanging: HashMap<u64, u64>,
     deadline_ms: Option<u64>,
     stopped: bool,
-    /// Made when the first hook of a third party is called.
+    /// Created when the first third-party hook is called.
     components: Option<Components>,
 }
 
@@ -280,7 +280,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                     None
                 }
                 Message::Servers(input) => {
-                    self.gate.borrow_mut().servers().tell(input);
+                    self.gate.borrow_mut().servers().push_input(input);
                     None
                 }
                 Message::Wake => None,
@@ -289,7 +289,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.step(inputs)
     }
 
-    /// Steps, and calls hooks of third parties for as long as the gate wants some called.
+    /// Runs a step of the gate, then calls third-party hooks for as long as the gate asks for calls.
     fn step(&mut self, inputs: Vec<Input>) -> Result<(), Error> {
         self.step_once(inputs)?;
         loop {
@@ -352,8 +352,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             }
             Order::Reply(reply) => {
                 if let Some(command) = self.exchanging.remove(&reply.number) {
-                    let input = mcp::exchanged(command, &reply.answer, reply.refused.as_deref());
-                    self.gate.borrow_mut().servers().tell(input);
+                    let input = mcp::exchange_input(command, &reply.answer, reply.refused.as_deref());
+                    self.gate.borrow_mut().servers().push_input(input);
                 } else if self.awaited.remove(&reply.number) {
                     self.answers.insert(reply.number, Reply { text: reply.answer, refused: reply.refused });
                 }
@@ -365,7 +365,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             }
             Order::Approval(approval) => {
                 if let Some(callback) = &mut self.options.on_approval {
-                    callback(&HookApproval::of(approval));
+                    callback(&HookApproval::from_gate(approval));
                 }
             }
             Order::Listen(trigger) => {

@@ -13,7 +13,7 @@ type ListenCallback = dyn FnMut(&str, bool) -> Result<(), String> + Send;
 type QuestionCallback = dyn FnMut(Question) + Send;
 type PromptCallback = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
 
-/// Options for [`Hooks`](super::Hooks): callbacks, and who answers prompts. All of them are optional.
+/// Options for [`Hooks`](super::Hooks): callbacks, and a function that answers prompts. All of them are optional.
 #[derive(Default)]
 pub struct Options {
     pub(super) on_record: Option<Box<Callback<HookRecord>>>,
@@ -27,7 +27,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// No callbacks; prompts are run by the command they name.
+    /// Creates options without callbacks; prompts are answered by the command that they name.
     pub fn new() -> Self {
         Self::default()
     }
@@ -53,7 +53,7 @@ impl Options {
         self
     }
 
-    /// How concepts are looked up. Default: commands and MCP servers run in the workspace.
+    /// Sets how concepts are looked up. Default: commands and MCP servers run in the workspace.
     #[must_use]
     pub fn lookups(mut self, lookups: Lookups) -> Self {
         self.lookups = Some(lookups);
@@ -74,15 +74,15 @@ impl Options {
         self
     }
 
-    /// The program `tollgate-compiler`, which compiles hooks of third parties. Without it, the one beside this program is used, or the
-    /// one in `PATH`.
+    /// Sets the path of `tollgate-compiler`, the program that compiles third-party hooks. Default: the one next to this program,
+    /// or else the one in `PATH`.
     #[must_use]
     pub fn compiler(mut self, program: impl Into<PathBuf>) -> Self {
         self.compiler = Some(program.into());
         self
     }
 
-    /// Answers prompts, each in its own thread; returns an error if it could not.
+    /// Sets the function that answers prompts. It is called in a thread per prompt and returns an error if it cannot answer.
     #[must_use]
     pub fn prompt(mut self, run: impl Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync + 'static) -> Self {
         self.prompt = Some(Arc::new(run));
@@ -107,7 +107,7 @@ impl Prompt {
     }
 }
 
-/// The answer to a prompt, as if it were a program.
+/// The answer to a prompt, in the form of a program's result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PromptOutput {
     /// 0 for success.

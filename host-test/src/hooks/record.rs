@@ -68,7 +68,7 @@ pub struct HookApproval {
 }
 
 impl HookApproval {
-    pub(super) fn of(approval: Approval) -> Self {
+    pub(super) fn from_gate(approval: Approval) -> Self {
         let Approval { hook, digest, why, notice, shows } = approval;
         Self { hook, digest, why, notice, shows: serde_json::from_slice(&shows).unwrap_or_default() }
     }

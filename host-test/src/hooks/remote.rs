@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::bindings::exports::tollgate::hooks::augment::Answer;
 use crate::bindings::exports::tollgate::hooks::engine::{Ending, Event, Input, Listening};
-use crate::mcp::{Answered, RequestNumber};
+use crate::mcp::{AnswerCallback, RequestNumber};
 
 /// A message for the thread that runs the hooks.
 pub(super) enum Message {
@@ -17,10 +17,10 @@ pub(super) enum Message {
     /// A lookup has ended.
     Found { instance: u64, command: u64, answer: Answer },
     /// A request about MCP servers.
-    Request { number: RequestNumber, method: String, params: Value, answered: Answered },
-    /// The answer to that request is no longer needed.
+    Request { number: RequestNumber, method: String, params: Value, answered: AnswerCallback },
+    /// The answer to a request about MCP servers is no longer needed.
     CancelRequest(RequestNumber),
-    /// An input for the gate about connections to them.
+    /// An input for the gate about connections to MCP servers.
     Servers(Value),
     /// Only wakes the thread up.
     Wake,
@@ -70,7 +70,7 @@ impl Remote {
         number
     }
 
-    /// Keeps MCP servers connected: those that are named, or all that are declared.
+    /// Keeps MCP servers connected: the named ones, or all declared ones if no names are given.
     pub fn want_servers(&self, servers: Option<&[String]>) {
         self.send(Message::Servers(json!({"type": "want", "servers": servers})));
     }

@@ -19,7 +19,7 @@ pub(super) enum Running {
     Process(Canceler),
     /// A function cannot be stopped. It is notified, and its result is ignored.
     Function(Arc<AtomicBool>),
-    /// It could not be started, which has been reported.
+    /// The run could not be started, which has been reported.
     Reported,
 }
 
@@ -54,7 +54,7 @@ impl Report {
     }
 
     /// Sets what is reported on drop.
-    fn set(&mut self, ending: Ending) {
+    fn set_ending(&mut self, ending: Ending) {
         self.ending = ending;
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn prompt(ordered: engine::Prompt, files: &Arc<Files>, options: &Opti
     let engine::Prompt { text, argv, surroundings } = ordered;
     let Some(answer) = &options.prompt else {
         if argv.is_empty() {
-            report.set(Ending::Missing);
+            report.set_ending(Ending::Missing);
             return Running::Reported;
         }
         return program(argv, text, None, surroundings, files, report);
@@ -85,8 +85,8 @@ pub(super) fn prompt(ordered: engine::Prompt, files: &Arc<Files>, options: &Opti
     let (answer, canceled) = (Arc::clone(answer), Arc::new(AtomicBool::new(false)));
     let prompt = Prompt { hook: surroundings.hook, text, canceled: Arc::clone(&canceled) };
     let work = move || {
-        report.set(Ending::Failed("the function that runs prompts failed".to_owned()));
-        report.set(match answer(&prompt) {
+        report.set_ending(Ending::Failed("the function that runs prompts failed".to_owned()));
+        report.set_ending(match answer(&prompt) {
             Ok(output) => {
                 let (code, stdout, stderr) = (Some(output.exit_code), output.stdout, output.stderr);
                 Ending::Exited(Exited { code, stdout, stderr, truncated: false })
@@ -108,8 +108,8 @@ fn program(
     let (run, files) = (process::Run::new(), Arc::clone(files));
     let canceler = run.canceler();
     let work = move || {
-        report.set(Ending::Failed("the host failed to run it".to_owned()));
-        report.set(carry_out(run, argv, &stdin, copy.as_ref(), &surroundings, &files));
+        report.set_ending(Ending::Failed("the host failed to run it".to_owned()));
+        report.set_ending(carry_out(run, argv, &stdin, copy.as_ref(), &surroundings, &files));
     };
     spawn(work, Running::Process(canceler))
 }

@@ -13,7 +13,7 @@ use crate::bindings::exports::tollgate::hooks::engine::{CheckedFile, CopiedArgum
 use crate::bindings::tollgate::hooks::workspace::Root;
 use crate::files::Files;
 
-/// More than can be approved.
+/// The size limit of a copy, which is more than can be approved.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// The name prefix of copies.
@@ -33,7 +33,7 @@ pub(super) struct PrivateCopy {
 /// Why a copy could not be made.
 #[derive(Debug)]
 pub(super) enum CopyError {
-    /// This file is not the one that was approved.
+    /// This file does not have the approved content.
     Changed(String),
     /// The files cannot be copied.
     Failed(String),
@@ -135,7 +135,8 @@ fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     std::fs::write(path, bytes)
 }
 
-#[cfg(test)]
+// They look at modes and links.
+#[cfg(all(test, unix))]
 mod tests {
     use std::fs;
 

@@ -1,57 +1,57 @@
-//! How much a server may send.
+//! Limits on how much an MCP server may send.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The limits of one connection, as the gate ordered them. Without an order, nothing may be sent.
+/// The limits of one connection, as set by the gate. If the gate sets none, nothing may be sent.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct ServerLimits {
-    /// The longest message, and all tools together.
+    /// The limit on a single message, and on all tools together.
     pub(super) message_bytes: usize,
-    /// What is not a message.
+    /// The limit on output that is not a message.
     garbage_bytes: u64,
-    /// Messages that were not asked for, between two answers.
+    /// The limit on unsolicited messages between two answers.
     unasked_bytes: u64,
-    /// The pages of a list of tools.
+    /// The limit on the pages of a tool list.
     pub(super) pages: usize,
 }
 
-/// Counts what a server sends, and notes that it was too much.
+/// Counts what a server sends, and records whether it sent too much.
 #[derive(Debug)]
 pub(super) struct Bounds {
     pub(super) limits: ServerLimits,
     garbage: AtomicU64,
-    unasked: AtomicU64,
+    unsolicited: AtomicU64,
     exceeded: AtomicBool,
 }
 
 impl Bounds {
-    /// The bounds of a connection over this transport.
+    /// Creates the counters for a connection over this transport.
     pub(super) fn new(transport: &Value) -> Self {
         let limits = transport.get("limits").and_then(|limits| ServerLimits::deserialize(limits).ok()).unwrap_or_default();
-        Self { limits, garbage: AtomicU64::new(0), unasked: AtomicU64::new(0), exceeded: AtomicBool::new(false) }
+        Self { limits, garbage: AtomicU64::new(0), unsolicited: AtomicU64::new(0), exceeded: AtomicBool::new(false) }
     }
 
-    /// Whether bytes that are not a message are still within bounds.
-    pub(super) fn take_garbage(&self, bytes: usize) -> bool {
+    /// Counts bytes that are not a message. Returns whether they are still within the limit.
+    pub(super) fn count_garbage(&self, bytes: usize) -> bool {
         self.check(add(&self.garbage, bytes) <= self.limits.garbage_bytes)
     }
 
-    /// The same for bytes of messages.
-    pub(super) fn take(&self, bytes: usize) -> bool {
-        self.check(add(&self.unasked, bytes) <= self.limits.unasked_bytes)
+    /// Counts bytes of messages. Returns whether they are still within the limit.
+    pub(super) fn count_message(&self, bytes: usize) -> bool {
+        self.check(add(&self.unsolicited, bytes) <= self.limits.unasked_bytes)
     }
 
-    /// The same for a message that is not complete yet.
+    /// Whether an incomplete message of this length is still within the limit.
     pub(super) fn may_grow_to(&self, bytes: usize) -> bool {
         self.check(bytes <= self.limits.message_bytes)
     }
 
-    /// Something that it was asked for has come.
-    pub(super) fn answered(&self) {
-        self.unasked.store(0, Ordering::Relaxed);
+    /// Resets the count of unsolicited messages, because an answer has arrived.
+    pub(super) fn reset_unsolicited(&self) {
+        self.unsolicited.store(0, Ordering::Relaxed);
     }
 
     pub(super) fn are_exceeded(&self) -> bool {

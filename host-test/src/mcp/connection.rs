@@ -1,4 +1,4 @@
-//! One connection to one MCP server, as the gate ordered it.
+//! Runs one connection to one MCP server, as ordered by the gate.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,14 +19,14 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
 use super::bounds::Bounds;
-use super::http::{HttpClient, headers};
+use super::http::{HttpClient, parse_headers};
 use super::sse::SseTransport;
 use super::stdio::ServerProcess;
 
-/// Tells the gate what happened.
+/// Reports an input to the gate.
 pub(super) type Report = Arc<dyn Fn(Value) + Send + Sync>;
 
-/// What a connection is told to do. Dropping the sender ends it.
+/// Orders to a connection. Dropping the sender ends the connection.
 pub(super) enum Order {
     List,
     Call { command: u64, tool: String, arguments: Value },
@@ -34,18 +34,19 @@ pub(super) enum Order {
 }
 
 /// Why a connection ended, as reported to the gate.
-struct Closed {
+struct CloseReason {
     kind: &'static str,
     why: String,
 }
 
-impl Closed {
+impl CloseReason {
     fn ended(why: impl ToString) -> Self {
         Self { kind: "ended", why: why.to_string() }
     }
 }
 
-/// What a server asks of its client. It can ask for nothing, but tell that its tools have changed.
+/// Handles requests and notifications from a server. Servers cannot request anything; they can only report that their tools have
+/// changed.
 struct Handler {
     connection: u64,
     report: Report,
@@ -61,71 +62,74 @@ impl ClientHandler for Handler {
     }
 }
 
-/// Makes a connection, keeps it, and ends it with everything that belongs to it. The gate hears of its end, unless it ordered that.
+/// Makes a connection, keeps it open, and ends it with everything that belongs to it. The end is reported to the gate, unless the
+/// gate ordered it.
 pub(super) async fn run(connection: u64, transport: Value, folder: &Path, report: Report, mut orders: UnboundedReceiver<Order>) {
     let bounds = Arc::new(Bounds::new(&transport));
     let handler = Handler { connection, report: Arc::clone(&report) };
-    let carrier = Carrier { connection, report: Arc::clone(&report), bounds: Arc::clone(&bounds) };
+    let relay = Relay { connection, report: Arc::clone(&report), bounds: Arc::clone(&bounds) };
     let closed = match transport.get("type").and_then(Value::as_str) {
-        Some("stdio") => over_pipes(handler, &carrier, &transport, folder, &mut orders).await,
-        Some(kind @ ("http" | "sse")) => over_http(handler, &carrier, &transport, kind == "sse", &mut orders).await,
-        _ => Some(Closed::ended("this host does not know the transport")),
+        Some("stdio") => run_over_pipes(handler, &relay, &transport, folder, &mut orders).await,
+        Some(kind @ ("http" | "sse")) => run_over_http(handler, &relay, &transport, kind == "sse", &mut orders).await,
+        _ => Some(CloseReason::ended("this host does not know the transport")),
     };
-    if let Some(Closed { kind, why }) = closed {
+    if let Some(CloseReason { kind, why }) = closed {
         let kind = if bounds.are_exceeded() { "flood" } else { kind };
         report(json!({"type": "closed", "connection": connection, "kind": kind, "why": why}));
     }
 }
 
-async fn over_pipes(
+async fn run_over_pipes(
     handler: Handler,
-    carrier: &Carrier,
+    relay: &Relay,
     transport: &Value,
     folder: &Path,
     orders: &mut UnboundedReceiver<Order>,
-) -> Option<Closed> {
-    let (process, pipes) = match ServerProcess::start(transport, folder, &carrier.bounds) {
+) -> Option<CloseReason> {
+    let (process, pipes) = match ServerProcess::start(transport, folder, &relay.bounds) {
         Ok(started) => started,
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Some(Closed { kind: "missing", why: String::new() }),
-        Err(fault) => return Some(Closed::ended(fault)),
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => {
+            return Some(CloseReason { kind: "missing", why: String::new() });
+        }
+        Err(fault) => return Some(CloseReason::ended(fault)),
     };
     let closed = tokio::select! {
         served = handler.serve(pipes) => match served {
-            Ok(service) => carrier.carry(service, orders).await,
-            Err(fault) => Some(Closed::ended(fault)),
+            Ok(service) => relay.run(service, orders).await,
+            Err(fault) => Some(CloseReason::ended(fault)),
         },
-        () = until_dropped(orders) => None,
+        () = wait_until_dropped(orders) => None,
     };
     let stderr = process.end().await;
-    closed.map(|closed| if stderr.is_empty() { closed } else { Closed { why: stderr, ..closed } })
+    closed.map(|closed| if stderr.is_empty() { closed } else { CloseReason { why: stderr, ..closed } })
 }
 
-async fn over_http(
+async fn run_over_http(
     handler: Handler,
-    carrier: &Carrier,
+    relay: &Relay,
     transport: &Value,
     is_sse: bool,
     orders: &mut UnboundedReceiver<Order>,
-) -> Option<Closed> {
+) -> Option<CloseReason> {
     let url = transport.get("url").and_then(Value::as_str).unwrap_or_default();
-    let Ok(address) = url.parse::<Uri>() else { return Some(Closed::ended("its address cannot be read")) };
-    let client = match HttpClient::new(&address, Arc::clone(&carrier.bounds)) {
+    let Ok(address) = url.parse::<Uri>() else { return Some(CloseReason::ended("its address cannot be read")) };
+    let client = match HttpClient::new(&address, Arc::clone(&relay.bounds)) {
         Ok(client) => client,
-        Err(fault) => return Some(Closed::ended(fault)),
+        Err(fault) => return Some(CloseReason::ended(fault)),
     };
-    let headers = headers(transport.get("headers").and_then(Value::as_object));
+    let headers = parse_headers(transport.get("headers").and_then(Value::as_object));
     let closed = tokio::select! {
         served = serve_http(handler, client.clone(), url, &address, headers, is_sse) => match served {
             Ok(service) => tokio::select! {
-                closed = carrier.carry(service, orders) => closed,
-                fault = client.lost() => Some(Closed { kind: fault.kind, why: fault.why }),
+                closed = relay.run(service, orders) => closed,
+                fault = client.wait_for_fault() => Some(CloseReason { kind: fault.kind, why: fault.why }),
             },
             Err(closed) => Some(closed),
         },
-        () = until_dropped(orders) => None,
+        () = wait_until_dropped(orders) => None,
     };
-    // The first thing that went wrong says more than what followed from it.
-    closed.map(|closed| client.fault().map_or(closed, |fault| Closed { kind: fault.kind, why: fault.why }))
+    // The first fault is more informative than the errors that followed from it.
+    closed.map(|closed| client.fault().map_or(closed, |fault| CloseReason { kind: fault.kind, why: fault.why }))
 }
 
 async fn serve_http(
@@ -135,33 +139,37 @@ async fn serve_http(
     address: &Uri,
     headers: HeaderMap,
     is_sse: bool,
-) -> Result<RunningService<RoleClient, Handler>, Closed> {
+) -> Result<RunningService<RoleClient, Handler>, CloseReason> {
     if is_sse {
         let transport = SseTransport::connect(client, address, headers).await;
-        let transport = transport.map_err(|fault| Closed { kind: fault.kind, why: fault.why })?;
-        return handler.serve(transport).await.map_err(Closed::ended);
+        let transport = transport.map_err(|fault| CloseReason { kind: fault.kind, why: fault.why })?;
+        return handler.serve(transport).await.map_err(CloseReason::ended);
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url);
     config.custom_headers = headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
     config.max_sse_event_size = client.max_message_bytes();
-    handler.serve(StreamableHttpClientTransport::with_client(client, config)).await.map_err(Closed::ended)
+    handler.serve(StreamableHttpClientTransport::with_client(client, config)).await.map_err(CloseReason::ended)
 }
 
-/// Before a connection is made, nothing is ordered but its end.
-async fn until_dropped(orders: &mut UnboundedReceiver<Order>) {
+/// Waits until the connection is no longer needed. Before a connection is made, its end is the only possible order.
+async fn wait_until_dropped(orders: &mut UnboundedReceiver<Order>) {
     while orders.recv().await.is_some() {}
 }
 
-/// Carries orders to a server and answers to the gate.
-struct Carrier {
+/// Passes orders on to a server, and its answers to the gate.
+struct Relay {
     connection: u64,
     report: Report,
     bounds: Arc<Bounds>,
 }
 
-impl Carrier {
+impl Relay {
     /// Runs until the connection breaks or is no longer needed.
-    async fn carry(&self, service: RunningService<RoleClient, Handler>, orders: &mut UnboundedReceiver<Order>) -> Option<Closed> {
+    async fn run(
+        &self,
+        service: RunningService<RoleClient, Handler>,
+        orders: &mut UnboundedReceiver<Order>,
+    ) -> Option<CloseReason> {
         let peer = service.peer().clone();
         let info = peer.peer_info().and_then(|info| serde_json::to_value(&*info).ok()).unwrap_or_default();
         (self.report)(json!({"type": "connected", "connection": self.connection, "info": info}));
@@ -170,17 +178,17 @@ impl Carrier {
         tokio::pin!(waiting);
         loop {
             tokio::select! {
-                quit = &mut waiting => return Some(Closed::ended(match quit {
+                quit = &mut waiting => return Some(CloseReason::ended(match quit {
                     Ok(QuitReason::Closed) | Err(_) => "",
                     Ok(_) => "its connection was canceled",
                 })),
                 order = orders.recv() => match order? {
-                    Order::List => drop(tokio::spawn(list(peer.clone(), self.connection, Arc::clone(&self.report), Arc::clone(&self.bounds)))),
+                    Order::List => drop(tokio::spawn(list_tools(peer.clone(), self.connection, Arc::clone(&self.report), Arc::clone(&self.bounds)))),
                     Order::Call { command, tool, arguments } => {
                         let (cancel, canceled) = oneshot::channel();
                         calls.retain(|_, cancel| !cancel.is_closed());
                         calls.insert(command, cancel);
-                        tokio::spawn(call(peer.clone(), command, tool, arguments, canceled, Arc::clone(&self.report), Arc::clone(&self.bounds)));
+                        tokio::spawn(call_tool(peer.clone(), command, tool, arguments, canceled, Arc::clone(&self.report), Arc::clone(&self.bounds)));
                     }
                     Order::Cancel { command } => drop(calls.remove(&command)),
                 },
@@ -189,15 +197,16 @@ impl Carrier {
     }
 }
 
-/// Asks for all tools. Each is passed on as a text of its own, whatever it is: what can be used of it is the gate's to say.
-async fn list(peer: Peer<RoleClient>, connection: u64, report: Report, bounds: Arc<Bounds>) {
+/// Lists all tools of a server. Each entry is passed on as JSON text without being checked: the gate decides which parts are
+/// usable.
+async fn list_tools(peer: Peer<RoleClient>, connection: u64, report: Report, bounds: Arc<Bounds>) {
     let (mut tools, mut size, mut cursor): (Vec<String>, usize, Option<Value>) = (Vec::new(), 0, None);
     for _ in 0..bounds.limits.pages {
         let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
         let listed = peer.send_request(ClientRequest::CustomRequest(CustomRequest::new("tools/list", params))).await;
-        bounds.answered();
+        bounds.reset_unsolicited();
         let page = match listed {
-            Ok(result) => told(&result),
+            Ok(result) => result_json(&result),
             Err(fault) => {
                 let why = match fault {
                     ServiceError::McpError(fault) => fault.message.into_owned(),
@@ -218,7 +227,7 @@ async fn list(peer: Peer<RoleClient>, connection: u64, report: Report, bounds: A
     report(json!({"type": "listed", "connection": connection, "tools": tools}));
 }
 
-async fn call(
+async fn call_tool(
     peer: Peer<RoleClient>,
     command: u64,
     tool: String,
@@ -232,17 +241,17 @@ async fn call(
     let handle =
         match peer.send_request_with_option(ClientRequest::CallToolRequest(request), PeerRequestOptions::no_options()).await {
             Ok(handle) => handle,
-            Err(fault) => return report(failed(command, &fault)),
+            Err(fault) => return report(failure_report(command, &fault)),
         };
     let id = handle.id.clone();
     tokio::select! {
         answer = handle.await_response() => {
-            bounds.answered();
+            bounds.reset_unsolicited();
             report(match answer {
-                Ok(result) => json!({"type": "answered", "command": command, "result": told(&result).to_string()}),
-                // The end of the connection is reported by itself, with the reason.
+                Ok(result) => json!({"type": "answered", "command": command, "result": result_json(&result).to_string()}),
+                // The end of the connection is reported separately, with the reason.
                 Err(ServiceError::TransportClosed) => return,
-                Err(fault) => failed(command, &fault),
+                Err(fault) => failure_report(command, &fault),
             });
         }
         // The answer is no longer needed, so the server can stop working on it.
@@ -253,11 +262,11 @@ async fn call(
 }
 
 /// A result as the server sent it.
-fn told(result: &ServerResult) -> Value {
+fn result_json(result: &ServerResult) -> Value {
     serde_json::to_value(result).unwrap_or_default()
 }
 
-fn failed(command: u64, fault: &ServiceError) -> Value {
+fn failure_report(command: u64, fault: &ServiceError) -> Value {
     let (code, message) = match fault {
         ServiceError::McpError(fault) => (fault.code.0, fault.message.to_string()),
         // The code that libraries of the protocol use for it.

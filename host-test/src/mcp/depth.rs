@@ -1,11 +1,11 @@
-//! Messages that are nested deeper than the client can read.
+//! Limits the nesting depth of messages to what the client can read.
 
 use std::borrow::Cow;
 
-/// Deeper values are replaced. The client reads 128 levels, the first of which are the message's own.
+/// Values that are nested deeper are replaced. The client reads 128 levels, the first of which belong to the message itself.
 const MAX_DEPTH: usize = 100;
 
-/// Replaces such a value, so that the error names the value instead of a message that never came.
+/// Stands in for such a value, so that the error is about the value and not about a message that never arrived.
 const REPLACEMENT: &[u8] = b"\"(nested too deeply)\"";
 
 /// Replaces objects and arrays of a JSON text that are nested too deeply with a string. The rest stays as it is.

@@ -1,4 +1,4 @@
-//! A client for one server on the network: it contacts that server's host and no other, and reads no more than it may.
+//! An HTTP client for one MCP server. It contacts only that server's host, and limits how much it reads.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,11 +23,11 @@ use tokio::sync::Notify;
 use super::bounds::Bounds;
 use super::depth::limit_depth;
 
-/// How often a server may redirect from one of its addresses to another.
+/// At most this many redirects are followed.
 const MAX_REDIRECTS: usize = 3;
 
-/// Of what a server says about a fault, this much is passed on.
-const MAX_SAID: usize = 500;
+/// The length limit of an error message from a server.
+const MAX_MESSAGE_CHARS: usize = 500;
 
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -54,14 +54,14 @@ impl From<HttpFault> for StreamableHttpError<HttpFault> {
     }
 }
 
-/// The client. Clones share everything.
+/// An HTTP client for one server. Clones share everything.
 #[derive(Clone)]
 pub(super) struct HttpClient {
     connections: Connections,
     bounds: Arc<Bounds>,
-    /// The first thing that went wrong in a way that ends the connection.
-    lost: Arc<Mutex<Option<HttpFault>>>,
-    is_lost: Arc<Notify>,
+    /// The first fault that ends the connection.
+    fault: Arc<Mutex<Option<HttpFault>>>,
+    fault_recorded: Arc<Notify>,
 }
 
 #[derive(Clone)]
@@ -71,7 +71,7 @@ enum Connections {
 }
 
 impl HttpClient {
-    /// For the server at a URL. The certificates of the operating system are read only where they are needed.
+    /// Creates a client for the server at a URL. The operating system's certificates are only read if they are needed.
     pub(super) fn new(url: &Uri, bounds: Arc<Bounds>) -> io::Result<Self> {
         let client = Client::builder(TokioExecutor::new());
         let connections = if url.scheme() == Some(&http::uri::Scheme::HTTPS) {
@@ -80,18 +80,18 @@ impl HttpClient {
         } else {
             Connections::Plain(client.build(HttpConnector::new()))
         };
-        Ok(Self { connections, bounds, lost: Arc::default(), is_lost: Arc::default() })
+        Ok(Self { connections, bounds, fault: Arc::default(), fault_recorded: Arc::default() })
     }
 
-    /// The longest message that is read.
+    /// The size limit of a message, in bytes.
     pub(super) fn max_message_bytes(&self) -> usize {
         self.bounds.limits.message_bytes
     }
 
     /// Waits until the server is known to be gone.
-    pub(super) async fn lost(&self) -> HttpFault {
+    pub(super) async fn wait_for_fault(&self) -> HttpFault {
         loop {
-            let notified = self.is_lost.notified();
+            let notified = self.fault_recorded.notified();
             if let Some(fault) = self.fault() {
                 return fault;
             }
@@ -99,18 +99,18 @@ impl HttpClient {
         }
     }
 
-    /// What ended the connection, where something has.
+    /// The fault that ended the connection, if there was one.
     pub(super) fn fault(&self) -> Option<HttpFault> {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn lose(&self, fault: HttpFault) -> HttpFault {
-        self.lost.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| fault.clone());
-        self.is_lost.notify_waiters();
+    fn record_fault(&self, fault: HttpFault) -> HttpFault {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| fault.clone());
+        self.fault_recorded.notify_waiters();
         fault
     }
 
-    /// Sends a request, and follows a server that moved within its own host.
+    /// Sends a request, and follows redirects within the server's own origin.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -126,72 +126,72 @@ impl HttpClient {
                 Connections::Plain(client) => client.request(request).await,
                 Connections::Encrypted(client) => client.request(request).await,
             };
-            let response = sent.map_err(|fault| self.lose(HttpFault::new("ended", reason(&fault))))?;
+            let response = sent.map_err(|fault| self.record_fault(HttpFault::new("ended", innermost_message(&fault))))?;
             let status = response.status();
             if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-                return Err(self.lose(HttpFault::new("denied", format!("HTTP {status}"))));
+                return Err(self.record_fault(HttpFault::new("denied", format!("HTTP {status}"))));
             }
             let Some(location) = response.headers().get(LOCATION).filter(|_| status.is_redirection()) else {
                 return Ok(response);
             };
-            let target = location.to_str().ok().and_then(|location| moved(&at, location));
+            let target = location.to_str().ok().and_then(|location| resolve_redirect(&at, location));
             let keeps_request = method == Method::GET || matches!(status.as_u16(), 307 | 308);
             match target {
                 Some(target) if is_same_origin(&target, url) && keeps_request => at = target,
                 target => {
                     let to = target.map_or_else(|| "nowhere".to_owned(), |target| target.to_string());
-                    return Err(self.lose(HttpFault::new("redirect", format!("HTTP {status} to {to}"))));
+                    return Err(self.record_fault(HttpFault::new("redirect", format!("HTTP {status} to {to}"))));
                 }
             }
         }
-        Err(self.lose(HttpFault::new("redirect", "it redirects too many times")))
+        Err(self.record_fault(HttpFault::new("redirect", "it redirects too many times")))
     }
 
-    /// The events of an answer.
+    /// Reads the events of a streamed answer.
     pub(super) fn events(&self, response: Response<Incoming>) -> BoxStream<'static, Result<Sse, SseError>> {
         let (client, mut pending) = (self.clone(), 0_usize);
         let pieces = response.into_body().into_data_stream().map(move |piece| {
             let piece = piece.map_err(HttpFault::from_body)?;
-            // Events end with an empty line; one that never does must not grow for ever.
+            // An event ends with an empty line. An event that never ends must not grow forever.
             let ends = |end: &&[u8]| piece.windows(end.len()).any(|window| window == *end);
             let has_end = [&b"\n\n"[..], b"\n\r\n", b"\r\r"].iter().any(ends);
             pending = if has_end { piece.len() } else { pending + piece.len() };
-            if client.bounds.take(piece.len()) && client.bounds.may_grow_to(pending) {
+            if client.bounds.count_message(piece.len()) && client.bounds.may_grow_to(pending) {
                 Ok(piece)
             } else {
-                Err(client.lose(HttpFault::new("flood", "")))
+                Err(client.record_fault(HttpFault::new("flood", "")))
             }
         });
-        let limited = |event: Sse| Sse { data: event.data.map(|data| limited(&data)), ..event };
-        SseStream::from_bytes_stream(pieces).map(move |event| event.map(limited)).boxed()
+        let limit_event = |event: Sse| Sse { data: event.data.map(|data| limit_event_depth(&data)), ..event };
+        SseStream::from_bytes_stream(pieces).map(move |event| event.map(limit_event)).boxed()
     }
 
-    /// A whole answer, if it is not too long.
+    /// Reads a whole answer; fails if it is too long.
     pub(super) async fn body(&self, response: Response<Incoming>) -> Result<Bytes, HttpFault> {
         let limit = self.max_message_bytes();
         match Limited::new(response.into_body(), limit).collect().await {
             Ok(collected) => Ok(collected.to_bytes()),
             Err(fault) if fault.downcast_ref::<http_body_util::LengthLimitError>().is_some() => {
-                Err(self.lose(HttpFault::new("flood", format!("an answer is longer than {} MiB", limit >> 20))))
+                Err(self.record_fault(HttpFault::new("flood", format!("an answer is longer than {} MiB", limit >> 20))))
             }
-            Err(fault) => Err(self.lose(HttpFault::new("ended", fault))),
+            Err(fault) => Err(self.record_fault(HttpFault::new("ended", fault))),
         }
     }
 }
 
-/// The data of an event, without what is nested too deeply.
-fn limited(data: &str) -> String {
+/// The data of an event, with values that are nested too deeply replaced.
+fn limit_event_depth(data: &str) -> String {
     String::from_utf8_lossy(&limit_depth(data.as_bytes())).into_owned()
 }
 
 impl HttpFault {
     fn from_body(fault: hyper::Error) -> Self {
-        Self::new("ended", reason(&fault))
+        Self::new("ended", innermost_message(&fault))
     }
 }
 
-/// What went wrong, down to the operating system's own words.
-fn reason(fault: &dyn std::error::Error) -> String {
+/// The message of the innermost error, such as that of the operating system.
+fn innermost_message(fault: &dyn std::error::Error) -> String {
     let mut last = fault;
     while let Some(source) = last.source() {
         last = source;
@@ -199,8 +199,8 @@ fn reason(fault: &dyn std::error::Error) -> String {
     last.to_string()
 }
 
-/// Where a redirection leads.
-fn moved(from: &Uri, location: &str) -> Option<Uri> {
+/// Resolves the target of a redirect.
+fn resolve_redirect(from: &Uri, location: &str) -> Option<Uri> {
     let scheme = from.scheme_str()?;
     let authority = from.authority()?;
     let url = if location.contains("://") {
@@ -224,13 +224,13 @@ pub(super) fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     same_host && one.scheme() == other.scheme() && port(one) == port(other) && has_no_user(one)
 }
 
-/// Where a server says that messages go, if that is at its own address.
+/// The address to which a server wants messages to be sent, if it has the server's own origin.
 pub(super) fn endpoint(base: &Uri, said: &str) -> Option<Uri> {
-    moved(base, said.trim()).filter(|target| is_same_origin(target, base))
+    resolve_redirect(base, said.trim()).filter(|target| is_same_origin(target, base))
 }
 
-/// The headers of every request, as the gate orders them.
-pub(super) fn headers(order: Option<&serde_json::Map<String, serde_json::Value>>) -> HeaderMap {
+/// The headers of every request, as specified by the gate.
+pub(super) fn parse_headers(order: Option<&serde_json::Map<String, serde_json::Value>>) -> HeaderMap {
     let pair = |(name, value): (&String, &serde_json::Value)| {
         let mut value = HeaderValue::from_str(value.as_str()?).ok()?;
         value.set_sensitive(true);
@@ -243,7 +243,7 @@ fn is_of_type(response: &Response<Incoming>, kind: &str) -> bool {
     response.headers().get(CONTENT_TYPE).is_some_and(|found| found.as_bytes().starts_with(kind.as_bytes()))
 }
 
-fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+fn insert_header(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
@@ -252,7 +252,7 @@ fn put(headers: &mut HeaderMap, name: HeaderName, value: &str) {
 fn request_headers(custom: HashMap<HeaderName, HeaderValue>, session: Option<&str>) -> HeaderMap {
     let mut headers: HeaderMap = custom.into_iter().collect();
     if let Some(session) = session {
-        put(&mut headers, HeaderName::from_static(SESSION), session);
+        insert_header(&mut headers, HeaderName::from_static(SESSION), session);
     }
     headers
 }
@@ -273,8 +273,8 @@ impl StreamableHttpClient for HttpClient {
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, StreamableHttpError<HttpFault>> {
         let mut headers = request_headers(custom, session.as_deref());
-        put(&mut headers, ACCEPT, &format!("{JSON}, {EVENTS}"));
-        put(&mut headers, CONTENT_TYPE, JSON);
+        insert_header(&mut headers, ACCEPT, &format!("{JSON}, {EVENTS}"));
+        insert_header(&mut headers, CONTENT_TYPE, JSON);
         let response = self.send(Method::POST, &address(&url)?, headers, serde_json::to_vec(&message)?.into()).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
@@ -293,7 +293,8 @@ impl StreamableHttpClient for HttpClient {
             Ok(answer) if is_request => Ok(StreamableHttpPostResponse::Json(answer, session)),
             _ if status.is_success() && !is_request => Ok(StreamableHttpPostResponse::Accepted),
             _ => {
-                let said: String = String::from_utf8_lossy(&body).chars().filter(|c| !c.is_control()).take(MAX_SAID).collect();
+                let said: String =
+                    String::from_utf8_lossy(&body).chars().filter(|c| !c.is_control()).take(MAX_MESSAGE_CHARS).collect();
                 Err(StreamableHttpError::UnexpectedServerResponse(format!("HTTP {status}: {said}").into()))
             }
         }
@@ -320,9 +321,9 @@ impl StreamableHttpClient for HttpClient {
         custom: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, StreamableHttpError<HttpFault>> {
         let mut headers = request_headers(custom, session.as_deref());
-        put(&mut headers, ACCEPT, EVENTS);
+        insert_header(&mut headers, ACCEPT, EVENTS);
         if let Some(last) = last_event {
-            put(&mut headers, HeaderName::from_static("last-event-id"), &last);
+            insert_header(&mut headers, HeaderName::from_static("last-event-id"), &last);
         }
         let response = self.send(Method::GET, &address(&url)?, headers, Bytes::new()).await?;
         match response.status() {

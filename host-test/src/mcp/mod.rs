@@ -27,7 +27,7 @@ use pool::Pool;
 const MAX_LINE: usize = 24 << 20;
 
 /// Receives the answer to a request.
-pub(crate) type Answered = Box<dyn FnOnce(Result<Value, String>) + Send>;
+pub(crate) type AnswerCallback = Box<dyn FnOnce(Result<Value, String>) + Send>;
 
 /// Identifies a request. Unique in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,14 +62,14 @@ pub(crate) struct Servers {
     events: mpsc::Receiver<Value>,
     report: Report,
     waker: Waker,
-    waiting: HashMap<u64, Answered>,
+    waiting: HashMap<u64, AnswerCallback>,
     tasks: Vec<Task>,
     start: Instant,
     deadline_ms: Option<u64>,
 }
 
 impl Servers {
-    /// Nothing is started yet. Programs will run in this folder, usually the workspace.
+    /// Creates the connections without starting anything. Programs will run in this folder, usually the workspace.
     pub(crate) fn new(folder: PathBuf) -> Self {
         let (sender, events) = mpsc::channel();
         let waker = Waker::default();
@@ -92,29 +92,29 @@ impl Servers {
     }
 
     /// Adds an input for the next step.
-    pub(crate) fn tell(&mut self, input: Value) {
+    pub(crate) fn push_input(&mut self, input: Value) {
         self.inputs.push(input);
     }
 
     /// Adds a request; `answered` receives its result.
-    pub(crate) fn request(&mut self, number: RequestNumber, method: &str, params: Value, answered: Answered) {
+    pub(crate) fn request(&mut self, number: RequestNumber, method: &str, params: Value, answered: AnswerCallback) {
         self.waiting.insert(number.0, answered);
-        self.tell(json!({"type": "request", "number": number.0, "method": method, "params": params}));
+        self.push_input(json!({"type": "request", "number": number.0, "method": method, "params": params}));
     }
 
     /// Cancels a request.
     pub(crate) fn cancel(&mut self, number: RequestNumber) {
         if self.waiting.remove(&number.0).is_some() {
-            self.tell(json!({"type": "cancel", "number": number.0}));
+            self.push_input(json!({"type": "cancel", "number": number.0}));
         }
     }
 
     /// The milliseconds until the next step is due, if one is.
     pub(crate) fn due_in_ms(&self) -> Option<u64> {
-        self.deadline_ms.map(|deadline| deadline.saturating_sub(self.now()))
+        self.deadline_ms.map(|deadline| deadline.saturating_sub(self.elapsed_ms()))
     }
 
-    fn now(&self) -> u64 {
+    fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
@@ -135,7 +135,7 @@ impl Servers {
             taken += 1;
         }
         self.inputs.drain(..taken);
-        Some(format!(r#"{{"op":"mcp","do":"step","now_ms":{},"inputs":[{inputs}]}}"#, self.now()))
+        Some(format!(r#"{{"op":"mcp","do":"step","now_ms":{},"inputs":[{inputs}]}}"#, self.elapsed_ms()))
     }
 
     /// Executes the commands that are about connections. The others are left for [`take_tasks`](Self::take_tasks).
@@ -159,9 +159,9 @@ impl Servers {
         let (connection, command) = (number("connection"), number("command"));
         match order.get("type").and_then(Value::as_str).unwrap_or_default() {
             "connect" => self.connect(connection, value("transport")),
-            "list" => self.order(connection, Order::List),
-            "call" => self.order(connection, Order::Call { command, tool: text("tool"), arguments: value("arguments") }),
-            "cancel" => self.order(connection, Order::Cancel { command }),
+            "list" => self.send_order(connection, Order::List),
+            "call" => self.send_order(connection, Order::Call { command, tool: text("tool"), arguments: value("arguments") }),
+            "cancel" => self.send_order(connection, Order::Cancel { command }),
             "disconnect" => drop(self.pool.as_ref().map(|pool| pool.disconnect(connection))),
             "reply" => {
                 if let Some(answered) = self.waiting.remove(&number("number")) {
@@ -186,7 +186,7 @@ impl Servers {
                 Ok(pool) => self.pool = Some(pool),
                 Err(fault) => {
                     let why = format!("no thread can be started: {fault}");
-                    return self.tell(json!({"type": "closed", "connection": connection, "kind": "ended", "why": why}));
+                    return self.push_input(json!({"type": "closed", "connection": connection, "kind": "ended", "why": why}));
                 }
             }
         }
@@ -195,9 +195,9 @@ impl Servers {
         }
     }
 
-    fn order(&self, connection: u64, order: Order) {
+    fn send_order(&self, connection: u64, order: Order) {
         if let Some(pool) = &self.pool {
-            pool.order(connection, order);
+            pool.send_order(connection, order);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The thread that has all connections.
+//! The thread that runs all connections of a gate to MCP servers.
 
 use std::collections::HashMap;
 use std::io;
@@ -25,7 +25,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Starts the thread. Servers that are programs run in a folder.
+    /// Starts the thread. Servers that are programs run in `folder`.
     pub(super) fn start(folder: PathBuf, report: Report) -> io::Result<Self> {
         let (messages, received) = unbounded_channel();
         let thread = thread::Builder::new().name("tollgate-mcp".to_owned()).spawn(move || keep(received, folder, &report))?;
@@ -36,7 +36,7 @@ impl Pool {
         self.send(Message::Connect { connection, transport });
     }
 
-    pub(super) fn order(&self, connection: u64, order: Order) {
+    pub(super) fn send_order(&self, connection: u64, order: Order) {
         self.send(Message::Order { connection, order });
     }
 
@@ -45,7 +45,7 @@ impl Pool {
     }
 
     fn send(&self, message: Message) {
-        // Where the thread has ended, so have its connections, and the gate gives them up in its own time.
+        // If the thread has ended, its connections have ended too, and the gate gives up on them when their time is up.
         if let Some(messages) = &self.messages {
             let _ = messages.send(message);
         }

@@ -1,5 +1,5 @@
-//! The transport of earlier versions of the protocol: messages from the server come as events of one stream, messages to it are
-//! posted to an address that the first event names.
+//! The HTTP transport of earlier versions of the protocol: messages from the server arrive as events of one stream, and messages
+//! to the server are posted to an address that the first event names.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 
 use super::http::{HttpClient, HttpFault, endpoint};
 
-/// Messages that wait to be understood.
+/// The number of received messages that may be waiting to be processed.
 const WAITING: usize = 64;
 
 /// A connection over this transport.
@@ -26,7 +26,7 @@ pub(super) struct SseTransport {
 }
 
 impl SseTransport {
-    /// Opens the stream, and waits for the address that messages go to.
+    /// Opens the stream, and waits for the address to which messages are posted.
     pub(super) async fn connect(client: HttpClient, url: &Uri, headers: HeaderMap) -> Result<Self, HttpFault> {
         let fault = |why: &str| HttpFault { kind: "ended", why: why.to_owned() };
         let mut asked = headers.clone();
@@ -41,7 +41,7 @@ impl SseTransport {
             let event = event.map_err(|why| client.fault().unwrap_or_else(|| fault(&why.to_string())))?;
             if event.event.as_deref() == Some("endpoint") {
                 let said = event.data.unwrap_or_default();
-                let refused = || HttpFault { kind: "redirect", why: format!("it wants messages to be sent to {said}") };
+                let refused = || HttpFault { kind: "redirect", why: format!("it asks for messages to be sent to {said}") };
                 break endpoint(url, &said).ok_or_else(refused)?;
             }
         };
@@ -77,7 +77,7 @@ impl Transport<RoleClient> for SseTransport {
             let body = serde_json::to_vec(&message).map_err(|why| HttpFault { kind: "ended", why: why.to_string() })?;
             let response = client.send(Method::POST, &target, headers, body.into()).await?;
             let status = response.status();
-            // Read, so that the connection can be used again.
+            // The body is read so that the connection can be reused.
             let body = client.body(response).await?;
             if status.is_success() {
                 return Ok(());

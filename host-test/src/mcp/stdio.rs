@@ -1,4 +1,4 @@
-//! A server that is a program, over its standard input and output.
+//! Runs an MCP server as a child process, and talks to it over its standard input and output.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,15 +28,15 @@ const MAX_STDERR_BYTES: usize = 4 << 10;
 const BUFFER: usize = 64 << 10;
 
 /// How to start a server.
-struct Start {
+struct ServerCommand {
     argv: Vec<String>,
     env: Vec<(String, String)>,
     inherit: Vec<String>,
     folder: PathBuf,
 }
 
-impl Start {
-    /// As the gate specifies it.
+impl ServerCommand {
+    /// Reads the gate's specification.
     fn read(order: &Value, folder: &Path) -> Self {
         let words = |key: &str| {
             let words = order.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -61,14 +61,14 @@ impl Start {
         let runtime = Handle::current();
         plan.start(&argv, |mut command, temporary| {
             let _entered = runtime.enter();
-            process::surround(&mut command, &self.inherit, &self.folder);
+            process::configure_command(&mut command, &self.inherit, &self.folder);
             command.envs(temporary.map(|folder| ("TMPDIR", folder)));
             spawn(command)
         })
     }
 }
 
-/// A server with its children. They are ended on drop, whatever happens to the task.
+/// A server process and its children. They are ended on drop, whatever happens to the task.
 pub(super) struct ServerProcess {
     child: Box<dyn ChildWrapper>,
     stderr: JoinHandle<String>,
@@ -83,7 +83,7 @@ impl Drop for ServerProcess {
 impl ServerProcess {
     /// Starts a program as the gate specifies it, and returns the two ends of its pipes.
     pub(super) fn start(order: &Value, folder: &Path, bounds: &Arc<Bounds>) -> io::Result<(Self, (DuplexStream, ChildStdin))> {
-        let mut child = Start::read(order, folder).spawn()?;
+        let mut child = ServerCommand::read(order, folder).spawn()?;
         let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
         let process = Self { child, stderr: tokio::spawn(drain(stderr)) };
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else { return Err(io::Error::other("it has no pipes")) };
@@ -98,7 +98,7 @@ impl ServerProcess {
             let _ = self.child.start_kill();
             let _ = timeout(EXIT_GRACE, self.child.inner_mut().wait()).await;
         }
-        // Its children may hold the pipe open.
+        // The program's children may hold the pipe open.
         let _ = self.child.start_kill();
         let stderr = timeout(EXIT_GRACE, &mut self.stderr).await.ok().and_then(Result::ok).unwrap_or_default();
         let first = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -106,7 +106,7 @@ impl ServerProcess {
     }
 }
 
-/// Passes on the lines that can be messages. Nothing more is read from a server that prints too much else.
+/// Passes on the lines that can be messages. Stops reading if a server prints too much that is not a message.
 async fn filter(mut from: ChildStdout, mut to: impl AsyncWrite + Unpin, bounds: Arc<Bounds>) {
     let (mut line, mut piece) = (Vec::new(), vec![0; BUFFER]);
     while let Ok(length @ 1..) = from.read(&mut piece).await {
@@ -119,9 +119,9 @@ async fn filter(mut from: ChildStdout, mut to: impl AsyncWrite + Unpin, bounds: 
                 continue;
             }
             let is_within = if line.trim_ascii_start().starts_with(b"{") {
-                bounds.take(line.len()) && to.write_all(&limit_depth(&line)).await.is_ok()
+                bounds.count_message(line.len()) && to.write_all(&limit_depth(&line)).await.is_ok()
             } else {
-                bounds.take_garbage(line.len())
+                bounds.count_garbage(line.len())
             };
             if !is_within {
                 return;

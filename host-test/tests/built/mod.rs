@@ -1,4 +1,4 @@
-//! Hooks that are built from source, in every language: the samples, and projects that `tollgate new-hook` writes.
+//! Builds hooks from source, in every language: the samples, and projects created by `tollgate new-hook`.
 
 #![allow(dead_code, reason = "every test uses some of it")]
 
@@ -11,14 +11,14 @@ pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
 }
 
-/// Where hooks are built, so that what they need is built and installed once.
+/// The folder in which hooks are built. They share it, so that their dependencies are built and installed once.
 pub(crate) fn target() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hooks");
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
-/// What a hook is written in.
+/// The language that a hook is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     Rust,
@@ -26,7 +26,7 @@ pub(crate) enum Language {
     Python,
 }
 
-/// The samples: name and language.
+/// The samples, each with its name and language.
 pub(crate) const SAMPLES: [(&str, Language); 4] = [
     ("command-guard", Language::Rust),
     ("licence-header", Language::Rust),
@@ -34,7 +34,7 @@ pub(crate) const SAMPLES: [(&str, Language); 4] = [
     ("injection-scan", Language::Python),
 ];
 
-/// Runs lines of a shell with the command in its path.
+/// Runs shell commands with `tollgate` in `PATH`.
 pub(crate) fn sh(lines: &str, folder: &Path) -> Output {
     let path = std::env::var("PATH").unwrap();
     let command = Path::new(env!("CARGO_BIN_EXE_tollgate"));
@@ -47,12 +47,12 @@ pub(crate) fn sh(lines: &str, folder: &Path) -> Output {
     command.output().unwrap()
 }
 
-/// What it printed.
-pub(crate) fn said(output: &Output) -> String {
+/// The output of a command.
+pub(crate) fn output_text(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// Makes the tools of a language ready, once for all hooks; else why they cannot be had.
+/// Installs the tools of a language, once for all hooks. The error says why they are not available.
 pub(crate) fn tools(language: Language) -> Result<(), String> {
     let lines = match language {
         Language::Rust => return Ok(()),
@@ -66,7 +66,7 @@ pub(crate) fn tools(language: Language) -> Result<(), String> {
         }
     };
     let output = sh(lines, &target());
-    if output.status.success() { Ok(()) } else { Err(said(&output)) }
+    if output.status.success() { Ok(()) } else { Err(output_text(&output)) }
 }
 
 /// Builds a project into a component without its manifest.
@@ -86,7 +86,7 @@ pub(crate) fn build(project: &Path, language: Language, name: &str) -> Result<Pa
             name.replace('-', "_"),
             built.display()
         ),
-        // Built in a folder beside the tools, so that nothing is installed in the sources.
+        // Built in a folder next to the tools, so that nothing is installed in the source folder.
         Language::Js => format!(
             "rm -rf {tools}/js/{name} && mkdir -p {tools}/js/x/x && cp -R . {tools}/js/{name}\n\
              cd {tools}/js/{name} && sed -i.bak \"s|witPath: '[^']*'|witPath: '{contract}'|\" build.mjs && node build.mjs\n\
@@ -99,10 +99,10 @@ pub(crate) fn build(project: &Path, language: Language, name: &str) -> Result<Pa
         ),
     };
     let output = sh(&lines, project);
-    if output.status.success() { Ok(built) } else { Err(said(&output)) }
+    if output.status.success() { Ok(built) } else { Err(output_text(&output)) }
 }
 
-/// A sample with its manifest.
+/// Builds a sample, with its manifest.
 pub(crate) fn sample(name: &str, language: Language) -> Result<PathBuf, String> {
     let project = repository().join("examples").join(name);
     let built = build(&project, language, name)?;
@@ -110,8 +110,8 @@ pub(crate) fn sample(name: &str, language: Language) -> Result<PathBuf, String> 
     Ok(built)
 }
 
-/// Puts a project's manifest into its component.
+/// Embeds a project's manifest in its component.
 pub(crate) fn pack(built: &Path, project: &Path) -> Result<(), String> {
     let output = sh(&format!("tollgate pack-hook {} manifest.json", built.display()), project);
-    if output.status.success() { Ok(()) } else { Err(said(&output)) }
+    if output.status.success() { Ok(()) } else { Err(output_text(&output)) }
 }

@@ -1,5 +1,6 @@
 //! A governed workspace with a home folder and a sibling folder, and commands that run confined in it.
 
+#![cfg(target_os = "linux")]
 #![allow(
     dead_code,
     unreachable_pub,
@@ -22,11 +23,11 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::confine::Capability;
 
-/// Nothing takes longer than this, however busy the machine is.
+/// A time limit that nothing exceeds, however busy the machine is.
 const LONG: Duration = Duration::from_secs(120);
 
 /// Whether this system can confine a command; if not, prints why.
-pub fn holds() -> bool {
+pub fn can_confine() -> bool {
     match Capability::of_this_system() {
         Capability::None(why) => {
             assert!(
@@ -47,7 +48,7 @@ pub struct World {
 }
 
 impl World {
-    /// With these patterns as the scope of the session's intent.
+    /// Creates a world in which the session's intent has these patterns as its scope.
     pub fn new(scope: &str) -> Self {
         let temp = tempfile::Builder::new().prefix("confined-").tempdir().unwrap();
         let world = Self { top: temp.path().canonicalize().unwrap(), scope: scope.to_owned(), temp };
@@ -66,7 +67,7 @@ impl World {
 
     /// The same, if this system can confine a command.
     pub fn if_confinable(scope: &str) -> Option<Self> {
-        holds().then(|| Self::new(scope))
+        can_confine().then(|| Self::new(scope))
     }
 
     /// Restores the content of the files.
@@ -153,11 +154,11 @@ impl World {
 
     /// Runs a command line confined, and returns whether it succeeded and its output.
     pub fn run(&self, command: &str) -> (bool, String) {
-        said(self.confined(command).output().unwrap())
+        output_result(self.confined(command).output().unwrap())
     }
 
     /// Everything except the scope, the gate's own records and caches: kind and content.
-    pub fn elsewhere(&self, own: &[&str]) -> BTreeMap<String, String> {
+    pub fn snapshot_elsewhere(&self, own: &[&str]) -> BTreeMap<String, String> {
         let mut found = BTreeMap::new();
         self.walk(&self.top, own, &mut found);
         for place in ["/etc", "/usr/local/bin", "/var/tmp", "/tmp", "/dev", "/root", "/opt", "/var/log", "/run"] {
@@ -205,7 +206,7 @@ impl World {
 }
 
 /// Whether a command succeeded, and its output.
-pub fn said(output: Output) -> (bool, String) {
+pub fn output_result(output: Output) -> (bool, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (output.status.success(), format!("{}{}", text(&output.stdout), text(&output.stderr)))
 }
@@ -256,7 +257,7 @@ pub fn wait_for_end_of(mark: &str) {
 }
 
 /// Whether a program is installed.
-pub fn has(program: &str) -> bool {
+pub fn has_program(program: &str) -> bool {
     Command::new("sh")
         .args(["-c", &format!("command -v {program}")])
         .stdout(Stdio::null())

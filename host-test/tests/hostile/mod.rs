@@ -1,4 +1,4 @@
-//! Hooks as text: a core module is made a component of the hook contract, and lies in a workspace that is governed.
+//! Hooks written as text: turns a core module into a component of the hook contract and puts it in a governed workspace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,15 +14,15 @@ use tollgate_guest::hooks::components::binary::custom_section;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// The compiler, which `cargo xtask build` leaves beside the command.
+/// The compiler, which `cargo xtask build` puts next to the command.
 pub(crate) fn compiler() -> PathBuf {
     let program =
         Path::new(env!("CARGO_BIN_EXE_tollgate")).with_file_name(format!("tollgate-compiler{}", std::env::consts::EXE_SUFFIX));
-    assert!(program.is_file(), "`{}` is missing: cargo build --release --package tollgate-compiler", program.display());
+    assert!(program.is_file(), "`{}` is missing; `cargo xtask build` builds it", program.display());
     program
 }
 
-/// A component of a world of the contract.
+/// Turns a module into a component of a world of the contract.
 pub(crate) fn component(world: &str, module: &str, manifest: &Value) -> Vec<u8> {
     let mut core = wat::parse_str(module).unwrap_or_else(|why| panic!("{why}\n{module}"));
     let mut resolve = Resolve::default();
@@ -35,12 +35,12 @@ pub(crate) fn component(world: &str, module: &str, manifest: &Value) -> Vec<u8> 
     bytes
 }
 
-/// A module that exports `check` with this body. What it returns points to its answer, which is nothing at address 64.
+/// A module that exports `check` with this body. The body returns the address of the answer; address 64 holds an empty answer.
 pub(crate) fn checker(body: &str) -> String {
     module("", "", body)
 }
 
-/// The same with imports and other functions.
+/// Like [`checker`], with imports and additional functions.
 pub(crate) fn module(imports: &str, more: &str, body: &str) -> String {
     format!(
         r#"(module
@@ -67,17 +67,17 @@ pub(crate) fn module(imports: &str, more: &str, body: &str) -> String {
 }
 
 /// A workspace with one hook, approved and compiled.
-pub(crate) struct House {
+pub(crate) struct HookWorkspace {
     folder: TempDir,
     pub(crate) hooks: Hooks<Tollgate>,
 }
 
-impl House {
+impl HookWorkspace {
     pub(crate) fn new(bytes: &[u8]) -> Self {
         Self::try_new(bytes, json!({})).unwrap()
     }
 
-    /// Says why the hook could not be approved or compiled.
+    /// Like `new`, but returns the reason if the hook could not be approved or compiled.
     pub(crate) fn try_new(bytes: &[u8], more: Value) -> Result<Self, String> {
         let folder = tempfile::tempdir().unwrap();
         let (root, home) = (folder.path().join("work"), folder.path().join("home"));
@@ -93,12 +93,12 @@ impl House {
         hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         fs::write(root.join(".tollgate/hooks.json"), json!({"hooks": [hook]}).to_string()).unwrap();
         let gate = Tollgate::builder().workspace(&root).home(&home).open().unwrap();
-        let mut house = Self { folder, hooks: Hooks::new(gate, Options::new().compiler(compiler())) };
-        house.perform(&json!({"op": "select-intent", "session": "s1", "intent": "INT-1"}));
-        let answer = house.perform(&json!({"op": "hooks", "do": "approve", "id": "h"}));
+        let mut workspace = Self { folder, hooks: Hooks::new(gate, Options::new().compiler(compiler())) };
+        workspace.perform(&json!({"op": "select-intent", "session": "s1", "intent": "INT-1"}));
+        let answer = workspace.perform(&json!({"op": "hooks", "do": "approve", "id": "h"}));
         let Some(digest) = answer["component"].as_str() else { return Err(answer["error"]["message"].to_string()) };
-        house.compile(digest).map_err(|why| why.to_string())?;
-        Ok(house)
+        workspace.compile(digest).map_err(|why| why.to_string())?;
+        Ok(workspace)
     }
 
     pub(crate) fn compile(&self, digest: &str) -> Result<(), CompileError> {
@@ -117,7 +117,7 @@ impl House {
         serde_json::from_slice(&self.hooks.perform(line.to_string().as_bytes()).unwrap()).unwrap()
     }
 
-    /// One call, and how long its ruling took.
+    /// Makes one call. Returns the ruling and how long it took.
     pub(crate) fn write(&mut self, path: &str) -> (Value, Duration) {
         let start = Instant::now();
         let call =

@@ -2,9 +2,7 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
-#[path = "../terminal/mod.rs"]
-pub(crate) mod terminal;
-
+use crate::terminal;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -14,7 +12,7 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::hooks::{Hooks, Options};
 
-/// Nothing takes longer than this, however busy the machine is.
+/// A time limit that nothing exceeds, however busy the machine is.
 pub const LONG: Duration = Duration::from_secs(60);
 
 pub struct Place {
@@ -22,7 +20,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// With these hooks of the workspace, not approved.
+    /// Creates a workspace with these hooks, which are not approved.
     pub fn new(hooks: &[Value]) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let place = Self { temp };
@@ -99,11 +97,11 @@ impl Place {
 
     /// The exit code, standard output and standard error of the command; with `--yes`, run by a person at a terminal.
     pub fn run(&self, arguments: &[&str]) -> (i32, String, String) {
-        if terminal::says_yes(arguments) {
+        if terminal::has_yes_flag(arguments) {
             let (root, home) = (self.root(), self.home());
             let words = [arguments, &["--workspace", root.to_str().unwrap(), "--home", home.to_str().unwrap()]].concat();
             let path = std::env::var("PATH").unwrap_or_default();
-            return terminal::Given::new(&root, &words).variable("PATH", path).at_terminal();
+            return terminal::PersonCommand::new(&root, &words).with_variable("PATH", path).at_terminal();
         }
         let output = self.tollgate(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -134,13 +132,13 @@ pub fn sh(id: &str, trigger: &str, script: &str) -> Value {
 }
 
 /// A hook with more fields.
-pub fn with(mut hook: Value, more: &Value) -> Value {
+pub fn with_fields(mut hook: Value, more: &Value) -> Value {
     hook.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     hook
 }
 
 /// Waits until there is no process with this id.
-pub fn gone(pid: &str) {
+pub fn wait_for_exit(pid: &str) {
     let path = format!("/proc/{}", pid.trim());
     if Path::new("/proc/self").exists() {
         // A process that has ended but has not been reaped counts as gone.

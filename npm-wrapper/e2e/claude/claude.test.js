@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { record } from '../recorder.mjs';
+import { installRecorder } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { OUT_OF_SCOPE, assertWork, workWithHelp } from '../work.mjs';
-import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, assertOneSession, withoutCommand } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, assertOneSession, removeCommandFromPath } from '../workspace.mjs';
 import { resultsIn, textsIn } from './messages.mjs';
 import { play } from './session.mjs';
 
@@ -68,7 +68,7 @@ function assertTold(request, turns) {
 }
 
 /** The hooks answered every event without output, except for the change that a command made out of scope. */
-function assertHooked(events) {
+function assertHooksSucceeded(events) {
   const answers = events.filter(({ subtype }) => subtype === 'hook_response');
   for (const { hook_name, outcome, exit_code, stderr } of answers) {
     assert.deepEqual([outcome, exit_code], ['success', 0], hook_name);
@@ -94,10 +94,10 @@ function contexts(request, event) {
 }
 
 test('a session in Claude Code, and its continuation', async (t) => {
-  const played = await play({ files: FILES, prepare: record, ...workWithHelp(work, help) });
+  const played = await play({ files: FILES, prepare: installRecorder, ...workWithHelp(work, help) });
   t.after(played.discard);
   const { workspace, requests, events } = played;
-  assertHooked(events);
+  assertHooksSucceeded(events);
   assertListed('claude-code', events.find(({ subtype }) => subtype === 'init').tools);
   const servers = events.find(({ subtype }) => subtype === 'init').mcp_servers;
   assert.deepEqual(
@@ -146,7 +146,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
 test('where the command is missing, Claude Code runs everything, and says so', async (t) => {
   const save = (root) => ['Write', { file_path: path.join(root, 'src/billing/new.ts'), content: 'x\n' }];
   const scripts = (root) => [{ when: 'Go', turns: [[save(root)], 'Done.'] }];
-  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: withoutCommand });
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: removeCommandFromPath });
   t.after(played.discard);
   assertFiles(played.workspace, { 'src/billing/new.ts': 'x\n' });
   const warnings = played.events.filter(({ level }) => level === 'warning').map(({ content }) => content);

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { spoken } from '../turns.mjs';
-import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
+import { modelTurns } from '../turns.mjs';
+import { FILES, NOTE, summarizeEntry, readVerifiedLedger, writeFiles } from '../workspace.mjs';
 import { resultsIn } from './messages.mjs';
 import { play } from './session.mjs';
 
@@ -17,9 +17,9 @@ const server = path.join(
 /** Points Claude Code at the proxy, and the proxy at the server. */
 function prepare({ workspace, home, env }) {
   const files = { command: process.execPath, args: [server, workspace], connectTimeoutMs: 60_000 };
-  write(home, { '.tollgate/config.json': JSON.stringify({ mcpServers: { files } }) });
+  writeFiles(home, { '.tollgate/config.json': JSON.stringify({ mcpServers: { files } }) });
   const proxy = { command: process.env.TOLLGATE, args: ['mcp-proxy', '--workspace', workspace], env: { HOME: home } };
-  write(workspace, { '.mcp.json': JSON.stringify({ mcpServers: { gate: proxy } }) });
+  writeFiles(workspace, { '.mcp.json': JSON.stringify({ mcpServers: { gate: proxy } }) });
   const settings = path.join(home, '.claude/settings.json');
   const allowing = JSON.parse(fs.readFileSync(settings, 'utf8'));
   allowing.permissions.allow.push('mcp__gate');
@@ -40,7 +40,7 @@ function work(root) {
 }
 
 test('a write through the proxy is ruled on and entered, in a program without hooks', async (t) => {
-  const scripts = (root) => [{ when: 'Please do the work', turns: spoken(work(root)) }];
+  const scripts = (root) => [{ when: 'Please do the work', turns: modelTurns(work(root)) }];
   const played = await play({ files: FILES, prompts: ['Please do the work'], prepare, scripts, hooks: false });
   t.after(played.discard);
   const { workspace, requests } = played;
@@ -55,6 +55,6 @@ test('a write through the proxy is ruled on and entered, in a program without ho
   assert.ok(told.at(-1).text.includes(NOTE), told.at(-1).text);
   assert.equal(fs.readFileSync(path.join(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
   assert.equal(fs.readFileSync(path.join(workspace, 'src/auth/new.ts'), 'utf8'), '// [[rate-limits]]\n');
-  const entries = ledger(played).map(brief);
+  const entries = readVerifiedLedger(played).map(summarizeEntry);
   assert.deepEqual(entries, ['mcp__files__write_file src/auth/new.ts true PASS']);
 });

@@ -44,8 +44,8 @@ function speak(response, { text, calls }, number, asked) {
 }
 
 /** The text of a message or a result, including results within a message. */
-function plain(content) {
-  return typeof content === 'string' ? content : content.map((part) => part.text ?? plain(part.content ?? '')).join('\n');
+function textOf(content) {
+  return typeof content === 'string' ? content : content.map((part) => part.text ?? textOf(part.content ?? '')).join('\n');
 }
 
 /** The result of each call as reported to the model, `{ text, failed }`, in the order of the calls. */
@@ -55,13 +55,13 @@ export function resultsIn({ messages }) {
   return parts
     .filter(({ type }) => type === 'tool_use')
     .map(({ id }) => results.get(id))
-    .map((result) => ({ text: plain(result?.content ?? ''), failed: result?.is_error === true }));
+    .map((result) => ({ text: textOf(result?.content ?? ''), failed: result?.is_error === true }));
 }
 
 /** Everything that was sent to the model. */
 export function textsIn({ messages }) {
   return messages
     .filter(({ role }) => role === 'user')
-    .map(({ content }) => plain(content))
+    .map(({ content }) => textOf(content))
     .join('\n');
 }

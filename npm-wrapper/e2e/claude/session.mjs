@@ -1,8 +1,8 @@
 // One run of the real Claude Code in a fresh workspace that `tollgate init` wired, against a scripted model.
 import * as path from 'node:path';
 import { startModel } from '../model.mjs';
-import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, objectsIn, withModel, write } from '../workspace.mjs';
+import { runSuccessfully, packages } from '../programs.mjs';
+import { makeWorkspace, parseLines, withModel, writeFiles } from '../workspace.mjs';
 import { messages } from './messages.mjs';
 
 const claude = path.join(packages, '@anthropic-ai/claude-code-linux-x64/claude');
@@ -34,7 +34,7 @@ export async function play({ files, scripts, prompts, prepare = () => {}, hooks 
     // Unless the folder is trusted, Claude Code asks first.
     const trusted = { hasCompletedOnboarding: true, projects: { [workspace]: { hasTrustDialogAccepted: true } } };
     const settings = { permissions: { allow: ALLOWED }, enableAllProjectMcpServers: true };
-    write(home, { '.claude.json': JSON.stringify(trusted), '.claude/settings.json': JSON.stringify(settings) });
+    writeFiles(home, { '.claude.json': JSON.stringify(trusted), '.claude/settings.json': JSON.stringify(settings) });
     if (hooks) person('init', '--host', 'claude-code', '--yes');
     for (const name of OFF) env[name] = '1';
     Object.assign(env, PATIENCE, { ANTHROPIC_BASE_URL: `http://127.0.0.1:${scripted.port}`, ANTHROPIC_API_KEY: 'none' });
@@ -42,8 +42,8 @@ export async function play({ files, scripts, prompts, prepare = () => {}, hooks 
     const events = [];
     for (const [index, prompt] of prompts.entries()) {
       const words = ['-p', prompt, ...(index > 0 ? ['--continue'] : []), '--model', 'claude-sonnet-4-5', ...TOLD];
-      const { output } = await finished(claude, words, { cwd: workspace, env });
-      events.push(...objectsIn(output));
+      const { output } = await runSuccessfully(claude, words, { cwd: workspace, env });
+      events.push(...parseLines(output));
     }
     return { events };
   });

@@ -1,9 +1,9 @@
 // A third-party hook, written in Rust, behind the real Claude Code.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { declaring, missing } from '../samples.mjs';
-import { spoken } from '../turns.mjs';
-import { FILES, brief, ledger } from '../workspace.mjs';
+import { filesWithSample, whyMissing } from '../samples.mjs';
+import { modelTurns } from '../turns.mjs';
+import { FILES, summarizeEntry, readVerifiedLedger } from '../workspace.mjs';
 import { resultsIn } from './messages.mjs';
 import { play } from './session.mjs';
 
@@ -15,12 +15,12 @@ const WORK = [
   'All done.',
 ];
 
-test('a third-party hook objects to calls that the gate lets pass', { skip: missing('command-guard') }, async (t) => {
+test('a third-party hook objects to calls that the gate lets pass', { skip: whyMissing('command-guard') }, async (t) => {
   const played = await play({
-    files: { ...FILES, ...declaring('command-guard') },
+    files: { ...FILES, ...filesWithSample('command-guard') },
     prompts: ['Please do the work'],
     prepare: ({ person }) => assert.match(person('hooks', 'approve', 'guard', '--yes'), /command-guard/),
-    scripts: () => [{ when: 'Please do the work', turns: spoken(WORK) }],
+    scripts: () => [{ when: 'Please do the work', turns: modelTurns(WORK) }],
   });
   t.after(played.discard);
   const told = resultsIn(played.requests.at(-1));
@@ -28,7 +28,7 @@ test('a third-party hook objects to calls that the gate lets pass', { skip: miss
   calls.forEach(([tool, args, expected], index) => {
     assert.match(told[index]?.text ?? '(nothing)', expected, `${tool} ${JSON.stringify(args)}`);
   });
-  assert.deepEqual(ledger(played).map(brief), ['Bash src/auth/new.ts true PASS']);
+  assert.deepEqual(readVerifiedLedger(played).map(summarizeEntry), ['Bash src/auth/new.ts true PASS']);
   const history = played.tollgate('hooks', 'history', 'guard');
   assert.match(history, /guard/);
 });

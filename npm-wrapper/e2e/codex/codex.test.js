@@ -1,11 +1,11 @@
 // The command hook in the real Codex. `cargo xtask test` runs this. A run takes seconds, so one run plays many turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { record } from '../recorder.mjs';
+import { installRecorder } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
-import { assertTold, spoken } from '../turns.mjs';
+import { assertResults, modelTurns } from '../turns.mjs';
 import { OUT_OF_SCOPE, assertWork, workWithHelp } from '../work.mjs';
-import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, assertOneSession, withoutCommand } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, assertOneSession, removeCommandFromPath } from '../workspace.mjs';
 import { resultsIn, textsIn } from './responses.mjs';
 import { play } from './session.mjs';
 
@@ -63,7 +63,7 @@ test('a session in Codex, and its continuation', async (t) => {
     () => WORK,
     () => HELP,
   );
-  const played = await play({ files: FILES, prepare: record, ...script });
+  const played = await play({ files: FILES, prepare: installRecorder, ...script });
   t.after(played.discard);
   const { requests, events } = played;
   // Hooks see a namespace's name and its tool's name joined.
@@ -72,8 +72,8 @@ test('a session in Codex, and its continuation', async (t) => {
   // The sub-agent has its own conversation.
   const isChilds = (request) => textsIn(request).includes('SUBTASK');
   const [last, child] = [requests.findLast((request) => !isChilds(request)), requests.findLast(isChilds)];
-  assertTold(resultsIn(last), WORK);
-  assertTold(resultsIn(child), HELP);
+  assertResults(resultsIn(last), WORK);
+  assertResults(resultsIn(child), HELP);
   const said = events.filter(({ item }) => item?.type === 'agent_message').map(({ item }) => item.text);
   assert.deepEqual(said, ['All done.', 'Done again.']);
   assert.deepEqual([...new Set(played.trusted.map(([, state]) => state))], ['untrusted']);
@@ -101,9 +101,9 @@ test('a session in Codex, and its continuation', async (t) => {
 
 test('where the command is missing, Codex runs everything', async (t) => {
   const turns = [[[...patch('*** Add File: src/billing/new.ts', '+x'), /^Exit code: 0\n/]], 'Done.'];
-  const scripts = () => [{ when: 'Go', turns: spoken(turns) }];
-  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: withoutCommand });
+  const scripts = () => [{ when: 'Go', turns: modelTurns(turns) }];
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: removeCommandFromPath });
   t.after(played.discard);
-  assertTold(resultsIn(played.requests.at(-1)), turns);
+  assertResults(resultsIn(played.requests.at(-1)), turns);
   assertFiles(played.workspace, { 'src/billing/new.ts': 'x\n' });
 });

@@ -15,7 +15,7 @@ export const responses = {
 };
 
 /** A tool in a namespace is written `namespace/name`. Arguments given as a text belong to a tool that takes text. */
-function made(number, index, [tool, args]) {
+function callItem(number, index, [tool, args]) {
   const [name, namespace] = tool.split('/').reverse();
   const call = { id: `item_${number}_${index}`, call_id: `call_${number}_${index}`, name, status: 'completed' };
   if (namespace !== undefined) call.namespace = namespace;
@@ -24,7 +24,7 @@ function made(number, index, [tool, args]) {
 }
 
 function speak(response, { text, calls }, number, asked) {
-  const output = calls.map((call, index) => made(number, index, call));
+  const output = calls.map((call, index) => callItem(number, index, call));
   if (text !== '') {
     const content = [{ type: 'output_text', text, annotations: [] }];
     output.unshift({ type: 'message', id: `message_${number}`, role: 'assistant', status: 'completed', content });

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import * as path from 'node:path';
 import { startModel } from '../model.mjs';
-import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, write } from '../workspace.mjs';
+import { runSuccessfully, packages } from '../programs.mjs';
+import { makeWorkspace, writeFiles } from '../workspace.mjs';
 import { responses } from './responses.mjs';
 import { trustHooks } from './trust.mjs';
 
@@ -52,7 +52,7 @@ export async function play({ files, scripts, prompts, trust = true, prepare = ()
   const scripted = await startModel(scripts(workspace), responses);
   try {
     execFileSync('git', ['init', '--quiet'], { cwd: workspace, env });
-    write(home, { '.codex/config.toml': settings(workspace, scripted.port) });
+    writeFiles(home, { '.codex/config.toml': settings(workspace, scripted.port) });
     Object.assign(env, { SCRIPTED_KEY: 'none', RUST_LOG: 'error' });
     person('init', '--host', 'codex', '--yes');
     // As the note of `tollgate init` says.
@@ -62,7 +62,7 @@ export async function play({ files, scripts, prompts, trust = true, prepare = ()
     const events = [];
     for (const [index, prompt] of prompts.entries()) {
       const words = ['exec', ...(index > 0 ? ['resume', '--last'] : []), '--json', '--skip-git-repo-check', prompt];
-      const { output } = await finished(codex, words, { cwd: workspace, env });
+      const { output } = await runSuccessfully(codex, words, { cwd: workspace, env });
       events.push(
         ...output
           .trim()

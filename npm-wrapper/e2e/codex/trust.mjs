@@ -9,7 +9,7 @@ import * as readline from 'node:readline';
 export async function trustHooks(codex, workspace, env) {
   const server = spawn(codex, ['app-server'], { cwd: workspace, env, stdio: ['pipe', 'pipe', 'ignore'] });
   try {
-    const call = caller(server);
+    const call = newCaller(server);
     await call('initialize', { clientInfo: { name: 'tollgate', version: '0' }, capabilities: {} });
     server.stdin.write(`${JSON.stringify({ method: 'initialized' })}\n`);
     const { data } = await call('hooks/list', { cwds: [workspace] });
@@ -23,7 +23,7 @@ export async function trustHooks(codex, workspace, env) {
 }
 
 /** Returns a function that calls methods of a JSON-RPC server with one message per line. */
-function caller(server) {
+function newCaller(server) {
   const waiting = new Map();
   readline.createInterface({ input: server.stdout }).on('line', (line) => {
     const { id, result, error } = JSON.parse(line);

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { resultsIn, systemOf } from '../chat.mjs';
-import { record } from '../recorder.mjs';
+import { installRecorder } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
-import { assertTold, spoken } from '../turns.mjs';
+import { assertResults, modelTurns } from '../turns.mjs';
 import { OUT_OF_SCOPE, assertWork } from '../work.mjs';
-import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, withoutCommand } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, removeCommandFromPath } from '../workspace.mjs';
 import { play } from './session.mjs';
 
 const SELECT = 'tollgate-select_active_intent';
@@ -48,8 +48,8 @@ test('a session in Copilot, and its continuation', async (t) => {
   const played = await play({
     files: FILES,
     prompts: ['Please do the work', 'Please go on'],
-    prepare: record,
-    scripts: (root) => [{ when: 'Please do the work', turns: spoken(work(root)) }],
+    prepare: installRecorder,
+    scripts: (root) => [{ when: 'Please do the work', turns: modelTurns(work(root)) }],
   });
   t.after(played.discard);
   const { workspace, requests, outputs } = played;
@@ -57,7 +57,7 @@ test('a session in Copilot, and its continuation', async (t) => {
     'copilot',
     requests[0].tools.map((tool) => tool.function.name).filter((name) => !name.startsWith('tollgate-')),
   );
-  assertTold(resultsIn(requests.at(-1)), work(workspace));
+  assertResults(resultsIn(requests.at(-1)), work(workspace));
   assert.deepEqual(
     outputs.map((output) => /^(All done|Done again)\.$/m.test(output)),
     [true, true],
@@ -80,10 +80,10 @@ test('where the command is missing, Copilot denies every call', async (t) => {
   const played = await play({
     files: FILES,
     prompts: ['Go'],
-    scripts: () => [{ when: 'Go', turns: spoken(turns) }],
-    prepare: withoutCommand,
+    scripts: () => [{ when: 'Go', turns: modelTurns(turns) }],
+    prepare: removeCommandFromPath,
   });
   t.after(played.discard);
-  assertTold(resultsIn(played.requests.at(-1)), turns);
+  assertResults(resultsIn(played.requests.at(-1)), turns);
   assertFiles(played.workspace, { 'src/auth/x.ts': null });
 });

@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { chat } from '../chat.mjs';
 import { startModel } from '../model.mjs';
-import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, withModel, write } from '../workspace.mjs';
+import { runSuccessfully, packages } from '../programs.mjs';
+import { makeWorkspace, withModel, writeFiles } from '../workspace.mjs';
 
 const copilot = path.join(packages, '@github/copilot-linux-x64/copilot');
 
@@ -27,7 +27,7 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
     execFileSync('git', ['init', '--quiet'], { cwd: workspace, env });
     // Unless the folder is trusted, Copilot ignores the workspace's hooks.
     const settings = { trustedFolders: [workspace] };
-    write(home, { '.copilot/mcp-config.json': JSON.stringify(SERVERS), '.copilot/config.json': JSON.stringify(settings) });
+    writeFiles(home, { '.copilot/mcp-config.json': JSON.stringify(SERVERS), '.copilot/config.json': JSON.stringify(settings) });
     fs.mkdirSync(unpacked, { recursive: true });
     fs.mkdirSync(path.join(home, '.cache'));
     fs.symlinkSync(unpacked, path.join(home, '.cache/copilot'));
@@ -42,7 +42,7 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
     const outputs = [];
     for (const [index, prompt] of prompts.entries()) {
       const more = index > 0 ? ['--continue'] : [];
-      const { output } = await finished(copilot, ['-p', prompt, '--allow-all-tools', ...more], { cwd: workspace, env });
+      const { output } = await runSuccessfully(copilot, ['-p', prompt, '--allow-all-tools', ...more], { cwd: workspace, env });
       outputs.push(output);
     }
     return { outputs };

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { record } from '../recorder.mjs';
+import { installRecorder } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
-import { assertTold, spoken } from '../turns.mjs';
+import { assertResults, modelTurns } from '../turns.mjs';
 import { OUT_OF_SCOPE, assertWork, workWithHelp } from '../work.mjs';
 import {
   ESCAPING,
@@ -13,10 +13,10 @@ import {
   STOPPED,
   WORKING,
   assertFiles,
-  brief,
-  ledger,
-  unconfined,
-  withoutCommand,
+  summarizeEntry,
+  readVerifiedLedger,
+  disableConfinement,
+  removeCommandFromPath,
 } from '../workspace.mjs';
 import { resultsIn, textsIn } from './contents.mjs';
 import { play } from './session.mjs';
@@ -79,7 +79,7 @@ function help(root) {
 }
 
 test('a session in Gemini CLI, and its continuation', async (t) => {
-  const played = await play({ files: FILES, prepare: record, ...workWithHelp(work, help) });
+  const played = await play({ files: FILES, prepare: installRecorder, ...workWithHelp(work, help) });
   t.after(played.discard);
   const { workspace, requests, events } = played;
   assertListed(
@@ -89,8 +89,8 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   // The sub-agent has its own conversation. It does not receive the result of the call that ends it.
   const isChilds = (request) => textsIn(request).includes('SUBTASK');
   const [last, child] = [requests.findLast((request) => !isChilds(request)), requests.findLast(isChilds)];
-  assertTold(resultsIn(last), work(workspace));
-  assertTold(resultsIn(child), help(workspace).slice(0, -1));
+  assertResults(resultsIn(last), work(workspace));
+  assertResults(resultsIn(child), help(workspace).slice(0, -1));
   const said = events.filter(({ role }) => role === 'assistant').map(({ content }) => content);
   assert.deepEqual(said, ['All done.', 'Done again.']);
 
@@ -117,19 +117,19 @@ test('where commands run unconfined, Gemini CLI is told what the reader says', a
     [[...shell('sh build.sh'), /files outside the scope of INT-001 changed .*`src\/billing\/made\.ts`/]],
     'All done.',
   ];
-  const scripts = () => [{ when: 'Go', turns: spoken(turns) }];
-  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: unconfined });
+  const scripts = () => [{ when: 'Go', turns: modelTurns(turns) }];
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: disableConfinement });
   t.after(played.discard);
-  assertTold(resultsIn(played.requests.at(-1)), turns);
+  assertResults(resultsIn(played.requests.at(-1)), turns);
   assertFiles(played.workspace, { 'src/billing/hidden.ts': null, 'src/billing/made.ts': 'made\n' });
-  assert.deepEqual(ledger(played).map(brief), ['run_shell_command src/billing/made.ts true FAIL']);
+  assert.deepEqual(readVerifiedLedger(played).map(summarizeEntry), ['run_shell_command src/billing/made.ts true FAIL']);
   const { ok, hosts } = JSON.parse(played.tollgate('doctor', '--json'));
   assert.deepEqual([ok, hosts[0].commands], [true, 'unconfined']);
 });
 
 test('where the command is missing, Gemini CLI runs nothing', async (t) => {
   const scripts = (root) => [{ when: 'Go', turns: [work(root)[3].map(([tool, args]) => [tool, args]), 'Done.'] }];
-  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: withoutCommand });
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: removeCommandFromPath });
   t.after(played.discard);
   const errors = played.events.filter(({ type }) => type === 'error').map(({ message }) => message);
   assert.match(errors.join('\n'), /Agent execution blocked: .*tollgate/);

@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import * as path from 'node:path';
 import { startModel } from '../model.mjs';
-import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, objectsIn, withModel, write } from '../workspace.mjs';
+import { runSuccessfully, packages } from '../programs.mjs';
+import { makeWorkspace, parseLines, withModel, writeFiles } from '../workspace.mjs';
 import { contents } from './contents.mjs';
 
 const gemini = path.join(packages, '@google/gemini-cli/bundle/gemini.js');
@@ -29,7 +29,10 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
     execFileSync('git', ['init', '--quiet'], { cwd: workspace, env });
     // Unless the folder is trusted, Gemini CLI does not start.
     const trusted = { [workspace]: 'TRUST_FOLDER' };
-    write(home, { '.gemini/settings.json': JSON.stringify(SETTINGS), '.gemini/trustedFolders.json': JSON.stringify(trusted) });
+    writeFiles(home, {
+      '.gemini/settings.json': JSON.stringify(SETTINGS),
+      '.gemini/trustedFolders.json': JSON.stringify(trusted),
+    });
     person('init', '--host', 'gemini', '--yes');
     Object.assign(env, {
       NO_COLOR: '1',
@@ -42,8 +45,8 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
     for (const [index, prompt] of prompts.entries()) {
       const words = [gemini, '-p', prompt, '-m', 'gemini-2.5-flash', '--approval-mode', 'yolo', '--output-format', 'stream-json'];
       const more = index > 0 ? ['--resume', 'latest'] : [];
-      const { output } = await finished(process.execPath, [...words, ...more], { cwd: workspace, env });
-      events.push(...objectsIn(output));
+      const { output } = await runSuccessfully(process.execPath, [...words, ...more], { cwd: workspace, env });
+      events.push(...parseLines(output));
     }
     return { events };
   });

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertControlIsHeld } from '../control.mjs';
 import { resultsIn } from '../chat.mjs';
-import { installed, play } from './session.mjs';
+import { installPackage, play } from './session.mjs';
 
 const save = (root, name) => ['write', { filePath: path.join(root, name), content: 'new\n' }];
 
@@ -11,7 +11,7 @@ test('an agent in OpenCode does not free itself', async (t) => {
   await assertControlIsHeld(t, {
     play: async ({ files, turns }) => {
       const played = await play({
-        files: { ...files, ...installed('.opencode/node_modules/tollgate') },
+        files: { ...files, ...installPackage('.opencode/node_modules/tollgate') },
         scripts: (root) => [{ when: 'Please do the work', turns: turns(root) }],
         prepare: ({ person }) => person('init', '--host', 'opencode', '--yes'),
       });

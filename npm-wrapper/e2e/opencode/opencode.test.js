@@ -3,12 +3,23 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertRecorded, record } from '../recorder.mjs';
+import { assertRecorded, installRecorder } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
-import { assertTold, spoken } from '../turns.mjs';
-import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, brief, ledger, unconfined, write } from '../workspace.mjs';
+import { assertResults, modelTurns } from '../turns.mjs';
+import {
+  ESCAPING,
+  FILES,
+  NOTE,
+  STOPPED,
+  WORKING,
+  assertFiles,
+  summarizeEntry,
+  readVerifiedLedger,
+  disableConfinement,
+  writeFiles,
+} from '../workspace.mjs';
 import { resultsIn, systemOf } from '../chat.mjs';
-import { installed, mcpServer, play, wrapper } from './session.mjs';
+import { installPackage, mcpServer, play, wrapper } from './session.mjs';
 
 const SELECT = ['select_active_intent', { intent_id: 'INT-001' }];
 const OUT =
@@ -37,7 +48,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
     let turns;
     const played = await play({
       files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
-      prepare: record,
+      prepare: installRecorder,
       scripts: (root) => {
         turns = [
           [
@@ -94,7 +105,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [[...bash('sh build.sh'), STOPPED]],
           'All done.',
         ];
-        return [{ when: 'Please do the work', turns: spoken(turns) }];
+        return [{ when: 'Please do the work', turns: modelTurns(turns) }];
       },
     });
     t.after(played.discard);
@@ -105,7 +116,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
       'opencode',
       last.tools.map((tool) => tool.function.name),
     );
-    assertTold(resultsIn(last), turns);
+    assertResults(resultsIn(last), turns);
     assert.match(systemOf(last), /<active_intent>\nIntent: INT-001/);
     // The command was given the note as a comment, and did the same as without it.
     assert.match(output, /# Five attempts a minute per account\./);
@@ -132,7 +143,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
       file: 'src/auth/new.ts',
       also: ['before_model', 'after_model', 'session_end'],
     });
-    assert.deepEqual(ledger(played).map(brief), [
+    assert.deepEqual(readVerifiedLedger(played).map(summarizeEntry), [
       'write src/auth/new.ts true PASS',
       'bash src/auth/note.txt true PASS',
       'edit src/auth/login.ts false PASS',
@@ -151,13 +162,13 @@ describe('OpenCode', { concurrency: 2 }, () => {
     ];
     const played = await play({
       files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
-      prepare: unconfined,
-      scripts: [{ when: 'Please do the work', turns: spoken(turns) }],
+      prepare: disableConfinement,
+      scripts: [{ when: 'Please do the work', turns: modelTurns(turns) }],
     });
     t.after(played.discard);
-    assertTold(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
+    assertResults(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
     assertFiles(played.workspace, { 'src/billing/hidden.ts': null, 'src/billing/made.ts': 'made\n' });
-    assert.deepEqual(ledger(played).map(brief), ['bash src/billing/made.ts true FAIL']);
+    assert.deepEqual(readVerifiedLedger(played).map(summarizeEntry), ['bash src/billing/made.ts true FAIL']);
   });
 
   test('patches, MCP tools and a sub-agent, with the plugin as a package', async (t) => {
@@ -168,7 +179,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
       files: {
         ...FILES,
         '.opencode/plugin/gate.js': "export { default } from 'tollgate/opencode';\n",
-        ...installed('.opencode/node_modules/tollgate'),
+        ...installPackage('.opencode/node_modules/tollgate'),
       },
       settings: (root) => ({ mcp: { files: mcpServer(root) } }),
       scripts: (root) => {
@@ -210,17 +221,17 @@ describe('OpenCode', { concurrency: 2 }, () => {
           'All done.',
         ];
         return [
-          { when: 'SUBTASK', turns: spoken(helps) },
-          { when: 'Please do the work', turns: spoken(own) },
+          { when: 'SUBTASK', turns: modelTurns(helps) },
+          { when: 'Please do the work', turns: modelTurns(own) },
         ];
       },
     });
     t.after(played.discard);
     const { workspace, requests } = played;
     assertLive(played, true);
-    assertTold(resultsIn(lastOf(requests, 'Please do the work')), own);
+    assertResults(resultsIn(lastOf(requests, 'Please do the work')), own);
     const child = lastOf(requests, 'SUBTASK');
-    assertTold(resultsIn(child), helps);
+    assertResults(resultsIn(child), helps);
     assert.match(systemOf(child), /<active_intent>\nIntent: INT-001/);
     assert.ok(JSON.stringify(child.messages.find(({ role }) => role === 'user')).includes(NOTE));
     for (const [name, text] of [
@@ -229,8 +240,8 @@ describe('OpenCode', { concurrency: 2 }, () => {
     ]) {
       assert.equal(fs.readFileSync(path.join(workspace, name), 'utf8'), text);
     }
-    const entries = ledger(played);
-    assert.deepEqual(entries.map(brief), [
+    const entries = readVerifiedLedger(played);
+    assert.deepEqual(entries.map(summarizeEntry), [
       'apply_patch src/auth/login.ts true PASS',
       'files_write_file src/auth/mcp.txt true PASS',
       'files_edit_file src/auth/mcp.txt false PASS',
@@ -243,7 +254,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
     const given = { '.tollgate/concepts/rate-limits.md': `${NOTE}\n`, 'src/billing/pay.ts': 'pay\n' };
     const played = await play({
       files: (root) => {
-        write(path.join(root, '../package'), installed(''));
+        writeFiles(path.join(root, '../package'), installPackage(''));
         return given;
       },
       settings: { plugin: ['../package'] },
@@ -308,14 +319,14 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [['edit', { filePath: at(root, 'src/auth/login.ts'), oldString: 'one', newString: 'hunter2' }, refused]],
           'All done.',
         ];
-        return [{ when: 'Please do the work', turns: spoken(turns) }];
+        return [{ when: 'Please do the work', turns: modelTurns(turns) }];
       },
     });
     t.after(played.discard);
     assertLive(played, true);
-    assertTold(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
+    assertResults(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
     assert.equal(fs.readFileSync(at(played.workspace, 'src/auth/new.ts'), 'utf8'), 'const password = ask();\n');
     assert.equal(fs.readFileSync(at(played.workspace, 'src/auth/login.ts'), 'utf8'), 'one\ntwo\n');
-    assert.deepEqual(ledger(played).map(brief), ['write src/auth/new.ts true PASS']);
+    assert.deepEqual(readVerifiedLedger(played).map(summarizeEntry), ['write src/auth/new.ts true PASS']);
   });
 });

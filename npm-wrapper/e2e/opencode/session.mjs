@@ -3,8 +3,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startModel } from '../model.mjs';
-import { finished, packages } from '../programs.mjs';
-import { makeWorkspace, write } from '../workspace.mjs';
+import { runSuccessfully, packages } from '../programs.mjs';
+import { makeWorkspace, writeFiles } from '../workspace.mjs';
 import { chat } from '../chat.mjs';
 
 /** The npm package. */
@@ -27,7 +27,7 @@ export async function play({ files, scripts, settings = {}, model = 'plain', pre
   const scripted = await startModel(given(scripts), chat);
   try {
     const config = JSON.stringify({ ...configuration(model, scripted.port), ...given(settings) });
-    write(workspace, { 'opencode.json': config, ...given(files) });
+    writeFiles(workspace, { 'opencode.json': config, ...given(files) });
     // Otherwise OpenCode would install a package into these folders, and wait for it.
     for (const folder of [path.join(workspace, '.opencode'), path.join(home, '.config/opencode')]) {
       fs.mkdirSync(path.join(folder, 'node_modules'), { recursive: true });
@@ -37,7 +37,7 @@ export async function play({ files, scripts, settings = {}, model = 'plain', pre
     for (const name of OFF) env[`OPENCODE_DISABLE_${name}`] = '1';
     prepare(made);
     const words = ['run', '--print-logs', '--log-level', 'INFO', '--format', 'json', 'Please do the work'];
-    const { output, log } = await finished(opencode, words, { cwd: workspace, env });
+    const { output, log } = await runSuccessfully(opencode, words, { cwd: workspace, env });
     return { ...made, requests: scripted.requests, output, log };
   } catch (error) {
     discard();
@@ -48,7 +48,7 @@ export async function play({ files, scripts, settings = {}, model = 'plain', pre
 }
 
 /** The package as npm would install it in a folder. */
-export function installed(folder) {
+export function installPackage(folder) {
   const built = fs.readdirSync(path.join(wrapper, 'dist'), { recursive: true, withFileTypes: true });
   const files = built
     .filter((entry) => entry.isFile())

@@ -4,8 +4,8 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { resultsIn } from '../chat.mjs';
-import { declaring, missing } from '../samples.mjs';
-import { assertTold, spoken } from '../turns.mjs';
+import { filesWithSample, whyMissing } from '../samples.mjs';
+import { assertResults, modelTurns } from '../turns.mjs';
 import { FILES } from '../workspace.mjs';
 import { play, wrapper } from './session.mjs';
 
@@ -19,17 +19,17 @@ const WORK = [
   'All done.',
 ];
 
-test('a third-party hook objects to calls that the gate lets pass', { skip: missing('commit-rules') }, async (t) => {
+test('a third-party hook objects to calls that the gate lets pass', { skip: whyMissing('commit-rules') }, async (t) => {
   const played = await play({
     files: {
       ...FILES,
-      ...declaring('commit-rules'),
+      ...filesWithSample('commit-rules'),
       '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')),
     },
     prepare: ({ person }) => assert.match(person('hooks', 'approve', 'guard', '--yes'), /commit-rules/),
-    scripts: () => [{ when: 'Please do the work', turns: spoken(WORK) }],
+    scripts: () => [{ when: 'Please do the work', turns: modelTurns(WORK) }],
   });
   t.after(played.discard);
   const last = played.requests.filter(({ tools }) => (tools ?? []).length > 0).at(-1);
-  assertTold(resultsIn(last), WORK);
+  assertResults(resultsIn(last), WORK);
 });

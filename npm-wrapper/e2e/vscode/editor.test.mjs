@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { archive } from '../../vscode/pack.mjs';
 import { assertRecorded } from '../recorder.mjs';
-import { declaring, missing } from '../samples.mjs';
+import { filesWithSample, whyMissing } from '../samples.mjs';
 import { CodeServer } from './code_server.mjs';
 import { Workbench } from './workbench.mjs';
 import { commit, HOOKS, INTENTS, makeWorkspace } from './workspace.mjs';
@@ -51,11 +51,11 @@ function packEmbedder() {
 }
 
 /** Opens a window on a folder. */
-async function windowOn(server, folder) {
-  return windowAt(`${await server.start()}/?folder=${encodeURIComponent(folder)}`);
+async function openWindow(server, folder) {
+  return openPage(`${await server.start()}/?folder=${encodeURIComponent(folder)}`);
 }
 
-async function windowAt(url) {
+async function openPage(url) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
   page.on('console', (message) => fs.appendFileSync(path.join(shots, 'browser.log'), `[${message.type()}] ${message.text()}\n`));
   const bench = new Workbench(page, shots);
@@ -70,7 +70,7 @@ async function reportIn(bench, workspace, command = 'Embedder: Report', name = '
 }
 
 /** What the workspace's hooks wrote when they ran. */
-function ran() {
+function readHookOutput() {
   const file = path.join(root, 'hook-ran.txt');
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
 }
@@ -83,7 +83,7 @@ before(async () => {
   browser = await driver.launch({ executablePath: chromium, args: [...sandbox, ...quiet] });
   server.install(path.join(wrapper, 'vscode/dist/tollgate.vsix'));
   server.install(embedder);
-  bench = await windowOn(server, root);
+  bench = await openWindow(server, root);
 });
 
 after(async () => {
@@ -188,7 +188,7 @@ test('pages show the context, the ledger and its verification', async () => {
   await bench.sees(PAGE, /docs\/auth\.md:2-3\s+INT-001\s+DOCUMENTATION\s+PASS\s+write_to_file\s+agent/);
   await bench.shot('6-ledger');
   await bench.command('Tollgate: Verify Ledger');
-  await bench.sees(NOTICE, 'The ledger verifies: 4 entries.');
+  await bench.sees(NOTICE, 'The ledger is intact: 4 entries.');
   await bench.shot('6-verified');
   await bench.press('Escape');
 });
@@ -232,7 +232,7 @@ test('a save asks for approval of a hook, which runs once it is approved', async
   await bench.sees(NOTICE, 'is waiting for your approval');
   await bench.command('Notifications: Clear All Notifications');
   assert.ok(!fs.existsSync(path.join(server.home, '.tollgate/trusted-hooks.json')), 'nothing is approved');
-  assert.equal(ran(), '', 'what is not approved does not run');
+  assert.equal(readHookOutput(), '', 'what is not approved does not run');
   await bench.command('Tollgate: Approve a Hook…');
   await bench.pick('note-save');
   await bench.sees(MODAL, 'note-save');
@@ -242,8 +242,8 @@ test('a save asks for approval of a hook, which runs once it is approved', async
   await bench.press('Control+End');
   await bench.type(' two');
   await bench.save();
-  await bench.until('the hook has run', () => ran() !== '');
-  assert.equal(ran(), 'onDidSaveTextDocument\n');
+  await bench.until('the hook has run', () => readHookOutput() !== '');
+  assert.equal(readHookOutput(), 'onDidSaveTextDocument\n');
   await bench.command('Tollgate: Show Output');
   await bench.sees(OUTPUT, 'hook note-save success');
   await bench.sees(OUTPUT, 'checked');
@@ -271,12 +271,12 @@ test('a hook that changed is asked about again', async () => {
   await bench.press('Control+End');
   await bench.type(' four');
   await bench.save();
-  await bench.until('the hook has run again', () => ran() === 'onDidSaveTextDocument\n'.repeat(2));
+  await bench.until('the hook has run again', () => readHookOutput() === 'onDidSaveTextDocument\n'.repeat(2));
 });
 
-test('a third-party hook is approved in the editor, and objects', { skip: missing('command-guard') }, async () => {
+test('a third-party hook is approved in the editor, and objects', { skip: whyMissing('command-guard') }, async () => {
   const { hooks } = JSON.parse(HOOKS);
-  const files = declaring('command-guard');
+  const files = filesWithSample('command-guard');
   const [guard] = JSON.parse(files['.tollgate/hooks.json']).hooks;
   fs.writeFileSync(path.join(root, 'hooks/guard.wasm'), files['hooks/guard.wasm']);
   fs.writeFileSync(
@@ -305,7 +305,7 @@ test('a commit runs the hook that asks for it', async () => {
   await bench.page.click(`${MODAL} .monaco-button:has-text("Approve")`);
   await bench.seesNo(MODAL, 'note-commit');
   commit(root, 'and another');
-  await bench.until('the hook has run', () => ran().includes('gitCommit'));
+  await bench.until('the hook has run', () => readHookOutput().includes('gitCommit'));
   await bench.command('Tollgate: Show Hook History');
   await bench.sees(PAGE, /note-commit\s+success/);
   await bench.shot('11-history');
@@ -334,7 +334,7 @@ test('a window with two folders has a gate for each', async () => {
   makeWorkspace(other, server.home);
   const file = path.join(shots, 'run/two.code-workspace');
   fs.writeFileSync(file, JSON.stringify({ folders: [{ path: 'work space' }, { path: 'other' }] }));
-  const window = await windowAt(`${new URL(bench.page.url()).origin}/?workspace=${encodeURIComponent(file)}`);
+  const window = await openPage(`${new URL(bench.page.url()).origin}/?workspace=${encodeURIComponent(file)}`);
   await window.sees(STATUS, 'work space: no intent', 60_000);
   await window.page.click('.part.activitybar [aria-label^="Tollgate"]');
   await window.sees(TREE, 'other');
@@ -355,7 +355,7 @@ test('an extension by itself has gates of its own', async () => {
   makeWorkspace(workspace, alone.home);
   try {
     alone.install(embedder);
-    const window = await windowOn(alone, workspace);
+    const window = await openWindow(alone, workspace);
     await window.sees('.statusbar-item[id*="tollgate.intent"]', 'no intent', 60_000);
     const report = await reportIn(window, workspace);
     assert.equal(report.error, undefined);

@@ -1,5 +1,5 @@
 /**
- * Why a call of this package failed, for programs.
+ * A stable code for why a call of this package failed.
  *
  * | code | meaning |
  * | --- | --- |

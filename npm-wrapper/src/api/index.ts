@@ -2,8 +2,8 @@ import { TollgateError } from './error.js';
 import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';
 import type { HooksOptions } from './hook_types.js';
-import { fromBytes, textBytes } from '../component/json.js';
-import { type LogSink, sink } from '../component/log.js';
+import { parseBytes, textBytes } from '../component/json.js';
+import { type LogSink, createLogSink } from '../component/log.js';
 import type { LookupOptions, McpOptions } from './types.js';
 import { Roots } from '../files/roots.js';
 import { Tollgate } from './tollgate.js';
@@ -41,7 +41,7 @@ export interface TollgateOptions {
   clock?: (() => number) | undefined;
   /** Returns this many random bytes, for repeatable ids. Default: the system's random bytes. */
   random?: ((length: number) => Uint8Array) | undefined;
-  /** Environment variables for the settings of extensions, by name. By default those of this process. */
+  /** Environment variables for the settings of extensions, by name. Default: those of this process. */
   variables?: Readonly<Record<string, string | undefined>> | undefined;
   /** Options for hooks. */
   hooks?: HooksOptions | undefined;
@@ -57,16 +57,18 @@ export const version: string = TOLLGATE_VERSION;
 /** `sha256:` and the hex digest of the component. The same bytes run in every host. */
 export const digest: string = TOLLGATE_DIGEST;
 
-/** Asks which parts of the home folder the gate needs. */
+/** The request for the parts of the home folder that the gate needs to read. */
 const READABLE_FILES = textBytes('{"op":"readable-files"}');
 
-/** The gate's own folders, which every component may read. */
+/** The gate's own folders in the home folder, which every component may read. */
 const OWN_IN_HOME = ['.tollgate', '.ollm'];
 
-/** What the gate answers to that. A component that does not know the question reads its own folders alone. */
+/**
+ * The parts of the home folder in the gate's answer. A component that does not know this request may read only its own folders.
+ */
 function readableInHome(answer: Uint8Array): string[] {
   try {
-    return (fromBytes(answer) as { home?: string[] }).home ?? OWN_IN_HOME;
+    return (parseBytes(answer) as { home?: string[] }).home ?? OWN_IN_HOME;
   } catch {
     return OWN_IN_HOME;
   }
@@ -79,7 +81,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     throw new TollgateError('invalid_input', 'no workspace is named; pass { workspace: "path/to/folder" }');
   }
   const roots = new Roots(workspace, home, state);
-  const log: LogSink = sink(options.log);
+  const log: LogSink = createLogSink(options.log);
   const guest = new Guest(importsOf(roots, log, clock, random, variables), ({ operations }) => {
     roots.readableInHome = readableInHome(operations.perform(READABLE_FILES));
   });

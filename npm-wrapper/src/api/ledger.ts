@@ -75,7 +75,7 @@ export interface Verification {
   files: string[];
   lines: number;
   entries: number;
-  /** What proves later that nothing was cut off. */
+  /** The hashes at the end of the ledger. They prove later that nothing was cut off. */
   heads: string[];
   faults: VerificationRemark[];
   notes: VerificationRemark[];

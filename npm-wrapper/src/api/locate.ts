@@ -1,8 +1,8 @@
 import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';
-import { payloadBytes, text } from '../component/json.js';
-import { slashed } from '../files/path.js';
-import { Anywhere } from '../files/roots.js';
+import { payloadBytes, requireString } from '../component/json.js';
+import { withSlashes } from '../files/path.js';
+import { RootsWithoutWorkspace } from '../files/roots.js';
 import { stateFolder } from '../files/state.js';
 import { systemRandom } from '../component/wasi.js';
 
@@ -31,17 +31,17 @@ export function locate(
   payload: Uint8Array | string | object,
   surroundings: Surroundings = {},
 ): string | undefined {
-  return new Locator(surroundings).locate(text(program, 'program'), event, payloadBytes(payload));
+  return new Locator(surroundings).locate(requireString(program, 'program'), event, payloadBytes(payload));
 }
 
-/** @internal What can be asked of the component without a workspace. */
+/** @internal Answers requests that do not need a workspace. */
 export class Locator {
   readonly #surroundings: Surroundings;
   readonly #guest: Guest;
 
   constructor(surroundings: Surroundings = {}) {
     this.#surroundings = surroundings;
-    this.#guest = new Guest(importsOf(new Anywhere(surroundings.home), () => {}, Date.now, systemRandom, {}));
+    this.#guest = new Guest(importsOf(new RootsWithoutWorkspace(surroundings.home), () => {}, Date.now, systemRandom, {}));
   }
 
   /** The agent programs that the gate can answer. */
@@ -49,7 +49,7 @@ export class Locator {
     return this.#guest.call(({ programs }) => programs.names());
   }
 
-  /** What a program expects if nothing governs it. */
+  /** The answer that a program expects in a folder that is not governed. */
   silence(program: string): string {
     return this.#guest.call(({ programs }) => programs.silence(program));
   }
@@ -61,7 +61,11 @@ export class Locator {
         const value = environment[name];
         return value === undefined || value === '' ? [] : [[name, value]];
       });
-      return programs.locate(program, event, payload, { cwd: slashed(cwd), state: slashed(stateFolder(home, state)), variables });
+      return programs.locate(program, event, payload, {
+        cwd: withSlashes(cwd),
+        state: withSlashes(stateFolder(home, state)),
+        variables,
+      });
     });
   }
 }

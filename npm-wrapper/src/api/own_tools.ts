@@ -28,15 +28,15 @@ export interface OwnAnswer {
 
 /** Lists the tools that Tollgate offers to agents. */
 export function listOwnTools(gate: Tollgate): OwnTool[] {
-  return ownTools(gate).tools;
+  return readOwnTools(gate).tools;
 }
 
 /** Calls a tool and returns the text for the model; throws if the call is invalid. */
 export function callOwnTool(gate: Tollgate, session: string, tool: string, args: unknown): string {
-  return call(gate, session, tool, args).text;
+  return callTool(gate, session, tool, args).text;
 }
 
-/** A skill, as an MCP client lists prompts. */
+/** A skill, as it is listed to MCP clients as a prompt. */
 export interface Skill {
   name: string;
   description: string;
@@ -47,26 +47,26 @@ export interface Skill {
 export async function serveOwnTools(gate: Tollgate, session: string): Promise<void> {
   const { serve } = await import('../programs/mcp.js');
   // Approvals depend on the workspace's path, which the gate learns from the hooks.
-  gate.hooks.greet();
+  gate.hooks.describeHost();
   const skills = {
-    list: () => (performed(gate, { op: 'skills', do: 'list' }) as { skills: Skill[] }).skills,
+    list: () => (performOrThrow(gate, { op: 'skills', do: 'list' }) as { skills: Skill[] }).skills,
     invoke: (id: string, args: object) =>
-      performed(gate, { op: 'skills', do: 'invoke', id, args }) as { description: string; prompt: string },
+      performOrThrow(gate, { op: 'skills', do: 'invoke', id, args }) as { description: string; prompt: string },
   };
-  await serve(ownTools(gate), (tool, args) => call(gate, session, tool, args), skills);
+  await serve(readOwnTools(gate), (tool, args) => callTool(gate, session, tool, args), skills);
 }
 
-function performed(gate: Tollgate, line: object): unknown {
+function performOrThrow(gate: Tollgate, line: object): unknown {
   const answer = gate.perform(line);
   if (answer.error !== undefined) throw new Error((answer.error as { message: string }).message);
   return answer;
 }
 
-function ownTools(gate: Tollgate): OwnTools {
+function readOwnTools(gate: Tollgate): OwnTools {
   return gate.perform({ op: 'own-tools' }) as unknown as OwnTools;
 }
 
-function call(gate: Tollgate, session: string, tool: string, args: unknown): OwnAnswer {
+function callTool(gate: Tollgate, session: string, tool: string, args: unknown): OwnAnswer {
   const { text, data, error } = gate.perform({ op: 'own-tool', session, tool, args });
   if (error !== undefined) throw new Error((error as { message: string }).message);
   return { text: String(text), data: data as OwnAnswer['data'] };

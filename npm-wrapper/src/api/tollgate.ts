@@ -18,7 +18,7 @@ import { TollgateError } from './error.js';
 import type { Guest } from '../component/guest.js';
 import type { HooksOptions } from './hook_types.js';
 import { Hooks } from '../hooks/hooks.js';
-import { fromBytes, payloadBytes, text, textBytes, toBytes, toText, whole } from '../component/json.js';
+import { parseBytes, payloadBytes, requireString, textBytes, toBytes, toText, requireWholeNumber } from '../component/json.js';
 import type { LedgerEntry } from './ledger.js';
 import type { LogSink } from '../component/log.js';
 import { Lookups, lookupOf } from '../programs/lookups.js';
@@ -70,12 +70,12 @@ export class Tollgate {
     if (this.#servers === undefined) {
       const perform = (line: string) => {
         // Which extensions are approved, and what can be confined, depends on this machine.
-        this.hooks.greet();
+        this.hooks.describeHost();
         return toText(this.#guest.call(({ operations }) => operations.perform(textBytes(line))));
       };
       const exchange = (payload: object) => this.respond('generic', undefined, payload);
       const servers = new Servers({ folder: this.workspace, perform, exchange, options: this.#parts.mcp });
-      this.#guest.onLost.push((error) => servers.lose(error));
+      this.#guest.onFailure.push((error) => servers.resetAfterFailure(error));
       this.#servers = servers;
     }
     return this.#servers;
@@ -100,24 +100,24 @@ export class Tollgate {
    * @param payload JSON, as bytes, text or a value
    */
   async respond(program: string, event: string | undefined, payload: Uint8Array | string | object): Promise<ProgramAnswer> {
-    const [name, named] = [text(program, 'program'), event === undefined ? undefined : text(event, 'event')];
+    const [name, named] = [requireString(program, 'program'), event === undefined ? undefined : requireString(event, 'event')];
     const bytes = payloadBytes(payload);
     try {
       return await this.hooks.respond(name, named, bytes);
     } catch (error) {
-      if (error instanceof TollgateError && error.code !== 'guest_trap') throw unanswered(error);
-      return this.#failed(name, named, bytes, error);
+      if (error instanceof TollgateError && error.code !== 'guest_trap') throw noAnswerError(error);
+      return this.#answerAfterFailure(name, named, bytes, error);
     }
   }
 
   /** The answer of a fresh instance after a failure. */
-  #failed(program: string, event: string | undefined, payload: Uint8Array, why: unknown): ProgramAnswer {
+  #answerAfterFailure(program: string, event: string | undefined, payload: Uint8Array, why: unknown): ProgramAnswer {
     const resultText = why instanceof TollgateError ? why.message : 'the gate failed';
     try {
       const { text: answer, refused } = this.#guest.call(({ programs }) => programs.failed(program, event, payload, resultText));
       return { text: toText(answer), refused };
     } catch (error) {
-      throw unanswered(error);
+      throw noAnswerError(error);
     }
   }
 
@@ -135,37 +135,37 @@ export class Tollgate {
 
   /** Checks a call. Do not run the tool on `deny`; on `ask`, run it only if a person agrees. */
   preTool(call: ToolCall): Ruling {
-    const asked = crossing(call);
+    const asked = toContractCall(call);
     return this.#guest.call(({ preTool }) => preTool.check(asked)) as Ruling;
   }
 
   /** Records the result of a call in the ledger. */
   postTool(call: ToolCall, outcome: Outcome): Settlement {
-    const asked = crossing(call);
-    const ended = ending(outcome);
+    const asked = toContractCall(call);
+    const ended = toContractOutcome(outcome);
     const { entries, notice } = this.#guest.call(({ postTool }) => postTool.settle(asked, ended));
     return { entries: entries.map((line) => JSON.parse(line) as LedgerEntry), notice };
   }
 
   /** Returns what to look up before calling `augment`. */
   planLookups(call: ToolCall): LookupPlan {
-    const asked = crossing(call);
+    const asked = toContractCall(call);
     // How servers are started depends on what this machine can do.
-    this.hooks.greet();
+    this.hooks.describeHost();
     const { concepts, lookups, totalMs, skipped } = this.#guest.call(({ augment }) => augment.planLookups(asked));
     return { concepts, lookups: lookups.map(lookupOf), totalMs, skipped };
   }
 
   /** Adds what is known about a call's concepts without changing what the tool does. */
   augment(call: ToolCall, findings: readonly Finding[] = []): Augmented {
-    const asked = crossing(call);
+    const asked = toContractCall(call);
     const found = findings.map(({ concept, source, answer }) => ({
-      concept: text(concept, 'findings[].concept'),
-      source: text(source, 'findings[].source'),
-      answer: answered(answer),
+      concept: requireString(concept, 'findings[].concept'),
+      source: requireString(source, 'findings[].source'),
+      answer: toContractAnswer(answer),
     }));
     const { args, ...rest } = this.#guest.call(({ augment }) => augment.apply(asked, found));
-    return { ...rest, args: fromBytes(args) as Record<string, unknown> };
+    return { ...rest, args: parseBytes(args) as Record<string, unknown> };
   }
 
   /** Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's. */
@@ -180,31 +180,31 @@ export class Tollgate {
 
   /** Makes an intent the only active one of a session. */
   selectIntent(session: string, intent: string): Intent {
-    const [of, wanted] = [text(session, 'session'), text(intent, 'intent')];
+    const [of, wanted] = [requireString(session, 'session'), requireString(intent, 'intent')];
     return this.#guest.call(({ sessions }) => sessions.select(of, wanted)) as Intent;
   }
 
   /** Removes the intent of a session. */
   clearIntent(session: string): void {
-    const of = text(session, 'session');
+    const of = requireString(session, 'session');
     this.#guest.call(({ sessions }) => sessions.clear(of));
   }
 
   /** The intent of a session: its own or its parent's. */
   currentIntent(session: string): Intent | undefined {
-    const of = text(session, 'session');
+    const of = requireString(session, 'session');
     return this.#guest.call(({ sessions }) => sessions.current(of)) as Intent | undefined;
   }
 
   /** Lets a sub-agent's session use its parent's intent until it selects its own. */
   inheritIntent(session: string, parent: string): void {
-    const [of, from] = [text(session, 'session'), text(parent, 'parent')];
+    const [of, from] = [requireString(session, 'session'), requireString(parent, 'parent')];
     this.#guest.call(({ sessions }) => sessions.inherit(of, from));
   }
 
   /** What the model should know about the session's intent; empty if there is none. */
   context(session: string, limitChars: number = CONTEXT_CHARS): string {
-    const [of, limit] = [text(session, 'session'), whole(limitChars, MAX_U32, 'limitChars')];
+    const [of, limit] = [requireString(session, 'session'), requireWholeNumber(limitChars, MAX_U32, 'limitChars')];
     return this.#guest.call(({ sessions }) => sessions.context(of, limit));
   }
 
@@ -219,7 +219,7 @@ export class Tollgate {
     const isBytes = line instanceof Uint8Array;
     const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
     const hooks = this.#hooks !== undefined && isAboutHooks(line, bytes) ? this.#hooks : undefined;
-    hooks?.greet();
+    hooks?.describeHost();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
     hooks?.reload();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
@@ -239,7 +239,7 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
     const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (!['event', 'hooks', 'wiring', 'extensions', 'skills', '\\u'].some((word) => glance.includes(word))) return false;
     try {
-      asked = fromBytes(bytes);
+      asked = parseBytes(bytes);
     } catch {
       return false;
     }
@@ -248,46 +248,46 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
   return typeof op === 'string' && ['event', 'hooks', 'wiring', 'extensions', 'skills'].includes(op);
 }
 
-function unanswered(error: unknown): TollgateError {
+function noAnswerError(error: unknown): TollgateError {
   const why = error instanceof Error ? error.message : String(error);
   return new TollgateError('no_answer', `the gate does not answer (${why}), so a tool must not run`, error);
 }
 
-function crossing(call: ToolCall): ContractCall {
+function toContractCall(call: ToolCall): ContractCall {
   if (typeof call !== 'object' || call === null) {
     throw new TollgateError('invalid_input', 'the call is not an object; pass { session, call, tool, args }');
   }
   const crossed: ContractCall = {
-    session: text(call.session, 'session'),
-    call: text(call.call, 'call'),
-    tool: text(call.tool, 'tool'),
+    session: requireString(call.session, 'session'),
+    call: requireString(call.call, 'call'),
+    tool: requireString(call.tool, 'tool'),
     args: toBytes(call.args, 'args'),
   };
   const { agent, host, cwd } = call;
-  if (agent != null) crossed.agent = text(agent, 'agent');
-  if (host != null) crossed.host = text(host, 'host');
-  if (cwd != null) crossed.cwd = text(cwd, 'cwd');
+  if (agent != null) crossed.agent = requireString(agent, 'agent');
+  if (host != null) crossed.host = requireString(host, 'host');
+  if (cwd != null) crossed.cwd = requireString(cwd, 'cwd');
   return crossed;
 }
 
-function ending(outcome: Outcome): ContractOutcome {
+function toContractOutcome(outcome: Outcome): ContractOutcome {
   switch (outcome?.status) {
     case 'done':
       return { tag: 'done', val: outcome.result === undefined ? undefined : toBytes(outcome.result, 'result') };
     case 'failed':
-      return { tag: 'failed', val: text(outcome.error, 'error') };
+      return { tag: 'failed', val: requireString(outcome.error, 'error') };
     case 'refused':
-      return { tag: 'refused', val: text(outcome.reason, 'reason') };
+      return { tag: 'refused', val: requireString(outcome.reason, 'reason') };
     default:
       throw new TollgateError('invalid_input', 'the outcome has no known `status`; pass `done`, `failed` or `refused`');
   }
 }
 
-function answered(answer: Finding['answer']): Answer {
+function toContractAnswer(answer: Finding['answer']): Answer {
   if (answer === 'unknown' || answer === 'unavailable' || answer === 'late') return { tag: answer };
   if (typeof answer === 'object' && answer !== null) {
-    if ('text' in answer) return { tag: 'text', val: text(answer.text, 'answer.text') };
-    if ('failed' in answer) return { tag: 'failed', val: text(answer.failed, 'answer.failed') };
+    if ('text' in answer) return { tag: 'text', val: requireString(answer.text, 'answer.text') };
+    if ('failed' in answer) return { tag: 'failed', val: requireString(answer.failed, 'answer.failed') };
   }
   const remedy = 'pass { text }, { failed }, `unknown`, `unavailable` or `late`';
   throw new TollgateError('invalid_input', `a finding has no known \`answer\`; ${remedy}`);

@@ -1,7 +1,7 @@
 // Changes to settings files, applied all or not at all.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { codeOf } from './inspection.js';
+import { errorCodeOf } from './inspection.js';
 import { CommandError } from './workspace.js';
 
 /** A change to a file. */
@@ -37,7 +37,7 @@ export function textOf(file: string): string | null {
   try {
     return fs.readFileSync(file, 'utf8');
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null;
+    if (errorCodeOf(error) === 'ENOENT') return null;
     throw error;
   }
 }
@@ -47,10 +47,10 @@ export function writeAll(changes: Change[]): void {
   const made: string[] = [];
   let current: Change | undefined;
   try {
-    for (current of changes) prepare(current, made);
+    for (current of changes) writeTemporary(current, made);
     replaceAll(changes, (change) => (current = change));
   } catch (error) {
-    for (const { path: file } of changes) fs.rmSync(beside(file), { force: true });
+    for (const { path: file } of changes) fs.rmSync(temporaryPath(file), { force: true });
     for (const folder of made.reverse()) {
       try {
         fs.rmdirSync(folder);
@@ -63,7 +63,7 @@ export function writeAll(changes: Change[]): void {
 }
 
 /** Writes the new content to a temporary file in the same folder. */
-function prepare({ path: file, before, after }: Change, made: string[]): void {
+function writeTemporary({ path: file, before, after }: Change, made: string[]): void {
   if (textOf(file) !== before) throw new Error('it has changed since it was shown');
   if (after === null) return;
   const missing: string[] = [];
@@ -72,10 +72,10 @@ function prepare({ path: file, before, after }: Change, made: string[]): void {
     fs.mkdirSync(folder);
     made.push(folder);
   }
-  fs.writeFileSync(beside(file), after);
+  fs.writeFileSync(temporaryPath(file), after);
   if (before === null) return;
   fs.closeSync(fs.openSync(file, 'a'));
-  fs.chmodSync(beside(file), fs.statSync(file).mode);
+  fs.chmodSync(temporaryPath(file), fs.statSync(file).mode);
 }
 
 function replaceAll(changes: Change[], begin: (change: Change) => void): void {
@@ -84,7 +84,7 @@ function replaceAll(changes: Change[], begin: (change: Change) => void): void {
     for (const change of changes) {
       begin(change);
       if (change.after === null) fs.rmSync(change.path);
-      else fs.renameSync(beside(change.path), change.path);
+      else fs.renameSync(temporaryPath(change.path), change.path);
       done.push(change);
     }
   } catch (error) {
@@ -96,7 +96,7 @@ function replaceAll(changes: Change[], begin: (change: Change) => void): void {
   }
 }
 
-function beside(file: string): string {
+function temporaryPath(file: string): string {
   return `${file}.tollgate-new`;
 }
 

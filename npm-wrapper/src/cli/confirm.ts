@@ -8,7 +8,7 @@ import * as path from 'node:path';
 import type { Tollgate } from '../api/index.js';
 import { describeAncestry } from './process_ancestry.js';
 import { say } from './output.js';
-import { askOn, openTerminal } from './terminal.js';
+import { askForConfirmation, openTerminal } from './terminal.js';
 import { ask, type OpenGate, CommandError } from './workspace.js';
 
 /** The user settings, relative to the account's home folder. */
@@ -44,7 +44,7 @@ export function requirePerson({ gate, root }: OpenGate, command: string[], yes: 
       if (yes) return true;
       if (terminal === undefined)
         throw new CommandError('nothing was changed: there is no terminal to ask on; confirm with `--yes`');
-      const agrees = askOn(terminal, question);
+      const agrees = askForConfirmation(terminal, question);
       if (!agrees) say('nothing was changed');
       return agrees;
     },

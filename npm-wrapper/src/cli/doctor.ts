@@ -7,12 +7,12 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { digest, version } from '../api/index.js';
-import { slashed, windows } from '../files/path.js';
+import { withSlashes, isWindows } from '../files/path.js';
 import { stateFolder, stateOf } from '../files/state.js';
-import { codeOf, look, environmentOf, realOf, searchPath } from './inspection.js';
+import { errorCodeOf, inspect, environmentOf, realOf, searchPath } from './inspection.js';
 import { type Cell, count, escape, type Style } from './output.js';
 import { findConfiner } from '../programs/confining.js';
-import { type Answer, ask, onGate, type OpenGate, CommandError } from './workspace.js';
+import { type Answer, ask, withGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = 'Usage: tollgate doctor [--workspace DIR] [--home DIR] [--state DIR] [--json]';
 
@@ -30,7 +30,7 @@ interface Trial {
   exist: string[];
 }
 
-interface Judged {
+interface DoctorReport {
   ok: boolean;
   workspace: { governed: boolean; open_intents: number };
   faults: string[];
@@ -49,7 +49,7 @@ interface Judged {
 }
 
 export function main(args: string[]): Promise<number> {
-  return onGate(
+  return withGate(
     args,
     {},
     USAGE,
@@ -62,9 +62,9 @@ export function main(args: string[]): Promise<number> {
 }
 
 async function examine(opened: OpenGate, home: string | undefined): Promise<boolean> {
-  const place = { op: 'wiring', do: 'examine', place: environmentOf(opened, home) };
+  const examination = { op: 'wiring', do: 'examine', place: environmentOf(opened, home) };
   const { program: confiner = null, why = null } = findConfiner(searchPath().split(path.delimiter), opened.root);
-  const question = { ...place, confiner: confiner && slashed(confiner), why, seen: look(opened, place) };
+  const question = { ...examination, confiner: confiner && withSlashes(confiner), why, seen: inspect(opened, examination) };
   const asked = inTrialFolder(home, (folder) => {
     // The next tests may depend on the results of earlier ones.
     const outcomes: Answer[] = [];
@@ -78,22 +78,22 @@ async function examine(opened: OpenGate, home: string | undefined): Promise<bool
         fs.mkdirSync(path.dirname(file.path), { recursive: true });
         fs.writeFileSync(file.path, file.text);
       }
-      outcomes.push(...trials.map(run));
+      outcomes.push(...trials.map(runTrial));
     }
   });
   // Whether hooks can run depends on the machine, which is described to the gate when hooks are used.
   const line = JSON.stringify({ ...question, ...asked, do: 'judge', digest });
   const answer = JSON.parse(await opened.gate.hooks.perform(line)) as Answer;
   if (answer.error !== undefined) throw new CommandError((answer.error as { message: string }).message, answer);
-  const judged = answer as unknown as Judged;
+  const judged = answer as unknown as DoctorReport;
   if (opened.json) opened.output.line(JSON.stringify({ ...judged, version, digest }));
-  else print(opened, judged);
+  else printReport(opened, judged);
   return judged.ok;
 }
 
 /** Creates a temporary folder and removes it afterwards, together with the gate's state for it. */
 function inTrialFolder<T>(home: string | undefined, use: (folder: string) => T): T {
-  const folder = slashed(fs.mkdtempSync(path.join(realOf(os.tmpdir()), 'tollgate-doctor-')));
+  const folder = withSlashes(fs.mkdtempSync(path.join(realOf(os.tmpdir()), 'tollgate-doctor-')));
   try {
     return use(folder);
   } finally {
@@ -103,8 +103,8 @@ function inTrialFolder<T>(home: string | undefined, use: (folder: string) => T):
   }
 }
 
-function run({ id, shell, words, stdin, folder, variables, exist }: Trial): Answer {
-  const [program, ...args] = shell === null ? words : windows ? ['cmd', '/C', shell] : ['sh', '-c', shell];
+function runTrial({ id, shell, words, stdin, folder, variables, exist }: Trial): Answer {
+  const [program, ...args] = shell === null ? words : isWindows ? ['cmd', '/C', shell] : ['sh', '-c', shell];
   const env = { ...process.env, PATH: searchPath(), ...variables };
   const ran = spawnSync(program ?? '', args, {
     cwd: folder,
@@ -114,7 +114,7 @@ function run({ id, shell, words, stdin, folder, variables, exist }: Trial): Answ
     timeout: TIME_LIMIT_MS,
     maxBuffer: 1 << 20,
   });
-  const fault = ran.error === undefined ? undefined : codeOf(ran.error);
+  const fault = ran.error === undefined ? undefined : errorCodeOf(ran.error);
   // A command that does not read its input closes the pipe.
   if (ran.error === undefined || fault === 'EPIPE') {
     return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status, exist: exist.filter((file) => fs.existsSync(file)) };
@@ -128,7 +128,7 @@ function run({ id, shell, words, stdin, folder, variables, exist }: Trial): Answ
   };
 }
 
-function print({ output }: OpenGate, { workspace, faults, notes, confinement: confined, hosts }: Judged): void {
+function printReport({ output }: OpenGate, { workspace, faults, notes, confinement: confined, hosts }: DoctorReport): void {
   const styles: Record<string, Style> = { live: 'green', 'live in part': 'yellow', 'installed, not proven': 'yellow' };
   const held: Record<string, Style> = { confined: 'green', unconfined: 'yellow' };
   const titles = ['HOST', 'STATE', 'TOOLS', 'COMMANDS', 'SETTINGS'].map((title): Cell => [title, 'bold']);

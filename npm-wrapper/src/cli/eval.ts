@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../api/index.js';
-import { FAILED } from './command.js';
-import { isBlank, Lines } from './lines.js';
+import { FAILURE_EXIT_CODE } from './command.js';
+import { isBlank, LineSplitter } from './lines.js';
 import { reportAncestry } from './confirm.js';
 
 const USAGE = 'usage: tollgate eval --workspace DIR [--home DIR] [--state DIR]   or: tollgate eval --version';
 
 /** The answer to a line on which the gate failed. */
-const TRAPPED = JSON.stringify({
+const FAILURE_ANSWER = JSON.stringify({
   error: { code: 'guest_trap', message: 'the gate failed on this line and was restarted; the next line works' },
 });
 
@@ -23,24 +23,24 @@ function parseCommandLine(args: string[]) {
     });
     return values;
   } catch (error) {
-    complain(error instanceof Error ? error.message : String(error));
+    printError(error instanceof Error ? error.message : String(error));
     return undefined;
   }
 }
 
-function complain(message: string): void {
+function printError(message: string): void {
   process.stderr.write(`tollgate: ${message}\n`);
 }
 
 function open(workspace: string, home: string | undefined, state: string | undefined): Tollgate | undefined {
   const log: TollgateOptions['log'] = (level, message) => {
-    if (level === 'warn' || level === 'error') complain(`${level}: ${message}`);
+    if (level === 'warn' || level === 'error') printError(`${level}: ${message}`);
   };
   try {
     return createTollgate({ workspace, home, state, log });
   } catch (error) {
     if (!(error instanceof TollgateError)) throw error;
-    complain(error.code === 'workspace_missing' ? `${error.message} with --workspace` : error.message);
+    printError(error.code === 'workspace_missing' ? `${error.message} with --workspace` : error.message);
     return undefined;
   }
 }
@@ -50,16 +50,16 @@ async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
     return await gate.hooks.perform(line);
   } catch (error) {
     if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
-    complain(`error: ${error.message}`);
+    printError(`error: ${error.message}`);
     // The new instance does not know the parent processes yet.
     reportAncestry(gate);
-    return TRAPPED;
+    return FAILURE_ANSWER;
   }
 }
 
 /** Answers every line of the input, one after the other. */
-async function converse(gate: Tollgate): Promise<void> {
-  const lines = new Lines(gate.longestLine + 1);
+async function answerLines(gate: Tollgate): Promise<void> {
+  const lines = new LineSplitter(gate.longestLine + 1);
   const reply = async (line: Uint8Array) => {
     if (isBlank(line)) return;
     if (!process.stdout.write(`${await answer(gate, line)}\n`)) await once(process.stdout, 'drain');
@@ -67,25 +67,25 @@ async function converse(gate: Tollgate): Promise<void> {
   for await (const bytes of process.stdin) {
     for (const line of lines.feed(bytes as Uint8Array)) await reply(line);
   }
-  await reply(lines.rest());
+  await reply(lines.takeRest());
   await gate.close();
 }
 
 export async function main(args: string[]): Promise<number> {
   const values = parseCommandLine(args);
   if (values === undefined || (values.workspace === undefined && !values.version && !values.help)) {
-    if (values !== undefined) complain('no workspace is named');
+    if (values !== undefined) printError('no workspace is named');
     process.stderr.write(`${USAGE}\n`);
-    return FAILED;
+    return FAILURE_EXIT_CODE;
   }
   if (values.version || values.help) {
     process.stdout.write(values.version ? `tollgate ${version} (component ${digest})\n` : `${USAGE}\n`);
     return 0;
   }
   const gate = open(values.workspace ?? '', values.home, values.state);
-  if (gate === undefined) return FAILED;
+  if (gate === undefined) return FAILURE_EXIT_CODE;
   // This protocol is for host programs and cannot ask a person; but an agent could use it as well.
   reportAncestry(gate);
-  await converse(gate);
+  await answerLines(gate);
   return 0;
 }

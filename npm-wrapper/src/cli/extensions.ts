@@ -1,6 +1,6 @@
 // `tollgate extensions`: lists, shows and checks extensions. The native command can also change them.
 import { type Cell, count, escape, type Output, say } from './output.js';
-import { ask, onGate, type OpenGate, CommandError } from './workspace.js';
+import { ask, withGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = `Usage: tollgate extensions list|show NAME|check [FOLDER] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
@@ -10,7 +10,7 @@ const USAGE = `Usage: tollgate extensions list|show NAME|check [FOLDER] [--works
 
 The native \`tollgate\` also has enable, disable, approve, revoke, set and new.`;
 
-interface Fault {
+interface ManifestFault {
   file: string;
   path: string;
   line: number;
@@ -42,7 +42,7 @@ interface Extension {
   digest?: string;
   problem?: string;
   shows?: { brings: string[]; files?: [string, string][] };
-  faults?: Fault[];
+  faults?: ManifestFault[];
 }
 
 const KINDS = [
@@ -54,9 +54,9 @@ const KINDS = [
 ] as const;
 
 export function main(args: string[]): Promise<number> {
-  return onGate(args, {}, USAGE, (opened, [command, ...words]) => {
+  return withGate(args, {}, USAGE, (opened, [command, ...words]) => {
     // Approvals depend on the workspace's path, which the gate learns from the hooks.
-    opened.gate.hooks.greet();
+    opened.gate.hooks.describeHost();
     if (command === 'list' && words.length === 0) return list(opened);
     if (command === 'check' && words.length < 2) return check(opened, words[0]);
     if (command === 'show' && words[0] !== undefined && words.length === 1) return show(opened, words[0]);
@@ -66,7 +66,7 @@ export function main(args: string[]): Promise<number> {
 
 function list({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'extensions', do: 'list' });
-  const { extensions, faults } = answer as unknown as { extensions: Extension[]; faults: Fault[] };
+  const { extensions, faults } = answer as unknown as { extensions: Extension[]; faults: ManifestFault[] };
   if (json) output.line(JSON.stringify(answer));
   else if (extensions.length === 0 && faults.length === 0) {
     say('there are no extensions in `.tollgate/extensions/`, here or in your home folder');
@@ -90,7 +90,7 @@ function rowOf(extension: Extension): Cell[] {
 
 function check({ gate, json, output }: OpenGate, folder: string | undefined): boolean {
   const answer = ask(gate, { op: 'extensions', do: 'check', path: folder ?? null });
-  const { checked, faults } = answer as unknown as { checked: number; faults: Fault[] };
+  const { checked, faults } = answer as unknown as { checked: number; faults: ManifestFault[] };
   if (json) output.line(JSON.stringify(answer));
   else {
     printFaults(faults, output);
@@ -99,7 +99,7 @@ function check({ gate, json, output }: OpenGate, folder: string | undefined): bo
   return faults.length === 0;
 }
 
-function printFaults(faults: Fault[], output: Output): void {
+function printFaults(faults: ManifestFault[], output: Output): void {
   for (const { file, path, line, column, message } of faults)
     output.line(`${escape(file)}:${line}:${column}: ${output.paint('red', 'error')}: \`${escape(path)}\` ${escape(message)}`);
 }

@@ -27,7 +27,7 @@ export async function main(args: string[]): Promise<number> {
     const locator = new Locator();
     const names = locator.names();
     if (!names.includes(program))
-      return blocked(`\`${program}\` is not a program that Tollgate supports; use one of: ${names.join(', ')}`);
+      return block(`\`${program}\` is not a program that Tollgate supports; use one of: ${names.join(', ')}`);
     const payload = readInput();
     const workspace = locator.locate(program, event, payload);
     if (workspace === undefined) return print(locator.silence(program), undefined);
@@ -71,16 +71,16 @@ function readPiece(piece: Uint8Array): number {
   }
 }
 
-/** Prints the answer. Without one, a tool would run that must not. */
+/** Prints the answer. Without an answer, a tool that must not run would run. */
 function print(text: string, refused: string | undefined): number {
-  if (text === '') return refused === undefined ? 0 : blocked(refused);
+  if (text === '') return refused === undefined ? 0 : block(refused);
   const bytes = Buffer.from(`${text}\n`);
   try {
     for (let at = 0; at < bytes.byteLength; ) at += writePiece(bytes.subarray(at));
     return 0;
   } catch {
     say('error: the answer could not be written');
-    return refused === undefined ? 0 : blocked(refused);
+    return refused === undefined ? 0 : block(refused);
   }
 }
 
@@ -94,7 +94,7 @@ function writePiece(piece: Uint8Array): number {
   }
 }
 
-function blocked(reason: string): number {
+function block(reason: string): number {
   say(reason);
   return BLOCKED;
 }

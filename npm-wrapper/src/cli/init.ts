@@ -5,12 +5,12 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { makeState, stateFolder, stateOf } from '../files/state.js';
 import { findConfiner } from '../programs/confining.js';
-import { slashed } from '../files/path.js';
-import { look, onPath, environmentOf, realOf, searchPath, type Seen } from './inspection.js';
+import { withSlashes } from '../files/path.js';
+import { inspect, findOnPath, environmentOf, realOf, searchPath, type Inspection } from './inspection.js';
 import { type Change, writeErrorOf, textOf, writeAll } from './change.js';
 import { requirePerson } from './confirm.js';
 import { escape, say } from './output.js';
-import { type Answer, ask, onGate, type OpenGate, CommandError, unexpectedAnswer } from './workspace.js';
+import { type Answer, ask, withGate, type OpenGate, CommandError, unexpectedAnswer } from './workspace.js';
 
 const USAGE = `Usage: tollgate init [--host NAME]… [--scope workspace|user] [--yes] [--workspace DIR] [--home DIR] [--state DIR] [--json]
        tollgate init --undo [--yes]
@@ -36,13 +36,13 @@ interface Plan {
   receipt: string | null;
 }
 
-interface Undo {
+interface UndoPlan {
   steps: { words: string; path: string; shown: string; change: Change | null }[];
   folders: string[];
   notes: string[];
 }
 
-interface Values {
+interface InitOptions {
   host?: string[];
   scope?: string;
   undo?: boolean;
@@ -59,12 +59,12 @@ const OPTIONS = {
 } as const;
 
 export function main(args: string[]): Promise<number> {
-  return onGate(
+  return withGate(
     args,
     OPTIONS,
     USAGE,
     (opened, words, given) => {
-      const values = given as unknown as Values;
+      const values = given as unknown as InitOptions;
       if (words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
       if (values.undo !== true) return init(opened, values);
       if (values.host !== undefined || values.scope !== undefined)
@@ -75,17 +75,17 @@ export function main(args: string[]): Promise<number> {
   );
 }
 
-function init(opened: OpenGate, values: Values): boolean {
+function init(opened: OpenGate, values: InitOptions): boolean {
   const person = requirePerson(opened, ['init'], values.yes === true);
   const receipts = new Receipts(opened.root, values);
-  const command = commandOf();
+  const command = hookCommand();
   const question = { op: 'wiring', place: environmentOf(opened, values.home), programs: values.host ?? [] };
-  const seen = look(opened, question);
+  const seen = inspect(opened, question);
   const { own, others } = receipts;
   const scope = values.scope ?? null;
   // The script of this package cannot confine commands.
   const { program } = findConfiner(searchPath().split(path.delimiter), opened.root);
-  const confiner = program === undefined ? null : slashed(program);
+  const confiner = program === undefined ? null : withSlashes(program);
   const plan = planOf(opened, { ...question, do: 'plan', scope, run_as: command, confiner, receipt: own ?? null, others }, seen);
   for (const { message } of plan.problems) say(message);
   if (command !== 'tollgate') {
@@ -105,14 +105,14 @@ function init(opened: OpenGate, values: Values): boolean {
       plan.changes.map(({ shown }) => shown),
       opened.reopen(),
     );
-  tell(opened, plan);
+  reportResult(opened, plan);
   if (plan.problems.length > 0)
     throw new CommandError(`not everything was set up: ${plan.problems.map(({ message }) => message).join('; ')}`);
   return true;
 }
 
 /** Requests a plan that leaves out files that cannot be written. */
-function planOf({ gate }: OpenGate, question: Answer, seen: Seen): Plan {
+function planOf({ gate }: OpenGate, question: Answer, seen: Inspection): Plan {
   const files = { ...seen.files };
   for (let round = 0; round < MAX_PLANS; round++) {
     const plan = ask(gate, { ...question, seen: { ...seen, files } }) as unknown as Plan;
@@ -130,9 +130,9 @@ function planOf({ gate }: OpenGate, question: Answer, seen: Seen): Plan {
 }
 
 /** The command for hooks: `tollgate` if the shell finds this program under that name, otherwise its path. */
-function commandOf(): string {
+function hookCommand(): string {
   const own = realOf(process.argv[1] ?? '');
-  const found = onPath('tollgate');
+  const found = findOnPath('tollgate');
   return found !== undefined && realOf(found) === own ? 'tollgate' : own;
 }
 
@@ -145,7 +145,7 @@ function show({ json, output }: OpenGate, { before, shown, diff }: Change): void
   }
 }
 
-function tell({ json, output }: OpenGate, { programs, changes, notes, problems }: Plan): void {
+function reportResult({ json, output }: OpenGate, { programs, changes, notes, problems }: Plan): void {
   if (json) {
     const files = changes.map(({ program, shown, before }) => ({ host: program, path: shown, made: before === null }));
     return output.line(JSON.stringify({ hosts: programs, files, notes, problems }));
@@ -155,7 +155,7 @@ function tell({ json, output }: OpenGate, { programs, changes, notes, problems }
   else output.line(problems.length === 0 ? 'everything is set up already' : 'nothing else to do');
 }
 
-function undo(opened: OpenGate, values: Values): boolean {
+function undo(opened: OpenGate, values: InitOptions): boolean {
   const person = requirePerson(opened, ['init', '--undo'], values.yes === true);
   const receipts = new Receipts(opened.root, values);
   if (receipts.own === undefined) {
@@ -164,7 +164,7 @@ function undo(opened: OpenGate, values: Values): boolean {
   }
   const place = environmentOf(opened, values.home);
   const question = { op: 'wiring', do: 'undo', place, receipt: receipts.own, others: receipts.others };
-  const { steps, folders, notes } = ask(opened.gate, { ...question, seen: look(opened, question) }) as unknown as Undo;
+  const { steps, folders, notes } = ask(opened.gate, { ...question, seen: inspect(opened, question) }) as unknown as UndoPlan;
   for (const { words, shown } of steps) {
     const line = `${words}: ${escape(shown)}`;
     if (opened.json) process.stderr.write(`${line}\n`);
@@ -190,7 +190,7 @@ function undo(opened: OpenGate, values: Values): boolean {
 
 /** The last message: the ledger records both commands, so it is kept. */
 function undoneMessage(root: string): string {
-  return fs.existsSync(path.join(root, LEDGER)) ? `undone; the ledger is kept: ${LEDGER}` : 'taken back';
+  return fs.existsSync(path.join(root, LEDGER)) ? `undone; the ledger is kept: ${LEDGER}` : 'undone';
 }
 
 /** The receipts of this and other workspaces. */
@@ -198,7 +198,7 @@ class Receipts {
   readonly #folder: string;
   readonly #workspace: string;
 
-  constructor(workspace: string, { home, state }: Values) {
+  constructor(workspace: string, { home, state }: InitOptions) {
     this.#workspace = workspace;
     this.#folder = stateOf(workspace, stateFolder(home, state));
   }

@@ -4,7 +4,7 @@
 // The gate cannot read the home folder, so this module reads the files and passes their content on.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { slashed, windows } from '../files/path.js';
+import { withSlashes, isWindows } from '../files/path.js';
 import { homeFolder } from '../files/state.js';
 import { type Answer, ask, type OpenGate } from './workspace.js';
 
@@ -14,7 +14,7 @@ const MAX_BYTES = 1 << 20;
 /** At most this many files of a folder are read. */
 const MAX_FILES = 200;
 
-interface Look {
+interface InspectionRequest {
   files: string[];
   folders: { path: string; endings: string[] }[];
   signs: string[];
@@ -22,7 +22,7 @@ interface Look {
 }
 
 /** The result, in the form the gate expects. */
-export interface Seen {
+export interface Inspection {
   files: Record<string, string | null | { fault: string }>;
   links: Record<string, string>;
   signs: string[];
@@ -35,29 +35,29 @@ export function environmentOf({ gate, root }: OpenGate, home: string | undefined
   const set = (variables ?? []).flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
   const folder = home ?? homeFolder();
   return {
-    workspace: slashed(root),
-    start: slashed(realOf(process.cwd())),
-    home: folder === undefined ? null : slashed(realOf(folder)),
+    workspace: withSlashes(root),
+    start: withSlashes(realOf(process.cwd())),
+    home: folder === undefined ? null : withSlashes(realOf(folder)),
     home_is_named: home !== undefined,
     variables: Object.fromEntries(set),
-    windows,
+    windows: isWindows,
   };
 }
 
 /** Reads the files and looks up the commands that a request is about. */
-export function look({ gate }: OpenGate, question: Answer): Seen {
-  const { files, folders, signs, commands } = ask(gate, { ...question, do: 'files' }) as unknown as Look;
+export function inspect({ gate }: OpenGate, question: Answer): Inspection {
+  const { files, folders, signs, commands } = ask(gate, { ...question, do: 'files' }) as unknown as InspectionRequest;
   const listed = folders.flatMap(({ path: folder, endings }) => filesIn(folder, endings));
   const paths = [...new Set([...files, ...listed])];
   const links = paths.flatMap((file) => {
-    const real = slashed(realOf(file));
+    const real = withSlashes(realOf(file));
     return real === file ? [] : [[file, real]];
   });
   return {
     files: Object.fromEntries(paths.map((file) => [file, contentOf(file)])),
     links: Object.fromEntries(links),
     signs: signs.filter((sign) => fs.existsSync(sign)),
-    on_path: commands.filter((name) => onPath(name) !== undefined),
+    on_path: commands.filter((name) => findOnPath(name) !== undefined),
   };
 }
 
@@ -67,7 +67,7 @@ function contentOf(file: string): string | null | { fault: string } {
     if (fs.statSync(file).size > MAX_BYTES) return { fault: `it is longer than ${MAX_BYTES >> 20} MiB` };
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fs.readFileSync(file));
   } catch (error) {
-    return codeOf(error) === 'ENOENT' ? null : { fault: error instanceof Error ? error.message : String(error) };
+    return errorCodeOf(error) === 'ENOENT' ? null : { fault: error instanceof Error ? error.message : String(error) };
   }
 }
 
@@ -105,11 +105,11 @@ export function searchPath(): string {
 }
 
 /** Finds a program on the search path. */
-export function onPath(program: string): string | undefined {
+export function findOnPath(program: string): string | undefined {
   const folders = searchPath()
     .split(path.delimiter)
     .filter((folder) => folder !== '');
-  const names = windows ? [`${program}.exe`, `${program}.cmd`] : [program];
+  const names = isWindows ? [`${program}.exe`, `${program}.cmd`] : [program];
   return folders.flatMap((folder) => names.map((name) => path.join(folder, name))).find(isProgram);
 }
 
@@ -122,6 +122,6 @@ function isProgram(file: string): boolean {
   }
 }
 
-export function codeOf(error: unknown): unknown {
+export function errorCodeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
 }

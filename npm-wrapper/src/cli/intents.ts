@@ -1,35 +1,35 @@
 // `tollgate intents`: lists, checks and selects intents.
 import { requirePerson } from './confirm.js';
 import { type Cell, count, escape, say } from './output.js';
-import { type Answer, ask, onGate, type OpenGate, CommandError } from './workspace.js';
+import { type Answer, ask, withGate, type OpenGate, CommandError } from './workspace.js';
 
 /** The intents file of a workspace. */
-const FILE = '.orchestration/active_intents.yaml';
+const INTENTS_FILE = '.orchestration/active_intents.yaml';
 
-const UNGOVERNED = 'there is no .orchestration/ in the workspace, so nothing is governed';
+const UNGOVERNED = 'there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one';
 
 const USAGE = `Usage: tollgate intents list|check|sessions|select ID [OPTIONS] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
   list       List the intents with their status, name and scope
-  check      Check ${FILE}; exits with 1 if it has an error
+  check      Check ${INTENTS_FILE}; exits with 1 if it has an error
   sessions   List the sessions with their intent, program, and last activity
   select ID  Select an intent for new sessions; only for a person at a terminal
              [--session SESSION] for this session instead; [--none] instead of ID: clear it; [--yes] confirm in advance`;
 
-interface Diagnosis {
+interface IntentDiagnostic {
   severity: string;
   line: number | null;
   column: number | null;
   message: string;
 }
 
-interface Listed {
+interface IntentListing {
   governed: boolean;
   intents: { id: string; status: string; name: string; open: boolean; owned_scope: string[] }[];
-  diagnostics: Diagnosis[];
+  diagnostics: IntentDiagnostic[];
 }
 
-interface Values {
+interface IntentOptions {
   session?: string;
   none?: boolean;
   yes?: boolean;
@@ -38,9 +38,9 @@ interface Values {
 const OPTIONS = { session: { type: 'string' }, none: { type: 'boolean' }, yes: { type: 'boolean', short: 'y' } } as const;
 
 export function main(args: string[]): Promise<number> {
-  return onGate(args, OPTIONS, USAGE, (opened, [command, ...words], given) => {
-    const values = given as unknown as Values;
-    const isAlone = words.length === 0 && Object.keys(OPTIONS).every((name) => values[name as keyof Values] === undefined);
+  return withGate(args, OPTIONS, USAGE, (opened, [command, ...words], given) => {
+    const values = given as unknown as IntentOptions;
+    const isAlone = words.length === 0 && Object.keys(OPTIONS).every((name) => values[name as keyof IntentOptions] === undefined);
     if (command === 'list' && isAlone) return show(opened);
     if (command === 'check' && isAlone) return check(opened);
     if (command === 'sessions' && isAlone) return listSessions(opened);
@@ -51,11 +51,11 @@ export function main(args: string[]): Promise<number> {
 
 function show({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'list-intents' });
-  const { governed, intents } = answer as unknown as Listed;
-  const [errors] = severities(answer);
+  const { governed, intents } = answer as unknown as IntentListing;
+  const [errors] = countSeverities(answer);
   if (json) output.line(JSON.stringify(answer));
   else if (!governed) say(UNGOVERNED);
-  else if (intents.length === 0 && errors === 0) say(`\`${FILE}\` lists no intents`);
+  else if (intents.length === 0 && errors === 0) say(`\`${INTENTS_FILE}\` lists no intents`);
   else if (intents.length > 0) {
     const titles = ['ID', 'STATUS', 'NAME', 'SCOPE'].map((title): [string, 'bold'] => [title, 'bold']);
     const rows = intents.map(({ id, status, name, open, owned_scope: scope }) =>
@@ -63,8 +63,9 @@ function show({ gate, json, output }: OpenGate): boolean {
     );
     output.rows([titles, ...rows]).forEach(output.line);
   }
-  if (errors === 0) return true;
-  const why = `\`${FILE}\` has ${count(errors, 'error', 'errors')}; \`tollgate intents check\` shows what is wrong`;
+  // Without a workspace that is governed, the file is missing, which is no error.
+  if (errors === 0 || !governed) return true;
+  const why = `\`${INTENTS_FILE}\` has ${count(errors, 'error', 'errors')}; \`tollgate intents check\` shows what is wrong`;
   // Nothing could be read, which is different from an empty list.
   if (intents.length === 0) throw new CommandError(why);
   say(why);
@@ -73,15 +74,15 @@ function show({ gate, json, output }: OpenGate): boolean {
 
 function check({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'list-intents' });
-  const { governed, intents, diagnostics } = answer as unknown as Listed;
-  const [errors, warnings] = severities(answer);
+  const { governed, intents, diagnostics } = answer as unknown as IntentListing;
+  const [errors, warnings] = countSeverities(answer);
   if (json) output.line(JSON.stringify(answer));
   else if (!governed) say(UNGOVERNED);
   else {
     const place = (number: number | null) => (number === null ? '' : `:${number}`);
     for (const { severity, line, column, message } of diagnostics) {
       const painted = output.paint(severity === 'error' ? 'red' : 'yellow', severity);
-      output.line(`${FILE}${place(line)}${place(column)}: ${painted}: ${escape(message)}`);
+      output.line(`${INTENTS_FILE}${place(line)}${place(column)}: ${painted}: ${escape(message)}`);
     }
     const counts = [
       count(intents.length, 'intent', 'intents'),
@@ -94,13 +95,13 @@ function check({ gate, json, output }: OpenGate): boolean {
 }
 
 /** The number of errors and of warnings. */
-function severities(answer: Answer): [errors: number, warnings: number] {
-  const { diagnostics } = answer as unknown as Listed;
+function countSeverities(answer: Answer): [errors: number, warnings: number] {
+  const { diagnostics } = answer as unknown as IntentListing;
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return [errors, diagnostics.length - errors];
 }
 
-function select(opened: OpenGate, intent: string | undefined, { session, yes }: Values): boolean {
+function select(opened: OpenGate, intent: string | undefined, { session, yes }: IntentOptions): boolean {
   const { gate, json, output } = opened;
   const words = ['intents', 'select', intent ?? '--none', ...(session === undefined ? [] : ['--session', session])];
   const person = requirePerson(opened, words, yes === true);

@@ -1,7 +1,7 @@
 const NEWLINE = 0x0a;
 
 /** Splits a stream of bytes into lines, keeping at most `most` bytes of each. */
-export class Lines {
+export class LineSplitter {
   #pieces: Uint8Array[] = [];
   #length = 0;
 
@@ -19,7 +19,7 @@ export class Lines {
   }
 
   /** The last line, if it has no line break. */
-  rest(): Uint8Array {
+  takeRest(): Uint8Array {
     return this.#take();
   }
 

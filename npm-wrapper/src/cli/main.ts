@@ -43,7 +43,10 @@ async function run([name, ...args]: string[]): Promise<number> {
     return 0;
   }
   const isHelp = name === '--help' || name === '-h' || name === 'help';
-  if (name !== undefined && !isHelp) process.stderr.write(`tollgate: there is no command \`${name}\`\n`);
+  if (name !== undefined && !isHelp) {
+    const fault = `the npm package has no command \`${name}\`; the native \`tollgate\` has more commands`;
+    process.stderr.write(`tollgate: ${fault}\n`);
+  }
   (isHelp ? process.stdout : process.stderr).write(`${USAGE}\n`);
   return isHelp ? 0 : 2;
 }

@@ -1,6 +1,6 @@
 // `tollgate mcp-serve`: Tollgate's own tools as an MCP server on standard input and output.
 import { serveOwnTools } from '../api/own_tools.js';
-import { onGate, CommandError } from './workspace.js';
+import { withGate, CommandError } from './workspace.js';
 
 const USAGE = 'Usage: tollgate mcp-serve [--workspace DIR] [--home DIR] [--state DIR]';
 
@@ -11,7 +11,7 @@ const USAGE = 'Usage: tollgate mcp-serve [--workspace DIR] [--home DIR] [--state
 const SESSION = 'mcp';
 
 export function main(args: string[]): Promise<number> {
-  return onGate(args, {}, USAGE, async ({ gate }, words) => {
+  return withGate(args, {}, USAGE, async ({ gate }, words) => {
     if (words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
     await serveOwnTools(gate, SESSION);
     return true;

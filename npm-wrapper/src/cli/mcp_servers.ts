@@ -1,7 +1,7 @@
-// `tollgate mcp`: the MCP servers that are declared, their tools, and calls of these.
+// `tollgate mcp`: lists the declared MCP servers and their tools, and calls tools.
 import { type Person, requirePerson } from './confirm.js';
 import { type Cell, count, escape, escapeLines, say, type Style } from './output.js';
-import { CommandError, onGate, type OpenGate } from './workspace.js';
+import { CommandError, withGate, type OpenGate } from './workspace.js';
 
 /** The default session. */
 const SESSION = 'mcp-call';
@@ -13,7 +13,7 @@ const USAGE = `Usage: tollgate mcp status|tools|call [OPTIONS] [--workspace DIR]
   call SERVER TOOL [JSON]   Call a tool, through the gate; exits with 1 if it fails or may not run
                             [--session SESSION] the session that it belongs to`;
 
-interface Server {
+interface ListedServer {
   name: string;
   state: string;
   why: string | null;
@@ -24,20 +24,20 @@ interface Server {
   warnings: string[];
 }
 
-interface Tool {
+interface ListedTool {
   name: string;
   server: string;
   description: string;
   parameters: { name: string; type: string; required: boolean }[];
 }
 
-interface Listed {
-  servers: Server[];
+interface ServerListing {
+  servers: ListedServer[];
   warnings: string[];
-  tools: Tool[];
+  tools: ListedTool[];
 }
 
-interface Called {
+interface CallResult {
   outcome: string;
   text: string;
   parts: { type: string }[];
@@ -49,7 +49,7 @@ const OPTIONS = { session: { type: 'string' } } as const;
 const STATES: Record<string, Style> = { connected: 'green', disabled: 'dim' };
 
 export function main(args: string[]): Promise<number> {
-  return onGate(args, OPTIONS, USAGE, (opened, [command, ...words], { session }) => {
+  return withGate(args, OPTIONS, USAGE, (opened, [command, ...words], { session }) => {
     if (command === 'status' && words.length === 0) return status(opened);
     if (command === 'tools' && words.length <= 1) return tools(opened, words[0]);
     const [server, tool, given = '{}'] = words;
@@ -60,10 +60,10 @@ export function main(args: string[]): Promise<number> {
 }
 
 async function status({ gate, json, output }: OpenGate): Promise<boolean> {
-  const answer = (await gate.mcp.request('status')) as Listed;
+  const answer = (await gate.mcp.request('status')) as ServerListing;
   const { servers } = answer;
   if (json) output.line(JSON.stringify(answer));
-  else if (servers.length === 0) say('no MCP server is declared; `tollgate mcp add` declares one');
+  else if (servers.length === 0) say('no MCP server is declared; the native `tollgate mcp add` declares one');
   else {
     const titles = ['NAME', 'STATE', 'TOOLS', 'TRANSPORT', 'FROM', 'REACHED BY'].map((title): Cell => [title, 'bold']);
     const rows = servers.map(({ name, state, tools: number, transport, source, target }): Cell[] => {
@@ -72,12 +72,12 @@ async function status({ gate, json, output }: OpenGate): Promise<boolean> {
     });
     output.rows([titles, ...rows]).forEach(output.line);
   }
-  if (!json) complain(answer, '');
+  if (!json) printWarnings(answer, '');
   return servers.every(({ state }) => state in STATES);
 }
 
 async function tools({ gate, json, output }: OpenGate, wanted: string | undefined): Promise<boolean> {
-  const answer = (await gate.mcp.request('tools', wanted === undefined ? {} : { server: wanted })) as Listed;
+  const answer = (await gate.mcp.request('tools', wanted === undefined ? {} : { server: wanted })) as ServerListing;
   let shown = answer;
   if (wanted !== undefined) {
     const server = answer.servers.find(({ name }) => name === wanted);
@@ -100,12 +100,12 @@ async function tools({ gate, json, output }: OpenGate, wanted: string | undefine
     return [[name], [server], [takes.join(', ')], [[...first].slice(0, 80).join(''), 'dim']];
   });
   if (rows.length > 0) output.rows([titles, ...rows]).forEach(output.line);
-  complain(shown, ' has none now');
+  printWarnings(shown, ' has none now');
   say(count(rows.length, 'tool', 'tools'));
   return true;
 }
 
-function complain({ servers, warnings }: Listed, having: string): void {
+function printWarnings({ servers, warnings }: ServerListing, having: string): void {
   for (const { name, why, warnings: own } of servers) {
     if (why !== null) say(`${name}${having}: ${why}`);
     for (const warning of own) say(`${name}: ${warning}`);
@@ -115,15 +115,15 @@ function complain({ servers, warnings }: Listed, having: string): void {
 
 async function call(opened: OpenGate, server: string, tool: string, given: string, session: string): Promise<boolean> {
   const { gate, json, output } = opened;
-  const person = personAt(opened, ['mcp', 'call', server, tool]);
-  gate.mcp.use({ ask: async (message) => person?.agrees(escapeLines(message)) });
-  const params = { server, tool, arguments: objectOf(given), session, call: `${SESSION}-${process.pid}` };
-  const answer = (await gate.mcp.request('call', { ...params, attended: person !== undefined })) as Called;
+  const person = findPerson(opened, ['mcp', 'call', server, tool]);
+  gate.mcp.setOptions({ ask: async (message) => person?.agrees(escapeLines(message)) });
+  const params = { server, tool, arguments: parseArguments(given), session, call: `${SESSION}-${process.pid}` };
+  const answer = (await gate.mcp.request('call', { ...params, attended: person !== undefined })) as CallResult;
   const { outcome, text, parts, notes } = answer;
   if (json) output.line(JSON.stringify(answer));
   else if (outcome === 'done') {
     output.line(escapeLines(text));
-    if (parts.some(({ type }) => type !== 'text')) say('the answer has more than text; `--json` shows all of it');
+    if (parts.some(({ type }) => type !== 'text')) say('the answer contains more than text; `--json` shows all of it');
   } else if (outcome !== 'unavailable') say(text);
   notes.forEach(say);
   if (outcome !== 'done' && outcome !== 'failed' && outcome !== 'refused') throw new CommandError(text);
@@ -131,7 +131,7 @@ async function call(opened: OpenGate, server: string, tool: string, given: strin
 }
 
 /** The person who runs this; if there is none, no one is asked, and the gate refuses what it would ask about. */
-function personAt(opened: OpenGate, command: string[]): Person | undefined {
+function findPerson(opened: OpenGate, command: string[]): Person | undefined {
   try {
     return requirePerson(opened, command, false);
   } catch {
@@ -139,7 +139,7 @@ function personAt(opened: OpenGate, command: string[]): Person | undefined {
   }
 }
 
-function objectOf(given: string): object {
+function parseArguments(given: string): object {
   const remedy = 'write \'{"path":"src/a.ts"}\'';
   let read: unknown;
   try {

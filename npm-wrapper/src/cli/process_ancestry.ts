@@ -15,23 +15,23 @@ const MAX_CHARS = 400;
 const PSEUDO_TERMINAL = 136;
 
 /** A process, as it is reported to the gate. */
-export interface ProcessAbove {
+export interface AncestorProcess {
   id: number;
   name: string;
   words: string[];
 }
 
-interface Found extends ProcessAbove {
+interface ProcessDetails extends AncestorProcess {
   parent: number;
   /** The names of the variables in its environment. */
   variables: string[];
 }
 
-type Find = (id: number) => Found | undefined;
+type FindProcess = (id: number) => ProcessDetails | undefined;
 
 /** The parent processes and, if `withTerminal` is set, the processes at the other end of the terminal. */
-export function describeAncestry(withTerminal: boolean): { above: ProcessAbove[]; variables: string[] } {
-  const find = process.platform === 'linux' ? inProc : listed();
+export function describeAncestry(withTerminal: boolean): { above: AncestorProcess[]; variables: string[] } {
+  const find = process.platform === 'linux' ? readProcess : newProcessLookup();
   const line = ancestorsOf(find, process.pid);
   for (const other of withTerminal && process.platform === 'linux' ? terminalOwners() : []) {
     const own = find(other);
@@ -43,8 +43,8 @@ export function describeAncestry(withTerminal: boolean): { above: ProcessAbove[]
 }
 
 /** The parents of a process, nearest first. */
-function ancestorsOf(find: Find, id: number): Found[] {
-  const line: Found[] = [];
+function ancestorsOf(find: FindProcess, id: number): ProcessDetails[] {
+  const line: ProcessDetails[] = [];
   for (
     let next = find(id)?.parent ?? 0;
     next !== 0 && line.length < MAX_ANCESTORS && !line.some(({ id: known }) => known === next);
@@ -58,7 +58,7 @@ function ancestorsOf(find: Find, id: number): Found[] {
 }
 
 /** The name and the fields after it in `/proc/ID/stat`. A name can contain any character, including parentheses. */
-export function stat(id: number | 'self'): { name: string; fields: string[] } | undefined {
+export function readProcessStat(id: number | 'self'): { name: string; fields: string[] } | undefined {
   const text = read(`/proc/${id}/stat`);
   const [begin, end] = [text.indexOf('('), text.lastIndexOf(')')];
   return begin < 0 || end < begin
@@ -72,30 +72,30 @@ export function stat(id: number | 'self'): { name: string; fields: string[] } | 
       };
 }
 
-function inProc(id: number): Found | undefined {
-  const found = stat(id);
+function readProcess(id: number): ProcessDetails | undefined {
+  const found = readProcessStat(id);
   if (found === undefined) return undefined;
   const words = read(`/proc/${id}/cmdline`).replace(/\0+$/, '').split('\0');
   const set = read(`/proc/${id}/environ`)
     .split('\0')
     .filter((variable) => variable.includes('='));
   const variables = set.map((variable) => variable.slice(0, variable.indexOf('=')));
-  return { id, parent: Number(found.fields[1]), name: found.name, words: cut(words), variables };
+  return { id, parent: Number(found.fields[1]), name: found.name, words: truncateWords(words), variables };
 }
 
 /** The processes that hold the other end of the terminal: a terminal emulator, or a program that simulates one. */
 function terminalOwners(): number[] {
-  const device = Number(stat('self')?.fields[4]);
+  const device = Number(readProcessStat('self')?.fields[4]);
   const [major, index] = [(device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00)];
   if (major !== PSEUDO_TERMINAL) return [];
-  const ids = names('/proc').filter((name) => /^\d+$/.test(name));
+  const ids = namesIn('/proc').filter((name) => /^\d+$/.test(name));
   return ids.filter((id) => ownsTerminal(id, index)).map(Number);
 }
 
 /** Whether a process has the controlling end of a pseudo-terminal open. */
 function ownsTerminal(id: string, index: number): boolean {
-  return names(`/proc/${id}/fd`).some((name) => {
-    if (!/^\/dev\/(pts\/)?ptmx$/.test(link(`/proc/${id}/fd/${name}`))) return false;
+  return namesIn(`/proc/${id}/fd`).some((name) => {
+    if (!/^\/dev\/(pts\/)?ptmx$/.test(linkTargetOf(`/proc/${id}/fd/${name}`))) return false;
     return read(`/proc/${id}/fdinfo/${name}`)
       .split('\n')
       .some((line) => /^tty-index:\s*(\d+)$/.exec(line)?.[1] === String(index));
@@ -104,18 +104,18 @@ function ownsTerminal(id: string, index: number): boolean {
 
 /** Reads a file of a process that may have ended or belong to another user, like the two functions below. */
 function read(path: string): string {
-  return tried(() => fs.readFileSync(path, 'utf8'), '');
+  return valueOr(() => fs.readFileSync(path, 'utf8'), '');
 }
 
-function names(path: string): string[] {
-  return tried(() => fs.readdirSync(path), []);
+function namesIn(path: string): string[] {
+  return valueOr(() => fs.readdirSync(path), []);
 }
 
-function link(path: string): string {
-  return tried(() => fs.readlinkSync(path), '');
+function linkTargetOf(path: string): string {
+  return valueOr(() => fs.readlinkSync(path), '');
 }
 
-function tried<T>(look: () => T, otherwise: T): T {
+function valueOr<T>(look: () => T, otherwise: T): T {
   try {
     return look();
   } catch {
@@ -124,30 +124,30 @@ function tried<T>(look: () => T, otherwise: T): T {
 }
 
 /** Reads the process list of the system, for systems without `/proc`. */
-function listed(): Find {
-  const all = new Map<number, Found>();
-  for (const line of list().split('\n')) {
+function newProcessLookup(): FindProcess {
+  const all = new Map<number, ProcessDetails>();
+  for (const line of listProcesses().split('\n')) {
     const [id, parent, ...words] = line.trim().split(/\s+/);
     if (words.length === 0 || !/^\d+$/.test(id ?? '') || !/^\d+$/.test(parent ?? '')) continue;
     const name = (words[0] ?? '').split('/').pop() ?? '';
-    all.set(Number(id), { id: Number(id), parent: Number(parent), name, words: cut(words), variables: [] });
+    all.set(Number(id), { id: Number(id), parent: Number(parent), name, words: truncateWords(words), variables: [] });
   }
   return (id) => all.get(id);
 }
 
-function list(): string {
+function listProcesses(): string {
   const windows =
     'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.ParentProcessId) $($_.Name) $($_.CommandLine)" }';
   const [program = '', ...words] =
     process.platform === 'win32'
       ? ['powershell.exe', '-NoProfile', '-NonInteractive', '-Command', windows]
       : ['/bin/ps', '-axww', '-o', 'pid=', '-o', 'ppid=', '-o', 'command='];
-  return tried(
+  return valueOr(
     () => execFileSync(program, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 64 << 20 }),
     '',
   );
 }
 
-function cut(words: string[]): string[] {
+function truncateWords(words: string[]): string[] {
   return words.slice(0, MAX_WORDS).map((word) => word.slice(0, MAX_CHARS));
 }

@@ -1,6 +1,6 @@
 // `tollgate skills`: lists and shows named prompts.
 import { type Cell, escape, say } from './output.js';
-import { ask, onGate, type OpenGate, CommandError } from './workspace.js';
+import { ask, withGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = `Usage: tollgate skills list|show NAME [NAME=VALUE]... [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
@@ -15,7 +15,7 @@ interface Skill {
 }
 
 export function main(args: string[]): Promise<number> {
-  return onGate(args, {}, USAGE, (opened, [command, ...words]) => {
+  return withGate(args, {}, USAGE, (opened, [command, ...words]) => {
     if (command === 'list' && words.length === 0) return list(opened);
     if (command === 'show' && words[0] !== undefined) return show(opened, words[0], words.slice(1));
     throw new CommandError(`invalid arguments\n${USAGE}`);
@@ -24,7 +24,7 @@ export function main(args: string[]): Promise<number> {
 
 function askAboutSkills(gate: OpenGate['gate'], question: Parameters<typeof ask>[1]): ReturnType<typeof ask> {
   // Approvals depend on the workspace's path, which the gate learns from the hooks.
-  gate.hooks.greet();
+  gate.hooks.describeHost();
   return ask(gate, question);
 }
 

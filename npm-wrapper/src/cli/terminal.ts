@@ -1,9 +1,9 @@
 // The controlling terminal of the process. Standard input does not count, because any program can write to it.
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { stat } from './process_ancestry.js';
+import { readProcessStat } from './process_ancestry.js';
 
-/** A longer answer is not a yes. */
+/** The most bytes that are read of an answer. A longer answer does not confirm. */
 const MAX_ANSWER = 256;
 
 /** An open terminal. */
@@ -24,7 +24,7 @@ export function openTerminal(): Terminal | undefined {
 }
 
 /** Asks a question. Only `y` and `yes` confirm. */
-export function askOn({ input, output }: Terminal, question: string): boolean {
+export function askForConfirmation({ input, output }: Terminal, question: string): boolean {
   const answer = Buffer.alloc(MAX_ANSWER);
   try {
     fs.writeSync(output, `${question} [y/N] `);
@@ -41,7 +41,7 @@ function isForeground(): boolean {
   // The process group of this process, and the foreground group of its terminal.
   const [own, front] =
     process.platform === 'linux'
-      ? [stat('self')?.fields[2], stat('self')?.fields[5]]
+      ? [readProcessStat('self')?.fields[2], readProcessStat('self')?.fields[5]]
       : execFileSync('/bin/ps', ['-o', 'pgid=', '-o', 'tpgid=', '-p', String(process.pid)], { encoding: 'utf8' })
           .trim()
           .split(/\s+/);

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import type { LedgerEntry, Verification, VerificationRemark } from '../api/ledger.js';
 import { type Filters, FILTERS, isWorkspaceRelative, questionOf } from './filters.js';
 import { type Cell, count, escape, say, type Output } from './output.js';
-import { type Answer, ask, askUntilDone, onGate, type OpenGate, CommandError, unexpectedAnswer } from './workspace.js';
+import { type Answer, ask, askUntilDone, withGate, type OpenGate, CommandError, unexpectedAnswer } from './workspace.js';
 
 /** The default number of entries. */
 const DEFAULT_LIMIT = 20;
@@ -34,10 +34,10 @@ const OPTIONS = {
   output: { type: 'string', short: 'o' },
 } as const;
 
-type Values = Partial<Record<keyof typeof OPTIONS, string>>;
+type TraceOptions = Partial<Record<keyof typeof OPTIONS, string>>;
 
 /** The options of each subcommand. */
-const TAKES: Record<string, (keyof Values)[]> = {
+const ALLOWED_OPTIONS: Record<string, (keyof TraceOptions)[]> = {
   list: ['intent', 'file', 'session', 'since', 'until', 'limit'],
   verify: ['expect'],
   export: ['intent', 'file', 'session', 'since', 'until', 'format', 'output'],
@@ -45,10 +45,10 @@ const TAKES: Record<string, (keyof Values)[]> = {
 };
 
 export function main(args: string[]): Promise<number> {
-  return onGate(args, OPTIONS, USAGE, (opened, [command = 'list', ...words], values: Values) => {
-    const takes = Object.hasOwn(TAKES, command) ? TAKES[command] : undefined;
+  return withGate(args, OPTIONS, USAGE, (opened, [command = 'list', ...words], values: TraceOptions) => {
+    const takes = Object.hasOwn(ALLOWED_OPTIONS, command) ? ALLOWED_OPTIONS[command] : undefined;
     if (takes === undefined || words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
-    const strays = (Object.keys(OPTIONS) as (keyof Values)[]).filter(
+    const strays = (Object.keys(OPTIONS) as (keyof TraceOptions)[]).filter(
       (name) => values[name] !== undefined && !takes.includes(name),
     );
     if (strays[0] !== undefined) throw new CommandError(`\`tollgate trace ${command}\` takes no --${strays[0]}\n${USAGE}`);
@@ -59,28 +59,30 @@ export function main(args: string[]): Promise<number> {
   });
 }
 
-function list({ gate, root, json, output }: OpenGate, values: Values): boolean {
+function list({ gate, root, json, output }: OpenGate, values: TraceOptions): boolean {
   const limit = values.limit === undefined ? undefined : Number(values.limit);
   if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
     throw new CommandError(`--limit cannot be \`${values.limit}\`; give a whole number from 1`);
   const { limit: _, ...filters } = values;
-  const answer = latest(gate, questionOf('trace', filters, root), limit ?? DEFAULT_LIMIT);
+  const answer = fetchLatest(gate, questionOf('trace', filters, root), limit ?? DEFAULT_LIMIT);
   if (json) {
     output.line(JSON.stringify(answer));
     return true;
   }
   for (const line of entryLines(answer.entries, output)) output.line(line);
   for (const note of answer.notes) say(note);
-  if (answer.entries.length === 0) say(nothing(filters, root));
+  if (answer.entries.length === 0) say(emptyMessage(filters, root));
   else if (limit === undefined && answer.entries.length >= DEFAULT_LIMIT && answer.before !== null) {
     say(`these are the latest ${DEFAULT_LIMIT}; --limit N shows more`);
   }
   if (answer.archive_suggested)
-    say(`the ledger has grown to ${megabytes(answer.bytes)}; a person can archive it with \`tollgate trace archive\``);
+    say(
+      `the ledger has grown to ${formatMegabytes(answer.bytes)}; a person can archive it with the native \`tollgate trace archive\``,
+    );
   return true;
 }
 
-interface Page {
+interface LedgerPage {
   entries: LedgerEntry[];
   before: number | null;
   bytes: number;
@@ -89,15 +91,15 @@ interface Page {
 }
 
 /** The latest entries, merged from as many pages as necessary. */
-function latest(gate: OpenGate['gate'], question: Answer, limit: number): Page {
-  const all: Page = { entries: [], before: null, bytes: 0, archive_suggested: false, notes: [] };
+function fetchLatest(gate: OpenGate['gate'], question: Answer, limit: number): LedgerPage {
+  const all: LedgerPage = { entries: [], before: null, bytes: 0, archive_suggested: false, notes: [] };
   for (let first = true; first || (all.before !== null && all.entries.length < limit); first = false) {
     const missing = limit - all.entries.length;
     const page = ask(gate, {
       ...question,
       limit: missing,
       ...(all.before === null ? {} : { before: all.before }),
-    }) as unknown as Page;
+    }) as unknown as LedgerPage;
     // A position that does not advance would never end.
     if (all.before !== null && page.before !== null && page.before >= all.before) throw unexpectedAnswer(question);
     if (first) [all.bytes, all.archive_suggested] = [page.bytes, page.archive_suggested];
@@ -111,7 +113,7 @@ function latest(gate: OpenGate['gate'], question: Answer, limit: number): Page {
   return all;
 }
 
-function nothing(filters: Filters, root: string): string {
+function emptyMessage(filters: Filters, root: string): string {
   const { file } = filters;
   if (Object.values(filters).every((value) => value === undefined)) return 'the ledger is empty';
   const here = process.cwd();
@@ -122,7 +124,7 @@ function nothing(filters: Filters, root: string): string {
   return 'no entry matches';
 }
 
-function megabytes(bytes: number): string {
+function formatMegabytes(bytes: number): string {
   const tenths = Math.floor((bytes + 50_000) / 100_000);
   return `${Math.floor(tenths / 10)}.${tenths % 10} MB`;
 }
@@ -226,10 +228,13 @@ function digestOf(given: string): string {
   );
 }
 
-function writeRecords({ gate, root, output }: OpenGate, { format = 'agent-trace', output: file, ...filters }: Values): boolean {
+function writeRecords(
+  { gate, root, output }: OpenGate,
+  { format = 'agent-trace', output: file, ...filters }: TraceOptions,
+): boolean {
   const question = { ...questionOf('export', filters, root), format };
   if (file === undefined || file === '-') {
-    records(gate, question, output.line);
+    exportRecords(gate, question, output.line);
     return true;
   }
   // The file appears only when it is complete; a device or pipe is written to rather than replaced.
@@ -239,7 +244,7 @@ function writeRecords({ gate, root, output }: OpenGate, { format = 'agent-trace'
   let written = 0;
   try {
     const descriptor = fs.openSync(draft, isFile ? 'wx' : 'w');
-    written = records(gate, question, (line) => void fs.writeSync(descriptor, `${line}\n`));
+    written = exportRecords(gate, question, (line) => void fs.writeSync(descriptor, `${line}\n`));
     fs.closeSync(descriptor);
     if (isFile) fs.renameSync(draft, target);
   } catch (error) {
@@ -252,7 +257,7 @@ function writeRecords({ gate, root, output }: OpenGate, { format = 'agent-trace'
 }
 
 /** Writes all records and returns their number. */
-function records(gate: OpenGate['gate'], question: Answer, write: (line: string) => void): number {
+function exportRecords(gate: OpenGate['gate'], question: Answer, write: (line: string) => void): number {
   let written = 0;
   let cursor: unknown;
   for (;;) {

@@ -4,11 +4,11 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { createTollgate, type Tollgate, TollgateError } from '../api/index.js';
-import { FAILED } from './command.js';
+import { FAILURE_EXIT_CODE } from './command.js';
 import { say, type Output, outputTo } from './output.js';
 
 /** A folder with one of these is a workspace. `.git` is a file in additional work trees of a repository. */
-const MARKS = ['.orchestration', '.tollgate', '.git'];
+const WORKSPACE_MARKERS = ['.orchestration', '.tollgate', '.git'];
 
 /** The gate's answer to a request. */
 export type Answer = Record<string, unknown>;
@@ -45,7 +45,7 @@ const OPTIONS = {
 } as const;
 
 /** How a command opens its gate. */
-interface Opening {
+interface GateOptions {
   /** Use the current folder if there is no workspace yet. */
   here?: boolean;
   /** Print no warnings of the gate, because they are part of the command's result. */
@@ -53,22 +53,22 @@ interface Opening {
 }
 
 /** Runs a command with the gate of its workspace. The exit code is 0 for success, 1 if the answer is no, 2 for failure. */
-export async function onGate<Options extends NonNullable<ParseArgsConfig['options']>>(
+export async function withGate<Options extends NonNullable<ParseArgsConfig['options']>>(
   args: string[],
   options: Options,
   usage: string,
   command: (opened: OpenGate, words: string[], values: Partial<Record<keyof Options, string>>) => boolean | Promise<boolean>,
-  opening: Opening = {},
+  gateOptions: GateOptions = {},
 ): Promise<number> {
   let json = false;
   try {
-    const { values, positionals } = parsed(args, options);
+    const { values, positionals } = parseOptions(args, options);
     if (values.help) {
       process.stdout.write(`${usage}\n`);
       return 0;
     }
     json = values.json === true;
-    const opened = open(values, json, opening);
+    const opened = open(values, json, gateOptions);
     const done = await command(opened, positionals, values as Partial<Record<keyof Options, string>>);
     await opened.gate.close();
     return done ? 0 : 1;
@@ -76,11 +76,11 @@ export async function onGate<Options extends NonNullable<ParseArgsConfig['option
     if (json && error instanceof CommandError && error.answer !== undefined)
       process.stdout.write(`${JSON.stringify(error.answer)}\n`);
     say(error instanceof Error ? error.message : String(error));
-    return FAILED;
+    return FAILURE_EXIT_CODE;
   }
 }
 
-function parsed(args: string[], options: NonNullable<ParseArgsConfig['options']>) {
+function parseOptions(args: string[], options: NonNullable<ParseArgsConfig['options']>) {
   try {
     const { values, positionals } = parseArgs({ args, options: { ...OPTIONS, ...options }, allowPositionals: true });
     return { values: values as Record<string, string | boolean | undefined>, positionals };
@@ -92,11 +92,11 @@ function parsed(args: string[], options: NonNullable<ParseArgsConfig['options']>
 function open(
   values: Record<string, string | boolean | undefined>,
   json: boolean,
-  { here = false, quiet = false }: Opening,
+  { here = false, quiet = false }: GateOptions,
 ): OpenGate {
   const named = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const [home, state] = [named('home'), named('state')];
-  const workspace = named('workspace') ?? nearest(process.cwd(), home ?? os.homedir(), here);
+  const workspace = named('workspace') ?? findWorkspace(process.cwd(), home ?? os.homedir(), here);
   const log = (level: string, message: string) => {
     if (!quiet && (level === 'warn' || level === 'error')) say(`${level}: ${message}`);
   };
@@ -113,16 +113,16 @@ function open(
 }
 
 /** The nearest folder, starting with `here` and going up, that is a workspace. */
-function nearest(here: string, home: string, orHere: boolean): string {
+function findWorkspace(here: string, home: string, usesHere: boolean): string {
   const real = (folder: string) => (fs.existsSync(folder) ? fs.realpathSync.native(folder) : path.resolve(folder));
   const [start, own] = [real(here), real(home)];
   for (let folder = start; ; folder = path.dirname(folder)) {
     // In the home folder, .tollgate/ holds user settings and does not make a workspace.
     const isMarked = (mark: string) => !(mark === '.tollgate' && folder === own) && fs.existsSync(path.join(folder, mark));
-    if (MARKS.some(isMarked)) return folder;
+    if (WORKSPACE_MARKERS.some(isMarked)) return folder;
     if (folder === path.dirname(folder)) break;
   }
-  if (orHere) return start;
+  if (usesHere) return start;
   const marks = '.orchestration/, .tollgate/ or .git';
   throw new CommandError(`neither \`${start}\` nor a folder above it has ${marks}; name the workspace with --workspace DIR`);
 }

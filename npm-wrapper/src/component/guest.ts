@@ -3,9 +3,9 @@ import { type Exports, type Imports, newInstance } from './component.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 
 /** The error of an export. */
-type Refused = Fault | Refusal;
+type ContractError = Fault | Refusal;
 
-const CODES: Record<Refused['tag'], ErrorCode> = {
+const CODES: Record<ContractError['tag'], ErrorCode> = {
   'not-kept': 'workspace_fault',
   'unknown-intent': 'unknown_intent',
   'intent-closed': 'intent_closed',
@@ -24,15 +24,15 @@ export class Guest {
   #instance: Exports | undefined;
   #busy = false;
   /** Called when an instance has failed, before the caller gets the error. Must not throw. */
-  readonly onLost: ((error: TollgateError) => void)[] = [];
+  readonly onFailure: ((error: TollgateError) => void)[] = [];
 
-  /** @param onStart is given every instance before anything else is asked of it */
+  /** @param onStart is called with every new instance before anything else */
   constructor(imports: Imports, onStart: (exports: Exports) => void = () => {}) {
     this.#imports = imports;
     this.#onStart = onStart;
   }
 
-  /** Whether there is an instance, which may have work to do. */
+  /** Whether there is an instance. It may have work to do. */
   get isRunning(): boolean {
     return this.#instance !== undefined;
   }
@@ -48,12 +48,12 @@ export class Guest {
       return use(this.#instance);
     } catch (error) {
       if (error instanceof TollgateError) throw error;
-      const refused = refusedIn(error);
+      const refused = contractErrorOf(error);
       if (refused !== undefined) throw new TollgateError(CODES[refused.tag], refused.val, error);
       this.#instance = undefined;
       const said = error instanceof Error ? error.message : String(error);
       const trap = new TollgateError('guest_trap', `the gate failed and was restarted; the next call works (${said})`, error);
-      for (const tell of this.onLost) tell(trap);
+      for (const tell of this.onFailure) tell(trap);
       throw trap;
     } finally {
       this.#busy = false;
@@ -68,10 +68,10 @@ export class Guest {
 }
 
 /** The error of the contract in what an export threw; `undefined` if the instance failed. */
-function refusedIn(error: unknown): Refused | undefined {
+function contractErrorOf(error: unknown): ContractError | undefined {
   // The error class of the generated code is created per instance and cannot be imported here.
   if (!(error instanceof Error) || !Object.hasOwn(error, 'payload')) return undefined;
   const { payload } = error as Error & { payload: unknown };
   const isRefused = typeof payload === 'object' && payload !== null && 'tag' in payload && String(payload.tag) in CODES;
-  return isRefused ? (payload as Refused) : undefined;
+  return isRefused ? (payload as ContractError) : undefined;
 }

@@ -16,7 +16,7 @@ export function toBytes(value: unknown, what: string): Uint8Array {
 }
 
 /** Like `toBytes`, but replaces lone surrogates, which an editor may send and the component cannot read. */
-export function wellFormed(value: unknown, what: string): Uint8Array {
+export function toWellFormedBytes(value: unknown, what: string): Uint8Array {
   const bytes = toBytes(value, what);
   if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('\\ud')) return bytes;
   const half = /\\(?:u(d[89a-f][0-9a-f]{2})|.)/g;
@@ -26,10 +26,10 @@ export function wellFormed(value: unknown, what: string): Uint8Array {
 /** The payload of an agent program as bytes for the component. */
 export function payloadBytes(payload: Uint8Array | string | object): Uint8Array {
   if (payload instanceof Uint8Array) return payload;
-  return typeof payload === 'string' ? textBytes(payload) : wellFormed(payload, 'payload');
+  return typeof payload === 'string' ? textBytes(payload) : toWellFormedBytes(payload, 'payload');
 }
 
-export function fromBytes(bytes: Uint8Array): unknown {
+export function parseBytes(bytes: Uint8Array): unknown {
   return JSON.parse(decoder.decode(bytes));
 }
 
@@ -42,13 +42,13 @@ export function textBytes(text: string): Uint8Array {
 }
 
 /** Checks that a value is a string; otherwise the error names the argument. The generated code would discard the instance. */
-export function text(value: unknown, what: string): string {
+export function requireString(value: unknown, what: string): string {
   if (typeof value === 'string') return value;
   throw new TollgateError('invalid_input', `\`${what}\` is ${value === null ? 'null' : typeof value}; pass a string`);
 }
 
 /** Checks that a value is a whole number; otherwise the error names the argument. */
-export function whole(value: unknown, most: number, what: string): number {
+export function requireWholeNumber(value: unknown, most: number, what: string): number {
   if (typeof value === 'number' && value >= 0 && value <= most) return Math.floor(value);
   throw new TollgateError('invalid_input', `\`${what}\` is ${String(value)}; pass a number from 0 to ${most}`);
 }

@@ -8,7 +8,7 @@ export type LogSink = (level: Level, message: string, details?: unknown) => void
  *
  * Errors of the embedder's function are wrapped, so that they cannot be mistaken for errors of the contract.
  */
-export function sink(log: LogSink | undefined): LogSink {
+export function createLogSink(log: LogSink | undefined): LogSink {
   if (log === undefined) return () => {};
   return (level, message, details) => {
     try {
@@ -25,13 +25,13 @@ export function logImport(log: LogSink) {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   return {
     write(level: Level, message: string, details: Uint8Array): void {
-      log(level, message, details.byteLength === 0 ? undefined : parsed(decoder.decode(details)));
+      log(level, message, details.byteLength === 0 ? undefined : parseDetails(decoder.decode(details)));
     },
   };
 }
 
 /** The details as text if they are not valid JSON. */
-function parsed(text: string): unknown {
+function parseDetails(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -62,7 +62,7 @@ function exit(): never {
 }
 
 /** Wraps errors of the embedder's function, so that they cannot be mistaken for errors of the contract. */
-function guarded<T>(what: string, work: () => T): T {
+function callEmbedder<T>(what: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
@@ -76,13 +76,13 @@ export function systemRandom(length: number): Uint8Array {
 
 /** The imports by name, without versions. */
 export function wasiImports(log: LogSink, clock: Clock, random: Random) {
-  const bytes = (length: number) => {
-    const drawn = guarded('the random function', () => random(length));
+  const drawBytes = (length: number) => {
+    const drawn = callEmbedder('the random function', () => random(length));
     if (drawn.byteLength !== length)
       throw new Error(`the random function returned ${drawn.byteLength} bytes instead of ${length}`);
     return drawn;
   };
-  const number = (drawn: Uint8Array, at: number) =>
+  const readNumber = (drawn: Uint8Array, at: number) =>
     new DataView(drawn.buffer, drawn.byteOffset, drawn.byteLength).getBigUint64(at, true);
   const output = () => new OutputStream(log);
   return {
@@ -107,17 +107,20 @@ export function wasiImports(log: LogSink, clock: Clock, random: Random) {
     'wasi:clocks/monotonic-clock': { now: () => process.hrtime.bigint() },
     'wasi:clocks/wall-clock': {
       now: () => {
-        const ms = guarded('the clock function', clock);
+        const ms = callEmbedder('the clock function', clock);
         const seconds = Math.floor(ms / 1000);
         return { seconds: BigInt(seconds), nanoseconds: Math.floor((ms - seconds * 1000) * 1e6) };
       },
     },
-    'wasi:random/random': { getRandomBytes: (length: bigint) => bytes(Number(length)), getRandomU64: () => number(bytes(8), 0) },
+    'wasi:random/random': {
+      getRandomBytes: (length: bigint) => drawBytes(Number(length)),
+      getRandomU64: () => readNumber(drawBytes(8), 0),
+    },
     // Not the embedder's bytes: this only seeds hash tables, and would use up bytes that are meant for ids.
     'wasi:random/insecure-seed': {
       insecureSeed: (): [bigint, bigint] => {
         const seed = systemRandom(16);
-        return [number(seed, 0), number(seed, 8)];
+        return [readNumber(seed, 0), readNumber(seed, 8)];
       },
     },
   };

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
-import { Fault } from './fault.js';
+import { FileFault } from './fault.js';
 
 /** On platforms that support them: do not follow a link in the last name, and do not wait for the other end of a pipe. */
-export const CAUTIOUS = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0);
+export const CAUTIOUS_FLAGS = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0);
 
 const CHUNK_BYTES = 1 << 16;
 
@@ -14,10 +14,10 @@ const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
 
 /** Calls `use` with an open regular file. The file type is checked again after opening. */
 export function withFile<T>(path: string, use: (descriptor: number, size: bigint) => T): T {
-  const descriptor = fs.openSync(path, fs.constants.O_RDONLY | CAUTIOUS);
+  const descriptor = fs.openSync(path, fs.constants.O_RDONLY | CAUTIOUS_FLAGS);
   try {
     const stats = fs.fstatSync(descriptor, { bigint: true });
-    if (!stats.isFile()) throw new Fault('other');
+    if (!stats.isFile()) throw new FileFault('other');
     return use(descriptor, stats.size);
   } finally {
     fs.closeSync(descriptor);
@@ -37,8 +37,8 @@ export function digestOf(path: string): string {
 }
 
 /** The bytes from `offset`, at most `limit`, fewer if the file ends before that. */
-export function bytesAt(descriptor: number, offset: bigint, limit: bigint): Uint8Array {
-  if (limit > MAX_BYTES) throw new Fault('too-large');
+export function readBytes(descriptor: number, offset: bigint, limit: bigint): Uint8Array {
+  if (limit > MAX_BYTES) throw new FileFault('too-large');
   const bytes = new Uint8Array(Number(limit));
   let filled = 0;
   while (filled < bytes.byteLength) {

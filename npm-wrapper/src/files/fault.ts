@@ -9,7 +9,7 @@ export type { FaultName };
  * The generated code reads `payload` from whatever an import throws. This is not an `Error`, because a missing file is common and
  * a stack trace would cost more than the file access.
  */
-export class Fault {
+export class FileFault {
   constructor(readonly payload: FaultName) {}
 }
 
@@ -26,28 +26,28 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** Maps an error of the operating system to a fault of the contract. */
-export function faultOf(error: unknown, path: string, log: LogSink): Fault {
-  if (error instanceof Fault) return error;
+export function faultOf(error: unknown, path: string, log: LogSink): FileFault {
+  if (error instanceof FileFault) return error;
   switch (errnoOf(error)) {
     case 'ENOENT':
-      return new Fault('missing');
+      return new FileFault('missing');
     case 'EEXIST':
-      return new Fault('exists');
+      return new FileFault('exists');
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new Fault('denied');
+      return new FileFault('denied');
     case 'ENOSPC':
     case 'EDQUOT':
-      return new Fault('full');
+      return new FileFault('full');
     case 'EBUSY':
     case 'EAGAIN':
-      return new Fault('busy');
+      return new FileFault('busy');
     case 'EFBIG':
     case 'ERR_FS_FILE_TOO_LARGE':
-      return new Fault('too-large');
+      return new FileFault('too-large');
     default:
       log('debug', `\`${path}\`: ${error instanceof Error ? error.message : String(error)}`);
-      return new Fault('other');
+      return new FileFault('other');
   }
 }

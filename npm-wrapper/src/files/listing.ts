@@ -1,11 +1,11 @@
 import * as fs from 'node:fs';
 import type { Listing, Reach } from '../../generated/interfaces/tollgate-hooks-workspace.js';
 import { errnoOf } from './fault.js';
-import { lookOf } from './stats.js';
-import { type Found, linkTarget, look } from './walk.js';
+import { fileFactsOf } from './stats.js';
+import { type StatResult, linkTarget, statPath } from './walk.js';
 
 /** One step while listing a folder: report an entry, or list a subfolder. */
-interface Step {
+interface ListingStep {
   key: string;
   name: string;
   /** What to report; missing for the step that lists the subfolder. */
@@ -18,7 +18,7 @@ interface Step {
  */
 const SURPLUS_NAMES = 10_000;
 
-/** What names may contain instead of what is not valid Unicode. */
+/** The characters that names may contain in place of invalid Unicode. */
 const UNCERTAIN = /[\uD800-\uDFFF\uFFFD]/;
 
 /** Characters that sort differently in UTF-16 and in UTF-8. */
@@ -27,7 +27,7 @@ const SORTS_DIFFERENTLY = /[\uD800-\uFFFF]/;
 const nameText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Lists the entries below a folder, sorted bytewise by path. */
-export function listingOf(folder: string, reach: Reach): Listing {
+export function listFolder(folder: string, reach: Reach): Listing {
   const skip = new Set(reach.skip);
   const listing: Listing = { entries: [], truncated: false };
   const top = folder.endsWith('/') ? folder : `${folder}/`;
@@ -37,16 +37,16 @@ export function listingOf(folder: string, reach: Reach): Listing {
   listing.truncated ||= hasMore;
   return listing;
 
-  function visit(prefix: string, depth: number, steps: Step[]): void {
+  function visit(prefix: string, depth: number, steps: ListingStep[]): void {
     for (const { name, found } of steps) {
       if (listing.truncated) return;
       const path = prefix + name;
       if (found === undefined) {
-        visit(`${path}/`, depth - 1, readable(`${path}/`, depth > 2));
+        visit(`${path}/`, depth - 1, readableSteps(`${path}/`, depth > 2));
       } else if (listing.entries.length >= reach.limit) {
         listing.truncated = true;
       } else {
-        const { kind, hardLinks, marks, size } = lookOf(found);
+        const { kind, hardLinks, marks, size } = fileFactsOf(found);
         const link = found.isSymbolicLink() ? linkTarget(top + path) : undefined;
         listing.entries.push({ path, kind, hardLinks, marks, size, ...(link !== undefined && { link }) });
       }
@@ -54,7 +54,7 @@ export function listingOf(folder: string, reach: Reach): Listing {
   }
 
   /** A folder that cannot be read is reported but not listed. */
-  function readable(prefix: string, deeper: boolean): Step[] {
+  function readableSteps(prefix: string, deeper: boolean): ListingStep[] {
     try {
       return stepsIn(prefix, deeper);
     } catch {
@@ -69,13 +69,13 @@ export function listingOf(folder: string, reach: Reach): Listing {
    * A folder `a` is reported as `a` and listed as `a/`. So `a-b`, whose `-` sorts before `/`, comes between the two, as it does
    * when full paths are sorted.
    */
-  function stepsIn(prefix: string, deeper: boolean): Step[] {
+  function stepsIn(prefix: string, deeper: boolean): ListingStep[] {
     const folder = top + prefix;
-    const steps: Step[] = [];
+    const steps: ListingStep[] = [];
     let isPlain = true;
     let isSorted = true;
     let last = '';
-    const add = (step: Step): void => {
+    const add = (step: ListingStep): void => {
       isSorted &&= last < step.key;
       last = step.key;
       steps.push(step);
@@ -85,7 +85,7 @@ export function listingOf(folder: string, reach: Reach): Listing {
     hasMore ||= names.length > max;
     for (const name of names.slice(0, max)) {
       isPlain &&= !SORTS_DIFFERENTLY.test(name);
-      const found = lookListed(folder + name);
+      const found = statListed(folder + name);
       // The entry was removed in the meantime.
       if (found === 'missing') continue;
       if (found === 'unreadable') {
@@ -106,20 +106,20 @@ export function listingOf(folder: string, reach: Reach): Listing {
     if (!names.some((name) => UNCERTAIN.test(name))) return names;
     // Without file types, because Bun does not return names as bytes together with types.
     return fs.readdirSync(folder, { encoding: 'buffer' }).flatMap((bytes) => {
-      const name = decoded(bytes);
+      const name = decodeName(bytes);
       if (name === undefined) listing.unseen ??= prefix + bytes.toString();
       return name ?? [];
     });
   }
 }
 
-/** What exists under a listed name. If it cannot be looked up for any reason but that it is gone, it is unreadable. */
-function lookListed(path: string): Found {
-  const found = look(path);
+/** What exists under a listed name. If it cannot be looked up, it is unreadable, unless it no longer exists. */
+function statListed(path: string): StatResult {
+  const found = statPath(path);
   if (found !== 'missing') return found;
   try {
     fs.lstatSync(path);
-    return look(path);
+    return statPath(path);
   } catch (error) {
     return errnoOf(error) === 'ENOENT' ? 'missing' : 'unreadable';
   }
@@ -134,7 +134,7 @@ function compareBytes(one: string, other: string): number {
 }
 
 /** Names that are not UTF-8 cannot be represented in the contract's strings. */
-function decoded(name: Buffer): string | undefined {
+function decodeName(name: Buffer): string | undefined {
   try {
     return nameText.decode(name);
   } catch {

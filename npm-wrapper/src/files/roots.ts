@@ -4,9 +4,9 @@ import * as path from 'node:path';
 import type { Root } from '../../generated/interfaces/tollgate-hooks-workspace.js';
 import { TollgateError } from '../api/error.js';
 import { errnoOf, isRefusal } from './fault.js';
-import { below, slashed } from './path.js';
+import { relativePath, withSlashes } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
-import { type Folders, type Walk, Walker } from './walk.js';
+import { type KnownFolders, type ResolvedPath, PathResolver } from './walk.js';
 
 /** The gate's own folders, which it may write. */
 const WRITABLE_IN_PROJECT = ['.orchestration', '.tollgate'];
@@ -14,10 +14,10 @@ const WRITABLE_IN_HOME = ['.tollgate'];
 
 /** The folders that the guest can access, and which parts of them. */
 export class Roots {
-  readonly project: Walker;
-  readonly home: Walker;
+  readonly project: PathResolver;
+  readonly home: PathResolver;
   /** The state of the workspace between calls. The folder is created when something is first stored in it. */
-  readonly state: Walker;
+  readonly state: PathResolver;
   /** Readable parts of the home folder, as the gate names them; none before it is asked. */
   readableInHome: readonly string[] = [];
 
@@ -26,13 +26,13 @@ export class Roots {
    * of all workspaces.
    */
   constructor(workspace: string, home: string | undefined, state?: string) {
-    this.project = new Walker(opened(workspace));
-    this.home = new Walker(resolved(home ?? os.homedir()));
-    this.state = new Walker(stateOf(this.project.folder, stateFolder(home, state)), true);
+    this.project = new PathResolver(openWorkspace(workspace));
+    this.home = new PathResolver(resolveHome(home ?? os.homedir()));
+    this.state = new PathResolver(stateOf(this.project.folder, stateFolder(home, state)), true);
   }
 
-  walk(root: Root, asked: string, folders?: Folders): Walk {
-    return this[root].walk(asked, folders);
+  resolve(root: Root, asked: string, folders?: KnownFolders): ResolvedPath {
+    return this[root].resolve(asked, folders);
   }
 
   /** Creates the folder of a file that is about to be written. */
@@ -42,42 +42,42 @@ export class Roots {
   }
 
   /** Whether an absolute path is in the workspace. */
-  inProject(real: string): boolean {
-    return below(this.project.folder, real) !== undefined;
+  isInProject(real: string): boolean {
+    return relativePath(this.project.folder, real) !== undefined;
   }
 
   /** Whether the content at an absolute path may be read for a question about this root. */
   isReadable(root: Root, real: string): boolean {
-    if (root === 'state') return below(this.state.folder, real) !== undefined;
-    return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, this.readableInHome, real);
+    if (root === 'state') return relativePath(this.state.folder, real) !== undefined;
+    return root === 'project' ? this.isInProject(real) : isInFolders(this.home.folder, this.readableInHome, real);
   }
 
   /** Whether an absolute path is in the writable folders of this root. A link in the workspace must not lead to user files. */
-  writable(root: Root, real: string): boolean {
-    if (root === 'state') return (below(this.state.folder, real) ?? '') !== '';
-    if (root === 'home') return isBelow(this.home.folder, WRITABLE_IN_HOME, real);
-    return isBelow(this.project.folder, WRITABLE_IN_PROJECT, real);
+  isWritable(root: Root, real: string): boolean {
+    if (root === 'state') return (relativePath(this.state.folder, real) ?? '') !== '';
+    if (root === 'home') return isBelowFolders(this.home.folder, WRITABLE_IN_HOME, real);
+    return isBelowFolders(this.project.folder, WRITABLE_IN_PROJECT, real);
   }
 
   /** Whether files written there are accessible only to the user. The workspace may be the home folder itself. */
   isPrivate(root: Root, real: string): boolean {
-    return root === 'state' || isBelow(this.home.folder, WRITABLE_IN_HOME, real);
+    return root === 'state' || isBelowFolders(this.home.folder, WRITABLE_IN_HOME, real);
   }
 
   /** A path as it is reported to the guest: relative inside the workspace, otherwise absolute. */
-  reported(real: string): string {
-    const inside = below(this.project.folder, real);
+  toGuestPath(real: string): string {
+    const inside = relativePath(this.project.folder, real);
     return inside === undefined ? real : inside === '' ? '.' : inside;
   }
 }
 
 /** For requests without a workspace: every path is reported as absolute, and no content can be read. */
-export class Anywhere extends Roots {
+export class RootsWithoutWorkspace extends Roots {
   constructor(home: string | undefined) {
     super(path.parse(os.homedir()).root, home, home ?? os.homedir());
   }
 
-  override inProject(): boolean {
+  override isInProject(): boolean {
     return false;
   }
 
@@ -85,26 +85,26 @@ export class Anywhere extends Roots {
     return false;
   }
 
-  override writable(): boolean {
+  override isWritable(): boolean {
     return false;
   }
 
-  override reported(real: string): string {
+  override toGuestPath(real: string): string {
     return real;
   }
 }
 
-function liesIn(root: string, folders: readonly string[], real: string): boolean {
-  const inside = below(root, real);
-  return inside !== undefined && folders.some((folder) => below(folder, inside) !== undefined);
+function isInFolders(root: string, folders: readonly string[], real: string): boolean {
+  const inside = relativePath(root, real);
+  return inside !== undefined && folders.some((folder) => relativePath(folder, inside) !== undefined);
 }
 
-function isBelow(root: string, folders: readonly string[], real: string): boolean {
-  const inside = below(root, real);
-  return inside !== undefined && folders.some((folder) => (below(folder, inside) ?? '') !== '');
+function isBelowFolders(root: string, folders: readonly string[], real: string): boolean {
+  const inside = relativePath(root, real);
+  return inside !== undefined && folders.some((folder) => (relativePath(folder, inside) ?? '') !== '');
 }
 
-function opened(workspace: string): string {
+function openWorkspace(workspace: string): string {
   const refuse = (why: string, cause?: unknown) =>
     new TollgateError('workspace_missing', `cannot open the workspace \`${workspace}\`: ${why}; name an existing folder`, cause);
   let real: string;
@@ -119,13 +119,13 @@ function opened(workspace: string): string {
     throw refuse(isRefusal(error) ? 'permission denied' : error instanceof Error ? error.message : String(error), error);
   }
   if (!isFolder) throw refuse('it is not a folder');
-  return slashed(real);
+  return withSlashes(real);
 }
 
-function resolved(home: string): string {
+function resolveHome(home: string): string {
   try {
-    return slashed(fs.realpathSync.native(home));
+    return withSlashes(fs.realpathSync.native(home));
   } catch {
-    return slashed(path.resolve(home));
+    return withSlashes(path.resolve(home));
   }
 }

@@ -3,7 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { TollgateError } from '../api/error.js';
-import { slashed } from './path.js';
+import { withSlashes } from './path.js';
 
 /** The file with the path of the workspace, for people. */
 const WORKSPACE = 'workspace';
@@ -44,7 +44,7 @@ export function stateFolder(home: string | undefined, state: string | undefined)
 /** The state folder of a workspace, given the workspace's canonical path with `/` as separator. It may not exist yet. */
 export function stateOf(workspace: string, folder: string): string {
   const digest = createHash('sha256').update(workspace).digest('hex').slice(0, DIGITS);
-  return `${slashed(realOf(path.resolve(folder))).replace(/\/$/, '')}/${digest}`;
+  return `${withSlashes(realOf(path.resolve(folder))).replace(/\/$/, '')}/${digest}`;
 }
 
 /** Creates the state folder of a workspace. */

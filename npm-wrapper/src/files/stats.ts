@@ -1,8 +1,8 @@
 import type { Kind, Marks } from '../../generated/interfaces/tollgate-hooks-workspace.js';
-import type { Found } from './walk.js';
+import type { StatResult } from './walk.js';
 
 /** The facts about a file, as defined in the contract. */
-export interface Look {
+export interface FileFacts {
   kind: Kind;
   hardLinks: number;
   marks: Marks;
@@ -13,7 +13,7 @@ const MAX_NAMES = 0xffff_ffffn;
 
 const NO_MARKS: Marks = { device: 0n, inode: 0n, changedNs: 0n, modifiedNs: 0n };
 
-export function lookOf(found: Found): Look {
+export function fileFactsOf(found: StatResult): FileFacts {
   if (found === 'missing' || found === 'unreadable') return { kind: found, hardLinks: 0, marks: NO_MARKS, size: 0n };
   const kind = found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'other';
   const unsigned = (value: bigint) => BigInt.asUintN(64, value);

@@ -1,11 +1,11 @@
 import type * as contract from '../../generated/interfaces/tollgate-hooks-workspace.js';
-import { bytesAt, digestOf, withFile } from './content.js';
-import { Fault, faultOf } from './fault.js';
-import { listingOf } from './listing.js';
+import { readBytes, digestOf, withFile } from './content.js';
+import { FileFault, faultOf } from './fault.js';
+import { listFolder } from './listing.js';
 import type { LogSink } from '../component/log.js';
 import type { Roots } from './roots.js';
-import { lookOf } from './stats.js';
-import type { Folders } from './walk.js';
+import { fileFactsOf } from './stats.js';
+import type { KnownFolders } from './walk.js';
 
 type Root = contract.Root;
 
@@ -13,11 +13,11 @@ type Root = contract.Root;
 export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
   /** Calls `use` with the canonical path of something that may be read. */
   function withReadable<T>(root: Root, path: string, use: (real: string) => T): T {
-    const { real, found } = roots.walk(root, path);
-    if (real === undefined) throw new Fault('other');
-    if (!roots.isReadable(root, real)) throw new Fault('denied');
-    if (found === 'missing') throw new Fault('missing');
-    if (found === 'unreadable') throw new Fault('denied');
+    const { real, found } = roots.resolve(root, path);
+    if (real === undefined) throw new FileFault('other');
+    if (!roots.isReadable(root, real)) throw new FileFault('denied');
+    if (found === 'missing') throw new FileFault('missing');
+    if (found === 'unreadable') throw new FileFault('denied');
     try {
       return use(real);
     } catch (error) {
@@ -30,13 +30,13 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
     return withReadable(root, path, (real) => withFile(real, use));
   }
 
-  function factsOf({ root, path, digest }: contract.Question, folders: Folders): contract.Facts {
-    const { real, entry, link, found } = roots.walk(root, path, folders);
-    const facts: contract.Facts = lookOf(found);
-    if (real !== undefined) facts.realPath = roots.reported(real);
-    if (entry !== undefined) facts.entryPath = roots.reported(entry);
+  function factsOf({ root, path, digest }: contract.Question, folders: KnownFolders): contract.Facts {
+    const { real, entry, link, found } = roots.resolve(root, path, folders);
+    const facts: contract.Facts = fileFactsOf(found);
+    if (real !== undefined) facts.realPath = roots.toGuestPath(real);
+    if (entry !== undefined) facts.entryPath = roots.toGuestPath(entry);
     if (link !== undefined) facts.link = link;
-    if (digest && real !== undefined && facts.kind === 'file' && roots.inProject(real)) {
+    if (digest && real !== undefined && facts.kind === 'file' && roots.isInProject(real)) {
       try {
         facts.digest = digestOf(real);
       } catch (error) {
@@ -48,28 +48,28 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
 
   return {
     inspect: (questions) => {
-      const folders: Folders = new Set();
+      const folders: KnownFolders = new Set();
       return questions.map((question) => factsOf(question, folders));
     },
 
     read: (root, path, limitBytes) =>
       withReadableFile(root, path, (descriptor, size) => {
-        if (size > limitBytes) throw new Fault('too-large');
-        return bytesAt(descriptor, 0n, size);
+        if (size > limitBytes) throw new FileFault('too-large');
+        return readBytes(descriptor, 0n, size);
       }),
 
     readRange: (root, path, offset, limitBytes) =>
       withReadableFile(root, path, (descriptor, size) => {
         const left = size > offset ? size - offset : 0n;
-        return bytesAt(descriptor, offset, left < limitBytes ? left : limitBytes);
+        return readBytes(descriptor, offset, left < limitBytes ? left : limitBytes);
       }),
 
     readTail: (root, path, limitBytes) =>
       withReadableFile(root, path, (descriptor, size) => {
         const length = size < limitBytes ? size : limitBytes;
-        return { offset: size - length, bytes: bytesAt(descriptor, size - length, length) };
+        return { offset: size - length, bytes: readBytes(descriptor, size - length, length) };
       }),
 
-    list: (root, directory, reach) => withReadable(root, directory, (real) => listingOf(real, reach)),
+    list: (root, directory, reach) => withReadable(root, directory, (real) => listFolder(real, reach)),
   };
 }

@@ -4,26 +4,26 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { LineProcess } from './line_process.js';
 
-/** What transpiling may take. */
+/** The time and heap limits of transpiling. */
 const MAX_TRANSPILING_MS = 120_000;
 const MAX_HEAP_MB = 1_024;
 
-/** The heap of the process that runs hooks; linear memories are not part of it. */
+/** The heap limit of the process that runs hooks; linear memories do not count. */
 const HOOKS_HEAP_MB = 128;
 
-/** The code of a component, or why there is none. */
+/** The folder with the JavaScript code of a component, or why there is none. */
 export type Glue = { folder: string } | { why: string };
 
 /**
- * The code that is made of approved components, in the user's own folder: `~/.tollgate/cache/js-VERSION/HEX/`. It is run, so it is never
- * in a workspace, and nobody else may write to it.
+ * Transpiles approved components to JavaScript and stores the code in the user's home folder:
+ * `~/.tollgate/cache/js-VERSION/HEX/`. The code is run, so it is never stored in a workspace, and nobody else may write to it.
  */
 export class GlueCache {
   readonly #home: string;
   readonly #sandbox: string;
   readonly folder: string;
-  /** What is being made, and what could not be. */
-  readonly #made = new Map<string, Promise<Glue>>();
+  /** The results of transpiling in this process, finished or not. */
+  readonly #transpilations = new Map<string, Promise<Glue>>();
 
   constructor(home: string, sandbox: string) {
     this.#home = home;
@@ -31,16 +31,16 @@ export class GlueCache {
     this.folder = path.join(home, '.tollgate', 'cache', `js-${TOLLGATE_VERSION}`);
   }
 
-  /** The code of a component. It is waited for this long where it has to be made first. */
+  /** The code of a component. If it has to be generated first, waits at most `limitMs` for it. */
   async get(digest: string, limitMs: number): Promise<Glue> {
     const hex = /^sha256:([0-9a-f]{64})$/.exec(digest)?.[1];
     if (hex === undefined) return { why: 'the component has no digest' };
     const folder = path.join(this.folder, hex);
-    if (fs.existsSync(path.join(folder, 'hook.mjs'))) return isPrivate(folder) ? { folder } : { why: notPrivate(folder) };
-    let made = this.#made.get(hex);
+    if (fs.existsSync(path.join(folder, 'hook.mjs'))) return isPrivate(folder) ? { folder } : { why: notPrivateMessage(folder) };
+    let made = this.#transpilations.get(hex);
     if (made === undefined) {
-      made = this.#make(hex, folder);
-      this.#made.set(hex, made);
+      made = this.#generate(hex, folder);
+      this.#transpilations.set(hex, made);
     }
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<Glue>((resolve) => {
@@ -51,17 +51,21 @@ export class GlueCache {
     return glue;
   }
 
-  /** Starts a program of the sandbox. */
+  /** Starts the process that runs hooks. */
   start(job: 'run', readable: readonly string[]): LineProcess {
-    return new LineProcess(process.execPath, [...this.#flags(HOOKS_HEAP_MB, readable, []), this.#sandbox, job], environment());
+    return new LineProcess(
+      process.execPath,
+      [...this.#flags(HOOKS_HEAP_MB, readable, []), this.#sandbox, job],
+      hookEnvironment(),
+    );
   }
 
-  async #make(hex: string, folder: string): Promise<Glue> {
+  async #generate(hex: string, folder: string): Promise<Glue> {
     const bytes = path.join(this.#home, '.tollgate', 'components', `${hex}.wasm`);
     const made = path.join(this.folder, `${hex}.${randomUUID()}`);
     try {
       fs.mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-      if (!isPrivate(this.folder)) return { why: notPrivate(this.folder) };
+      if (!isPrivate(this.folder)) return { why: notPrivateMessage(this.folder) };
       fs.mkdirSync(made, { mode: 0o700 });
       const why = await this.#transpile(bytes, hex, made);
       if (why !== undefined) return { why: `it could not be compiled: ${why}` };
@@ -80,7 +84,7 @@ export class GlueCache {
       const args = [...this.#flags(MAX_HEAP_MB, [bytes], [into]), this.#sandbox, 'transpile', bytes, hex, into];
       const child = spawn(process.execPath, args, {
         stdio: ['ignore', 'ignore', 'pipe'],
-        env: environment(),
+        env: hookEnvironment(),
         timeout: MAX_TRANSPILING_MS,
         killSignal: 'SIGKILL',
         windowsHide: true,
@@ -97,34 +101,37 @@ export class GlueCache {
           .trim()
           .split('\n')
           .find((line) => line.startsWith('hook: '));
-        resolve(last?.slice('hook: '.length) ?? 'it takes more time or memory than compiling a hook may take');
+        resolve(last?.slice('hook: '.length) ?? 'compiling it takes more time or memory than is allowed');
       });
     });
   }
 
-  /** Node's own wall around a process, where it has one: no other file, no process, no worker. */
+  /** Flags for Node's own sandbox, where it has one: no other files, no processes, no workers. */
   #flags(heapMb: number, readable: readonly string[], writable: readonly string[]): string[] {
     if (process.versions['bun'] !== undefined) return [];
     const flags = [`--max-old-space-size=${heapMb}`, '--no-warnings'];
     const major = Number(process.versions.node.split('.')[0]);
-    // Components of Python and QuickJS use it, and V8 11 has it switched off.
+    // Components built from Python and with QuickJS use this feature, and V8 11 disables it by default.
     if (major < 22) flags.push('--experimental-wasm-extended-const');
     if (process.versions['electron'] !== undefined) return flags;
     flags.push(process.allowedNodeEnvironmentFlags.has('--permission') ? '--permission' : '--experimental-permission');
     for (const name of [path.dirname(this.#sandbox), ...readable])
-      flags.push(`--allow-fs-read=${fs.realpathSync(name)}${allOf(name)}`);
-    for (const name of writable) flags.push(`--allow-fs-write=${fs.realpathSync(name)}${allOf(name)}`);
+      flags.push(`--allow-fs-read=${fs.realpathSync(name)}${permissionSuffix(name)}`);
+    for (const name of writable) flags.push(`--allow-fs-write=${fs.realpathSync(name)}${permissionSuffix(name)}`);
     return flags;
   }
 }
 
-/** Everything in a folder. */
-function allOf(name: string): string {
+/** The suffix that extends a permission to everything in a folder. */
+function permissionSuffix(name: string): string {
   return fs.statSync(name).isDirectory() ? `${path.sep}*` : '';
 }
 
-/** Nothing of the environment has to do with hooks. These make programs that contain a runtime be that runtime. */
-function environment(): NodeJS.ProcessEnv {
+/**
+ * The environment of hook processes: nothing is inherited. These variables make programs that embed a runtime act as that
+ * runtime.
+ */
+function hookEnvironment(): NodeJS.ProcessEnv {
   return { ELECTRON_RUN_AS_NODE: '1', BUN_BE_BUN: '1' };
 }
 
@@ -135,6 +142,6 @@ function isPrivate(folder: string): boolean {
   return process.getuid === undefined || (found.uid === process.getuid() && (found.mode & 0o022) === 0);
 }
 
-function notPrivate(folder: string): string {
+function notPrivateMessage(folder: string): string {
   return `\`${folder}\` could have been written by another user; remove it`;
 }

@@ -1,17 +1,17 @@
 import * as path from 'node:path';
 import type { Ending, Prompt, Run, Surroundings } from '../../generated/interfaces/tollgate-hooks-engine.js';
 import type { HookRecord, HooksOptions } from '../api/hook_types.js';
-import { fromBytes } from '../component/json.js';
+import { parseBytes } from '../component/json.js';
 import { exitCode, run } from '../programs/process.js';
 import type { Roots } from '../files/roots.js';
-import { copyOf } from './script.js';
+import { copyScript } from './script.js';
 
 /** A record in the gate's format. */
-type WrittenRecord = Omit<HookRecord, 'exitCode' | 'durationMs'> & { exit_code?: number; duration_ms?: number };
+type GateRecord = Omit<HookRecord, 'exitCode' | 'durationMs'> & { exit_code?: number; duration_ms?: number };
 
 /** Converts a record of the gate to the format of this package. */
 export function recordOf(written: Uint8Array | Record<string, unknown>): HookRecord {
-  const record = (written instanceof Uint8Array ? fromBytes(written) : written) as WrittenRecord;
+  const record = (written instanceof Uint8Array ? parseBytes(written) : written) as GateRecord;
   const { exit_code: exitCode, duration_ms: durationMs, ...same } = record;
   return { ...same, ...(exitCode === undefined ? {} : { exitCode }), ...(durationMs === undefined ? {} : { durationMs }) };
 }
@@ -23,7 +23,7 @@ export async function runProgram(
   signal: AbortSignal,
 ): Promise<Ending> {
   if (wanted === undefined) return runIn(surroundings, argv, stdin, roots, signal);
-  const copy = copyOf(roots, wanted, argv);
+  const copy = copyScript(roots, wanted, argv);
   if ('changed' in copy) return { tag: 'changed', val: copy.changed };
   try {
     return await runIn(surroundings, copy.argv, stdin, roots, signal);
@@ -47,7 +47,7 @@ export async function answerPrompt(
   const answered = async (): Promise<Ending> => {
     const output = await runPrompt(text, { hook: surroundings.hook, signal });
     const max = Number(surroundings.outputBytes);
-    const [stdout, stderr] = [bounded(output.stdout, max), bounded(output.stderr, max)];
+    const [stdout, stderr] = [truncateOutput(output.stdout, max), truncateOutput(output.stderr, max)];
     const truncated = stdout.truncated || stderr.truncated;
     return { tag: 'exited', val: { code: output.exitCode ?? 0, stdout: stdout.text, stderr: stderr.text, truncated } };
   };
@@ -78,7 +78,7 @@ async function runIn(
 }
 
 /** Output of the embedder as text that the gate can read, truncated to this many bytes. */
-function bounded(text: unknown, max: number): { text: string; truncated: boolean } {
+function truncateOutput(text: unknown, max: number): { text: string; truncated: boolean } {
   const bytes = Buffer.from(typeof text === 'string' ? text : '');
   const kept = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, max), { stream: true });
   return { text: kept, truncated: bytes.byteLength > max };

@@ -3,25 +3,25 @@ import type { Answer, Round } from '../../generated/interfaces/tollgate-hooks-co
 import { nativeProgram } from '../programs/confining.js';
 import { LineProcess } from './line_process.js';
 import { type GrantedFiles, NodeRunner } from './node_runner.js';
-import { answer, readAnswer, type WireAnswer, wireRound } from './wire.js';
+import { newAnswer, readAnswer, type WireAnswer, wireRound } from './wire.js';
 
-/** Beyond the limits of the hooks themselves, a round may take this long: the process starts, and code is loaded. */
+/** How much longer than the limits of its hooks a round may take: the process has to start, and code has to be loaded. */
 const SLACK_MS = 2_000;
 
 /**
- * Calls hooks of third parties in a process of their own: neither a worker of Node nor anything in Bun can always be stopped, and a
- * process can. Where the native `tollgate` command is installed it is that process, with the engine, the limits and the compiler of
- * the other host; else it is one of this runtime.
+ * Calls third-party hooks in a separate process, because a process can always be stopped, unlike a worker in Node or anything in
+ * Bun. If the native `tollgate` command is installed, it is that process, with the engine, the limits and the compiler of the
+ * other host. Otherwise the process runs this JavaScript runtime.
  */
 export class HookRunner {
   readonly #workspace: string;
   readonly #home: string;
   readonly #files: GrantedFiles;
   #native: LineProcess | undefined;
-  /** Whether the native command has answered a round. One that never does is from before hooks of third parties. */
+  /** Whether the native command has answered a round. A command that never does is older than third-party hooks. */
   #hasAnswered = false;
   #node: NodeRunner | undefined;
-  /** Rounds are called one after the other. */
+  /** The previous round: rounds run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(workspace: string, home: string, files: GrantedFiles) {
@@ -30,14 +30,14 @@ export class HookRunner {
     this.#files = files;
   }
 
-  /** Calls the hooks of a round. Never fails: what goes wrong is an answer. */
+  /** Calls the hooks of a round. Never rejects: faults are reported as answers. */
   call(round: Round): Promise<Answer[]> {
     const called = this.#last.then(() => this.#call(round));
     this.#last = called;
     return called;
   }
 
-  /** Ends the processes; the next round starts others. */
+  /** Ends the processes; the next round starts new ones. */
   end(): void {
     this.#native?.end();
     this.#native = undefined;
@@ -62,14 +62,14 @@ export class HookRunner {
       this.#native = undefined;
       native.end();
       if (answered === 'gone' && !this.#hasAnswered) return undefined;
-      // The process has ended because of one hook, but none of them has answered.
+      // One hook has caused this, but none of them has answered.
       const took = Math.round((performance.now() - start) * 1_000);
-      return round.questions.map(({ hook }) => answer(hook, { tag: 'late' }, took));
+      return round.questions.map(({ hook }) => newAnswer(hook, { tag: 'late' }, took));
     }
     this.#hasAnswered = true;
     const { answers } = JSON.parse(answered.line) as { answers?: WireAnswer[] };
     const why = 'the process that runs hooks did not understand the call';
-    return answers?.map(readAnswer) ?? round.questions.map(({ hook }) => answer(hook, { tag: 'absent', val: why }, 0));
+    return answers?.map(readAnswer) ?? round.questions.map(({ hook }) => newAnswer(hook, { tag: 'absent', val: why }, 0));
   }
 
   #start(): LineProcess | undefined {

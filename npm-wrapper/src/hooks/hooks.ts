@@ -6,13 +6,13 @@ import { findConfiner } from '../programs/confining.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 import type { Guest } from '../component/guest.js';
 import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from '../api/hook_types.js';
-import { fromBytes, text, textBytes, toText, wellFormed } from '../component/json.js';
+import { parseBytes, requireString, textBytes, toText, toWellFormedBytes } from '../component/json.js';
 import type { LogSink } from '../component/log.js';
 import type { Lookups } from '../programs/lookups.js';
 import { HookRunner } from './hook_runner.js';
 import type { GrantedFiles } from './node_runner.js';
 import { answerPrompt, recordOf, runProgram } from './hook_commands.js';
-import { slashed } from '../files/path.js';
+import { withSlashes } from '../files/path.js';
 import type { Roots } from '../files/roots.js';
 
 /** The longest possible timer; a later deadline is checked again when it fires. */
@@ -21,19 +21,19 @@ const MAX_TIMER_MS = 0x7fff_ffff;
 /** At most this many inputs per step, so that a burst of events does not block. */
 const MAX_INPUTS = 200;
 
-const WAITING = /^\{"waiting":(\d+)\}$/;
+const WAITING_ANSWER = /^\{"waiting":(\d+)\}$/;
 
 /** Error codes of requests that are also error codes of this package. */
 const CODES: ReadonlySet<string> = new Set<ErrorCode>(['unknown_hook', 'not_done', 'workspace_fault']);
 
 /** A caller that waits for an answer. */
-interface Waiting {
+interface PendingAnswer {
   resolve: (answer: ProgramAnswer) => void;
   reject: (error: TollgateError) => void;
 }
 
 /** A caller that waits for a shutdown. */
-interface Stop {
+interface PendingShutdown {
   done: Promise<void>;
   resolve: () => void;
 }
@@ -49,10 +49,10 @@ export interface HooksParts {
   perform: (line: Uint8Array) => string;
 }
 
-/** What came of an export whose error is an answer, and no failure of the gate. */
+/** The result of an export whose error is an answer and not a failure of the gate. */
 type Result<T> = { value: T } | { error: unknown };
 
-function result<T>(work: () => T): Result<T> {
+function catchContractError<T>(work: () => T): Result<T> {
   try {
     return { value: work() };
   } catch (error) {
@@ -61,7 +61,7 @@ function result<T>(work: () => T): Result<T> {
   }
 }
 
-function granted<T>(result: Result<T>): T {
+function valueOrThrow<T>(result: Result<T>): T {
   if ('value' in result) return result.value;
   throw result.error;
 }
@@ -84,19 +84,19 @@ export class Hooks {
   readonly #lookups: Lookups;
   readonly #options: HooksOptions;
   readonly #perform: (line: Uint8Array) => string;
-  #greeted = false;
+  #isHostDescribed = false;
   /** Increases with every failed instance of the component. */
   #epoch = 0;
   #inputs: Input[] = [];
-  #driving = false;
-  #again = false;
-  #scheduled = false;
+  #isDriving = false;
+  #mustStepAgain = false;
+  #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
-  readonly #waiting = new Map<bigint, Waiting>();
+  readonly #pendingAnswers = new Map<bigint, PendingAnswer>();
   readonly #runs = new Map<bigint, AbortController>();
   readonly #listening = new Set<string>();
-  #stop: Stop | undefined;
-  /** Made when the first hook of a third party is called. */
+  #pendingShutdown: PendingShutdown | undefined;
+  /** Created when the first third-party hook is called. */
   #runner: HookRunner | undefined;
 
   /** @internal Created by the gate. */
@@ -107,12 +107,12 @@ export class Hooks {
     this.#lookups = lookups;
     this.#options = options;
     this.#perform = perform;
-    guest.onLost.push((error) => this.#lose(error));
+    guest.onFailure.push((error) => this.#resetAfterFailure(error));
   }
 
   /** Reports an event whose answer matters, such as `before_tool`, and waits for all of its hooks. */
   async event(event: string, session: string, data: object = {}): Promise<HookAnswer> {
-    const asked = { op: 'event', event: text(event, 'event'), session: text(session, 'session'), data };
+    const asked = { op: 'event', event: requireString(event, 'event'), session: requireString(session, 'session'), data };
     const answer = await this.#ask(asked);
     return {
       proceed: answer.continue !== false,
@@ -123,49 +123,52 @@ export class Hooks {
 
   /** Reports an event without waiting. If it is about a file, `data.file` is the path in the workspace. */
   notify(event: string, data: object = {}, session?: string): void {
-    const val = { name: text(event, 'event'), data: wellFormed(data, 'data') };
-    this.#inputs.push({ tag: 'event', val: session === undefined ? val : { ...val, session: text(session, 'session') } });
-    this.#soon();
+    const val = { name: requireString(event, 'event'), data: toWellFormedBytes(data, 'data') };
+    this.#inputs.push({
+      tag: 'event',
+      val: session === undefined ? val : { ...val, session: requireString(session, 'session') },
+    });
+    this.#driveLater();
   }
 
   /** Runs a hook now, whatever its trigger, and waits for its end. */
   async run(id: string, data: object = {}): Promise<HookRecord> {
-    const { record } = await this.#ask({ op: 'hooks', do: 'run', id: text(id, 'id'), data });
+    const { record } = await this.#ask({ op: 'hooks', do: 'run', id: requireString(id, 'id'), data });
     return recordOf(record as Record<string, unknown>);
   }
 
   /** Reads the hook declarations again, and updates which events are observed. Every event does this as well. */
   reload(): void {
     this.#inputs.push({ tag: 'reload' });
-    this.#soon();
+    this.#driveLater();
   }
 
   /** Cancels a run by the id of its record. */
   cancel(run: string): void {
-    this.#tell({ tag: 'cancel', val: text(run, 'run') });
+    this.#submit({ tag: 'cancel', val: requireString(run, 'run') });
   }
 
   /** Waits for running hooks, or ends them with `drain: false`. No new ones are started. */
   shutdown({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
-    if (!this.#greeted && this.#inputs.length === 0) return Promise.resolve();
-    this.#stop ??= newStop();
-    const { done } = this.#stop;
-    this.#tell({ tag: 'shutdown', val: drain });
+    if (!this.#isHostDescribed && this.#inputs.length === 0) return Promise.resolve();
+    this.#pendingShutdown ??= newPendingShutdown();
+    const { done } = this.#pendingShutdown;
+    this.#submit({ tag: 'shutdown', val: drain });
     return done;
   }
 
   /** Like `perform` of the gate, but waits for answers that take time. */
   async perform(line: string | Uint8Array): Promise<string> {
     const answer = this.#perform(typeof line === 'string' ? textBytes(line) : line);
-    const number = WAITING.exec(answer)?.[1];
-    return number === undefined ? answer : (await this.#answer(BigInt(number))).text;
+    const number = WAITING_ANSWER.exec(answer)?.[1];
+    return number === undefined ? answer : (await this.#waitForAnswer(BigInt(number))).text;
   }
 
   /** @internal The gate's answer to a payload of an agent program. */
   async respond(program: string, event: string | undefined, payload: Uint8Array): Promise<ProgramAnswer> {
-    this.greet();
+    this.describeHost();
     const progress = this.#guest.call(({ programs }) => programs.respond(program, event, payload));
-    if (progress.tag === 'waiting') return this.#answer(progress.val);
+    if (progress.tag === 'waiting') return this.#waitForAnswer(progress.val);
     const { text: answer, refused } = progress.val;
     return { text: toText(answer), refused };
   }
@@ -180,15 +183,15 @@ export class Hooks {
   }
 
   /** @internal Describes this host before the first request that needs it. */
-  greet(): void {
-    if (this.#greeted) return;
-    this.#greeted = true;
+  describeHost(): void {
+    if (this.#isHostDescribed) return;
+    this.#isHostDescribed = true;
     // Relative folders depend on the current folder of the process and are left out.
     const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
     const machine = {
       workspace: this.#roots.project.folder,
-      searchPath: folders.map(slashed),
-      temporary: slashed(os.tmpdir()),
+      searchPath: folders.map(withSlashes),
+      temporary: withSlashes(os.tmpdir()),
       runsPrompts: this.#options.runPrompt !== undefined,
       confines: findConfiner(folders, this.#roots.project.folder).program !== undefined,
     };
@@ -197,7 +200,7 @@ export class Hooks {
   }
 
   async #ask(line: object): Promise<Record<string, unknown>> {
-    const answer = JSON.parse(await this.perform(wellFormed(line, 'data'))) as Record<string, unknown>;
+    const answer = JSON.parse(await this.perform(toWellFormedBytes(line, 'data'))) as Record<string, unknown>;
     const { error } = answer;
     if (error === undefined) return answer;
     const { code, message } = error as { code: string; message: string };
@@ -205,53 +208,53 @@ export class Hooks {
   }
 
   /** Waits for the answer with this number, and drives the gate until then. */
-  #answer(number: bigint): Promise<ProgramAnswer> {
-    const answer = new Promise<ProgramAnswer>((resolve, reject) => this.#waiting.set(number, { resolve, reject }));
-    this.greet();
+  #waitForAnswer(number: bigint): Promise<ProgramAnswer> {
+    const answer = new Promise<ProgramAnswer>((resolve, reject) => this.#pendingAnswers.set(number, { resolve, reject }));
+    this.describeHost();
     this.#drive();
     return answer;
   }
 
-  #tell(input: Input): void {
+  #submit(input: Input): void {
     this.#inputs.push(input);
-    this.greet();
+    this.describeHost();
     this.#drive();
   }
 
   /** Drives the gate after the caller has returned, because starting a program takes milliseconds. */
-  #soon(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
+  #driveLater(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
     setImmediate(() => {
-      this.#scheduled = false;
-      this.greet();
+      this.#isScheduled = false;
+      this.describeHost();
       this.#drive();
     });
   }
 
   /** Passes inputs to the gate and executes its commands until there is nothing left to do. Never throws. */
   #drive(): void {
-    this.#again = true;
-    if (this.#driving) return;
-    this.#driving = true;
+    this.#mustStepAgain = true;
+    if (this.#isDriving) return;
+    this.#isDriving = true;
     let deadline: bigint | undefined;
-    while (this.#again) {
-      this.#again = false;
+    while (this.#mustStepAgain) {
+      this.#mustStepAgain = false;
       deadline = this.#step();
     }
-    this.#driving = false;
-    this.#arm(deadline);
+    this.#isDriving = false;
+    this.#setTimer(deadline);
   }
 
   #step(): bigint | undefined {
     const epoch = this.#epoch;
     const inputs = this.#inputs.splice(0, MAX_INPUTS);
-    if (this.#inputs.length > 0) this.#soon();
+    if (this.#inputs.length > 0) this.#driveLater();
     try {
       const { commands, nextDeadlineMs } = this.#guest.call(({ engine }) => engine.step(BigInt(now()), inputs));
       for (const command of commands) {
-        // A callback may have made the instance fail that these commands belong to.
-        if (epoch === this.#epoch) this.#carryOut(command);
+        // A callback may have caused the instance that issued these commands to fail.
+        if (epoch === this.#epoch) this.#execute(command);
       }
       if (epoch === this.#epoch) this.#callComponents();
       return epoch === this.#epoch ? nextDeadlineMs : undefined;
@@ -259,18 +262,18 @@ export class Hooks {
       const fault = error instanceof TollgateError ? error : new TollgateError('guest_trap', String(error), error);
       if (fault.code === 'reentrant') {
         this.#inputs.unshift(...inputs);
-        this.#soon();
+        this.#driveLater();
       } else if (epoch === this.#epoch) {
-        this.#say(fault.message);
-        this.#abandon(fault);
+        this.#warn(fault.message);
+        this.#rejectPending(fault);
       }
       return undefined;
     }
   }
 
-  /** Has hooks of third parties called, and steps again once they have answered. */
+  /** Calls the third-party hooks that are due, and runs another step once they have answered. */
   #callComponents(): void {
-    // A gate from before such hooks has none.
+    // A component that is older than third-party hooks does not have this export.
     const asks = this.#guest.call(({ components }) => components?.due()) ?? [];
     for (const { number, round } of asks) {
       const epoch = this.#epoch;
@@ -281,7 +284,7 @@ export class Hooks {
         try {
           this.#guest.call(({ components }) => components.report(number, answers));
         } catch (error) {
-          this.#say(String(error));
+          this.#warn(String(error));
         }
         this.#drive();
       });
@@ -292,19 +295,22 @@ export class Hooks {
   #grantedFiles(): GrantedFiles {
     return {
       read: (files, name, limit) =>
-        granted(this.#guest.call(({ components }) => result(() => components.read(files, name, limit)))),
-      find: (files, glob) => granted(this.#guest.call(({ components }) => result(() => components.find(files, glob)))),
+        valueOrThrow(this.#guest.call(({ components }) => catchContractError(() => components.read(files, name, limit)))),
+      find: (files, glob) =>
+        valueOrThrow(this.#guest.call(({ components }) => catchContractError(() => components.find(files, glob)))),
     };
   }
 
-  #carryOut({ id, order }: Command): void {
+  #execute({ id, order }: Command): void {
     const { runPrompt, onRecord, onApproval } = this.#options;
     switch (order.tag) {
       case 'run':
-        this.#start(id, async (signal) => ended(id, await caught(runProgram(order.val, this.#roots, signal))));
+        this.#start(id, async (signal) => endingInput(id, await catchFailure(runProgram(order.val, this.#roots, signal))));
         break;
       case 'prompt':
-        this.#start(id, async (signal) => ended(id, await caught(answerPrompt(order.val, this.#roots, runPrompt, signal))));
+        this.#start(id, async (signal) =>
+          endingInput(id, await catchFailure(answerPrompt(order.val, this.#roots, runPrompt, signal))),
+        );
         break;
       case 'look-up':
         this.#start(id, async () => ({ tag: 'found', val: { command: id, answer: await this.#lookups.find(order.val) } }));
@@ -314,22 +320,22 @@ export class Hooks {
         break;
       case 'reply': {
         const { number, answer, refused } = order.val;
-        this.#waiting.get(number)?.resolve({ text: toText(answer), refused });
-        this.#waiting.delete(number);
+        this.#pendingAnswers.get(number)?.resolve({ text: toText(answer), refused });
+        this.#pendingAnswers.delete(number);
         break;
       }
       case 'record':
-        this.#guarded('onRecord', () => onRecord?.(recordOf(order.val)));
+        this.#callEmbedder('onRecord', () => onRecord?.(recordOf(order.val)));
         break;
       case 'listen':
       case 'unlisten':
         this.#listen(order.val, order.tag === 'listen');
         break;
       case 'approval':
-        this.#guarded('onApproval', () => onApproval?.(approvalOf(order.val)));
+        this.#callEmbedder('onApproval', () => onApproval?.(approvalOf(order.val)));
         break;
       case 'stopped':
-        this.#stopped();
+        this.#resolveShutdown();
         break;
     }
   }
@@ -350,28 +356,28 @@ export class Hooks {
   #listen(trigger: string, on: boolean): void {
     let failed: string | undefined;
     if (on !== this.#listening.has(trigger)) {
-      const resultText = this.#guarded('onListen', () => this.#options.onListen?.(trigger, on));
+      const resultText = this.#callEmbedder('onListen', () => this.#options.onListen?.(trigger, on));
       failed = resultText instanceof Error ? resultText.message : resultText;
       if (on && failed === undefined) this.#listening.add(trigger);
       else this.#listening.delete(trigger);
     }
     if (!on) return;
     this.#inputs.push({ tag: 'listening', val: failed === undefined ? { trigger } : { trigger, failed } });
-    this.#again = true;
+    this.#mustStepAgain = true;
   }
 
   /** Calls a function of the embedder, whose errors must not affect anything else. */
-  #guarded<T>(what: string, work: () => T): T | Error {
+  #callEmbedder<T>(what: string, work: () => T): T | Error {
     try {
       return work();
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-      this.#say(`\`${what}\` threw: ${error.message}`);
+      this.#warn(`\`${what}\` threw: ${error.message}`);
       return error;
     }
   }
 
-  #say(message: string): void {
+  #warn(message: string): void {
     try {
       this.#log('warn', message);
     } catch {
@@ -379,56 +385,56 @@ export class Hooks {
     }
   }
 
-  #arm(deadline: bigint | undefined): void {
+  #setTimer(deadline: bigint | undefined): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (deadline === undefined) return;
     const left = Math.max(0, Number(deadline) - now());
     this.#timer = setTimeout(() => this.#drive(), Math.min(left, MAX_TIMER_MS));
-    if (this.#waiting.size === 0 && this.#stop === undefined) this.#timer.unref();
+    if (this.#pendingAnswers.size === 0 && this.#pendingShutdown === undefined) this.#timer.unref();
   }
 
   /** Rejects everything that waits for an answer. */
-  #abandon(error: TollgateError): void {
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
+  #rejectPending(error: TollgateError): void {
+    const waiting = [...this.#pendingAnswers.values()];
+    this.#pendingAnswers.clear();
     for (const { reject } of waiting) reject(error);
-    this.#stopped();
+    this.#resolveShutdown();
   }
 
-  #stopped(): void {
-    this.#stop?.resolve();
-    this.#stop = undefined;
+  #resolveShutdown(): void {
+    this.#pendingShutdown?.resolve();
+    this.#pendingShutdown = undefined;
   }
 
   /** Handles a failed instance, which loses its knowledge of runs. The next use sets up a new one. */
-  #lose(error: TollgateError): void {
+  #resetAfterFailure(error: TollgateError): void {
     this.#epoch += 1;
-    this.#greeted = false;
+    this.#isHostDescribed = false;
     this.#inputs = [];
     this.#runner?.end();
     const runs = [...this.#runs.values()];
     this.#runs.clear();
     for (const end of runs) end.abort();
-    this.#arm(undefined);
-    this.#abandon(error);
+    this.#setTimer(undefined);
+    this.#rejectPending(error);
   }
 }
 
-function ended(command: bigint, ending: Ending): Input {
+function endingInput(command: bigint, ending: Ending): Input {
   return { tag: 'ended', val: { command, ending } };
 }
 
 /** Turns a rejection into a failed ending. */
-function caught(ending: Promise<Ending>): Promise<Ending> {
+function catchFailure(ending: Promise<Ending>): Promise<Ending> {
   return ending.catch((error: unknown) => ({ tag: 'failed', val: error instanceof Error ? error.message : String(error) }));
 }
 
 function approvalOf({ shows, ...approval }: Extract<Order, { tag: 'approval' }>['val']): HookApproval {
-  return { ...approval, shows: fromBytes(shows) as HookApproval['shows'] };
+  return { ...approval, shows: parseBytes(shows) as HookApproval['shows'] };
 }
 
-function newStop(): Stop {
+function newPendingShutdown(): PendingShutdown {
   let resolve = () => {};
   const done = new Promise<void>((end) => {
     resolve = end;

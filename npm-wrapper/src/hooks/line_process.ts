@@ -1,25 +1,25 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
-/** More is not taken of one line: no answer is as long. */
+/** The length limit of a line. No answer is this long. */
 const MAX_LINE_BYTES = 64 << 20;
 
-/** Why there is no line: the time was up, or the process is gone. */
-export type NoLine = 'late' | 'gone';
+/** Why no line was received: the time was up, or the process has ended. */
+export type NoLineReason = 'late' | 'gone';
 
-/** A process that is asked and answers in lines, one at a time. It does not keep the parent process alive. */
+/** A child process that answers each line with one line, one at a time. It does not keep this process alive. */
 export class LineProcess {
   readonly #child: ChildProcess;
-  #printed = '';
+  #buffered = '';
   #isGone = false;
-  #waiting: ((line: { line: string } | NoLine) => void) | undefined;
+  #resolveExchange: ((line: { line: string } | NoLineReason) => void) | undefined;
 
   constructor(program: string, args: readonly string[], env: NodeJS.ProcessEnv) {
     this.#child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'ignore'], env, windowsHide: true });
     const { stdin, stdout } = this.#child;
     stdout?.setEncoding('utf8');
-    stdout?.on('data', (text: string) => this.#take(text));
-    for (const event of ['error', 'exit'] as const) this.#child.on(event, () => this.#gone());
-    stdin?.on('error', () => this.#gone());
+    stdout?.on('data', (text: string) => this.#receive(text));
+    for (const event of ['error', 'exit'] as const) this.#child.on(event, () => this.#markGone());
+    stdin?.on('error', () => this.#markGone());
     this.#child.unref();
     for (const stream of [stdin, stdout]) (stream as unknown as { unref?: () => void } | null)?.unref?.();
   }
@@ -29,19 +29,19 @@ export class LineProcess {
   }
 
   /** Sends a line and waits for the next one. */
-  exchange(line: string, limitMs: number): Promise<{ line: string } | NoLine> {
+  exchange(line: string, limitMs: number): Promise<{ line: string } | NoLineReason> {
     return new Promise((resolve) => {
       if (this.#isGone) return resolve('gone');
-      // Where this process was busy itself, the answer may be here already: it is looked for before anybody is called late.
+      // If this process was busy, the answer may have arrived already, so pending input is read before the answer counts as late.
       const late = () => setImmediate(() => setImmediate(() => waiting('late')));
       const timer = setTimeout(late, Math.max(0, limitMs));
-      const waiting = (answered: { line: string } | NoLine) => {
-        if (this.#waiting !== waiting) return;
+      const waiting = (answered: { line: string } | NoLineReason) => {
+        if (this.#resolveExchange !== waiting) return;
         clearTimeout(timer);
-        this.#waiting = undefined;
+        this.#resolveExchange = undefined;
         resolve(answered);
       };
-      this.#waiting = waiting;
+      this.#resolveExchange = waiting;
       this.#child.stdin?.write(`${line}\n`);
     });
   }
@@ -49,23 +49,23 @@ export class LineProcess {
   /** Ends the process at once. */
   end(): void {
     this.#child.kill('SIGKILL');
-    this.#gone();
+    this.#markGone();
   }
 
-  #take(text: string): void {
+  #receive(text: string): void {
     if (this.#isGone) return;
-    this.#printed += text;
-    if (this.#printed.length > MAX_LINE_BYTES) return this.end();
-    const end = this.#printed.indexOf('\n');
+    this.#buffered += text;
+    if (this.#buffered.length > MAX_LINE_BYTES) return this.end();
+    const end = this.#buffered.indexOf('\n');
     if (end < 0) return;
-    const line = this.#printed.slice(0, end);
-    this.#printed = this.#printed.slice(end + 1);
-    this.#waiting?.({ line });
+    const line = this.#buffered.slice(0, end);
+    this.#buffered = this.#buffered.slice(end + 1);
+    this.#resolveExchange?.({ line });
   }
 
-  #gone(): void {
+  #markGone(): void {
     this.#isGone = true;
-    this.#printed = '';
-    this.#waiting?.('gone');
+    this.#buffered = '';
+    this.#resolveExchange?.('gone');
   }
 }

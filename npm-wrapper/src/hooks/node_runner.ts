@@ -4,39 +4,42 @@ import { fileURLToPath } from 'node:url';
 import type { Answer, Question, Reply, Round } from '../../generated/interfaces/tollgate-hooks-components.js';
 import { GlueCache } from './glue_cache.js';
 import type { LineProcess } from './line_process.js';
-import { answer, readAnswer, type WireAnswer, wireQuestion, wireSubject } from './wire.js';
+import { newAnswer, readAnswer, type WireAnswer, wireQuestion, wireSubject } from './wire.js';
 
-/** Starting an instance and its first call, together; also how long to wait for a component that is being compiled. */
+/**
+ * The time limit for starting an instance together with its first call; also how long to wait for a component that is being
+ * compiled.
+ */
 const START_MS = 3_000;
 
-/** One call reads and searches this often. */
+/** At most this many reads and searches per call. */
 const MAX_READS = 64;
 
-/** The files that hooks were granted, read by the gate: it decides what is granted. */
+/** Reads files on behalf of hooks. The gate decides which files are granted. */
 export interface GrantedFiles {
   read(files: string[][], path: string, limitBytes: bigint): Uint8Array;
   find(files: string[][], glob: string): string[];
 }
 
-/** What the process of hooks writes: it wants a file, or it has an answer. */
-interface Said {
+/** A message of the process that runs hooks: a request for files, or an answer. */
+interface RunnerMessage {
   read?: [path: string, limit: number];
   find?: [glob: string];
   answer?: WireAnswer;
 }
 
 /**
- * Calls hooks of third parties in a process of this runtime, where the native command is not installed.
+ * Calls third-party hooks in a process of this runtime, if the native command is not installed.
  *
- * Components are transpiled once, in a process of their own, and run with capped memories and tables. The process of hooks is ended
- * when a call is late, and then all hooks start again: there is no other way to stop the call for certain.
+ * Components are transpiled once, in a separate process, and run with capped memories and tables. The process that runs hooks is
+ * ended when a call is late, and then all hooks start again: there is no other way to be certain that the call stops.
  */
 export class NodeRunner {
   readonly #workspace: string;
   readonly #home: string;
   readonly #files: GrantedFiles;
   #process: LineProcess | undefined;
-  /** The instances that the process has. */
+  /** The instances that have been started in the process. */
   readonly #started = new Set<string>();
   #cache: GlueCache | undefined;
 
@@ -60,14 +63,14 @@ export class NodeRunner {
 
   async #ask(question: Question, subject: object): Promise<Answer> {
     const { hook, limits } = question;
-    const absent = (why: string) => answer(hook, { tag: 'absent', val: why }, 0);
+    const absent = (why: string) => newAnswer(hook, { tag: 'absent', val: why }, 0);
     const sandbox = findSandbox();
     if (sandbox === undefined) {
       return absent(
-        'there is no native `tollgate` command here to run it, and this bundle does not contain the other way; install it',
+        'there is no native `tollgate` command here to run it, and this bundle does not contain the sandbox for it; install the native `tollgate`',
       );
     }
-    if (liesIn(this.#home, this.#workspace)) {
+    if (isInside(this.#home, this.#workspace)) {
       return absent('the home folder lies in the workspace, where code cannot be kept safely');
     }
     this.#cache ??= new GlueCache(this.#home, sandbox);
@@ -78,20 +81,20 @@ export class NodeRunner {
     const isNew = !this.#started.has(key);
     const limit = isNew ? START_MS : limits.wallMs;
     const start = performance.now();
-    const late = (reply: Reply) => answer(hook, reply, Math.round((performance.now() - start) * 1_000));
+    const late = (reply: Reply) => newAnswer(hook, reply, Math.round((performance.now() - start) * 1_000));
     this.#process ??= this.#cache.start('run', [this.#cache.folder]);
     let [line, reads, bytes] = [JSON.stringify({ glue: glue.folder, question: asked, subject }), 0, Number(limits.readBytes)];
     for (;;) {
       const answered = await this.#process.exchange(line, limit - (performance.now() - start));
       if (typeof answered === 'string') {
         this.end();
-        // A process that ends by itself was ended by the hook: it took more than the runtime has.
+        // If the process ended on its own, the hook caused that by using more than the runtime has.
         return late(answered === 'late' ? { tag: 'late' } : { tag: 'broke', val: 'it ended the process that it ran in' });
       }
-      const said = JSON.parse(answered.line) as Said;
+      const said = JSON.parse(answered.line) as RunnerMessage;
       if (said.answer !== undefined) {
         const read = readAnswer({ ...said.answer, hook });
-        // After a fault the process has thrown the instance away.
+        // After a fault, the process has discarded the instance.
         if (read.reply.tag === 'broke') this.#started.delete(key);
         else this.#started.add(key);
         return read;
@@ -108,7 +111,7 @@ export class NodeRunner {
   }
 
   /** Reads or searches for a hook. */
-  #serve(files: string[][], { read, find }: Said, left: number): { line: object; bytes: number } {
+  #serve(files: string[][], { read, find }: RunnerMessage, left: number): { line: object; bytes: number } {
     try {
       if (read !== undefined) {
         const found = this.#files.read(files, String(read[0]), BigInt(Math.min(Number(read[1]), left)));
@@ -122,13 +125,13 @@ export class NodeRunner {
   }
 }
 
-/** The program that runs hooks, beside this bundle. */
+/** The path of the program that runs hooks, next to this bundle; `undefined` if it does not exist. */
 function findSandbox(): string | undefined {
   const file = fileURLToPath(new URL('./hook-sandbox/main.mjs', import.meta.url));
   return fs.existsSync(file) ? file : undefined;
 }
 
-function liesIn(folder: string, other: string): boolean {
+function isInside(folder: string, other: string): boolean {
   const real = (name: string) => {
     try {
       return fs.realpathSync(name);

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import type { ScriptCopy as CopyOrder } from '../../generated/interfaces/tollgate-hooks-engine.js';
-import { bytesAt, withFile } from '../files/content.js';
-import { untilExit } from '../programs/process.js';
+import { readBytes, withFile } from '../files/content.js';
+import { addExitCleanup } from '../programs/process.js';
 import type { Roots } from '../files/roots.js';
 
-/** More than can be approved. */
+/** The size limit of a copy, which is more than can be approved. */
 const MAX_BYTES = 64n << 20n;
 
 /** The name prefix of copies. */
@@ -16,7 +16,7 @@ const PREFIX = 'tollgate-run-';
 const MAX_COPY_AGE_MS = 2 * 86_400_000;
 
 /** A copy in a folder that only the user can access. */
-export interface Copy {
+export interface PrivateCopy {
   /** The arguments, referring to the copy. */
   argv: string[];
   discard: () => void;
@@ -30,24 +30,24 @@ export interface Copy {
  *
  * @returns the path of a file that is not the approved one, if any
  */
-export function copyOf(roots: Roots, order: CopyOrder, argv: readonly string[]): Copy | { changed: string } {
-  const folder = freshFolder(order.folders);
+export function copyScript(roots: Roots, order: CopyOrder, argv: readonly string[]): PrivateCopy | { changed: string } {
+  const folder = createPrivateFolder(order.folders);
   const remove = () => fs.rmSync(folder, { recursive: true, force: true });
-  const forget = untilExit(remove);
+  const removeCleanup = addExitCleanup(remove);
   const discard = () => {
-    forget();
+    removeCleanup();
     remove();
   };
   try {
     let left = MAX_BYTES;
     for (const file of order.files) {
-      const bytes = bytesOf(roots, file.path, left);
+      const bytes = readWorkspaceFile(roots, file.path, left);
       if (bytes === undefined || `sha256:${createHash('sha256').update(bytes).digest('hex')}` !== file.digest) {
         discard();
         return { changed: file.path };
       }
       left -= BigInt(bytes.byteLength);
-      write(folder, file.path, bytes);
+      writeCopiedFile(folder, file.path, bytes);
     }
     const redirected = [...argv];
     for (const { index, path: file } of order.arguments) redirected[index] = path.join(folder, file);
@@ -59,7 +59,7 @@ export function copyOf(roots: Roots, order: CopyOrder, argv: readonly string[]):
 }
 
 /** Creates a private folder in the first of these folders where that is possible. */
-function freshFolder(folders: readonly string[]): string {
+function createPrivateFolder(folders: readonly string[]): string {
   let why = 'the gate named no folder for it';
   for (const folder of folders) {
     try {
@@ -84,7 +84,7 @@ function removeStaleCopies(folder: string): void {
 }
 
 /** Writes a file below the folder of the copy, and nowhere else. */
-function write(folder: string, file: string, bytes: Uint8Array): void {
+function writeCopiedFile(folder: string, file: string, bytes: Uint8Array): void {
   const names = file.split('/');
   if (path.isAbsolute(file) || names.some((name) => name === '' || name === '.' || name === '..')) {
     throw new Error(`\`${file}\` cannot be copied: its path leads out of the copy`);
@@ -97,11 +97,11 @@ function write(folder: string, file: string, bytes: Uint8Array): void {
 }
 
 /** The content of a file; `undefined` if there is no such file in the workspace. */
-function bytesOf(roots: Roots, file: string, limit: bigint): Uint8Array | undefined {
-  const { real } = roots.walk('project', file);
-  if (real === undefined || !roots.inProject(real)) return undefined;
+function readWorkspaceFile(roots: Roots, file: string, limit: bigint): Uint8Array | undefined {
+  const { real } = roots.resolve('project', file);
+  if (real === undefined || !roots.isInProject(real)) return undefined;
   try {
-    return withFile(real, (descriptor, size) => (size > limit ? undefined : bytesAt(descriptor, 0n, size)));
+    return withFile(real, (descriptor, size) => (size > limit ? undefined : readBytes(descriptor, 0n, size)));
   } catch {
     return undefined;
   }

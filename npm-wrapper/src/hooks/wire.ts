@@ -1,6 +1,6 @@
 import type { Answer, Call, Question, Reply, Round, Subject } from '../../generated/interfaces/tollgate-hooks-components.js';
 
-/** An answer as a process that runs hooks writes it. Names are those of the contract, with `_` in them. */
+/** An answer as written by a process that runs hooks. Names are those of the contract, with `_` instead of `-`. */
 export interface WireAnswer {
   hook: string;
   reply: Record<string, unknown>;
@@ -8,7 +8,7 @@ export interface WireAnswer {
   log: { level: string; text: string }[];
 }
 
-export function answer(hook: string, reply: Reply, tookUs: number): Answer {
+export function newAnswer(hook: string, reply: Reply, tookUs: number): Answer {
   return { hook, reply, tookUs: BigInt(tookUs), log: [] };
 }
 
@@ -57,10 +57,10 @@ export function readAnswer({ hook, reply, took_us, log }: WireAnswer): Answer {
   const [name = 'nothing', value] = Object.entries(reply)[0] ?? [];
   const tag = name.replaceAll('_', '-');
   // Absent values are left out in the contract's own types.
-  const val = typeof value === 'object' && value !== null ? withoutNulls(value) : value;
+  const val = typeof value === 'object' && value !== null ? omitNulls(value) : value;
   return { hook, reply: { tag, val } as Reply, tookUs: BigInt(took_us), log };
 }
 
-function withoutNulls(value: object): object {
+function omitNulls(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, field]) => field !== null));
 }

@@ -3,7 +3,7 @@ import { createTollgate, digest, type HookApproval, locate, type Tollgate, Tollg
 import { isGoverned, allowsOnFault } from '../files/on_fault.js';
 import type { PluginInput, PluginOptions } from './index.js';
 import { hostLog, hostNotice, type Log } from './log.js';
-import { ownTools } from './tools.js';
+import { pluginTools } from './tools.js';
 
 /** The callbacks that are passed to the gate, in addition to `event` and `dispose`. */
 const HOOKS = [
@@ -37,17 +37,17 @@ export function start({ client, directory, worktree }: PluginInput, options: Plu
   const around = worktree === undefined || worktree === '/' ? directory : worktree;
   try {
     const workspace = locate('opencode', undefined, { directory }, { cwd: directory, home, state }) ?? around;
-    const hooks = { onApproval: (approval: HookApproval) => tell(`Tollgate: ${wanting(approval)}`) };
+    const hooks = { onApproval: (approval: HookApproval) => tell(`Tollgate: ${approvalMessage(approval)}`) };
     const gate = createTollgate({ workspace, home, state, log, hooks });
     const governed = gate.perform({ op: 'list-intents' }).governed === true;
-    const standing = governed ? 'governed' : 'not governed: it has no .orchestration/';
-    log('info', `Tollgate ${version} (${digest}) is live; \`${workspace}\` is ${standing}`);
-    const callbacks = callbacksOf(gate, directory, tell, (error, hook) => unanswered(error, hook, workspace, home, log));
+    const status = governed ? 'governed' : 'not governed: it has no .orchestration/';
+    log('info', `Tollgate ${version} (${digest}) is live; \`${workspace}\` is ${status}`);
+    const callbacks = callbacksOf(gate, directory, tell, (error, hook) => handleFailure(error, hook, workspace, home, log));
     // Without a governed workspace there is nothing to select, so the tools are left out.
-    return { ...callbacks, ...(governed ? { tool: ownTools(gate) } : {}) };
+    return { ...callbacks, ...(governed ? { tool: pluginTools(gate) } : {}) };
   } catch (error) {
     // OpenCode drops a plugin that throws and continues without it, so a plugin without a gate stays and blocks calls.
-    const refuse = async () => unanswered(error, 'tool.execute.before', around, home, log);
+    const refuse = async () => handleFailure(error, 'tool.execute.before', around, home, log);
     return { 'tool.execute.before': refuse };
   }
 }
@@ -113,17 +113,17 @@ function setInPlace(target: unknown, fields: unknown): void {
 }
 
 /** Handles a gate that does not answer: in a governed workspace no call runs then, unless the user's settings allow it. */
-function unanswered(error: unknown, hook: string, workspace: string, home: string | undefined, log: Log): void {
+function handleFailure(error: unknown, hook: string, workspace: string, home: string | undefined, log: Log): void {
   // Causes are left out, because they may contain text of a call.
   const why = error instanceof TollgateError ? `${error.message} (${error.code})` : 'the gate failed';
   log('error', `\`${hook}\`: ${why}`);
   if (hook !== 'tool.execute.before' || !isGoverned(workspace) || allowsOnFault(workspace, home)) return;
   throw new Error(
-    `Tollgate: ${why}; so nothing is known about the call; no one can be asked here, so it does not run; let a person run it (gate_fault)`,
+    `Tollgate: ${why}, so the call could not be checked; no one can be asked here, so it does not run; let a person run it (gate_fault)`,
   );
 }
 
-function wanting({ hook, why, notice }: HookApproval): string {
+function approvalMessage({ hook, why, notice }: HookApproval): string {
   const stands = notice === undefined ? `is ${why} and does not run` : `does not run: ${notice}`;
   return `the hook \`${hook}\` ${stands}; review and approve it with \`tollgate hooks approve ${hook}\``;
 }

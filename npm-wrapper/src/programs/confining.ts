@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { below, slashed } from '../files/path.js';
+import { relativePath, withSlashes } from '../files/path.js';
 
 /** The native program is larger than this, unlike the script of this package. */
 const MIN_BYTES = 1 << 20;
@@ -18,7 +18,7 @@ export interface Confiner {
 }
 
 /** By path, why a program cannot confine commands; `undefined` if it can. The answer does not change. */
-const known = new Map<string, string | undefined>();
+const checkResults = new Map<string, string | undefined>();
 
 /**
  * Finds the native program that confines commands, because Node itself cannot restrict a process. There is none if it is not in
@@ -27,8 +27,8 @@ const known = new Map<string, string | undefined>();
 export function findConfiner(folders: readonly string[], workspace: string): Confiner {
   const program = nativeProgram(folders, workspace);
   if (program === undefined) return {};
-  if (!known.has(program)) known.set(program, check(program));
-  const why = known.get(program);
+  if (!checkResults.has(program)) checkResults.set(program, checkConfinement(program));
+  const why = checkResults.get(program);
   return why === undefined ? { program } : { why };
 }
 
@@ -37,20 +37,20 @@ export function nativeProgram(folders: readonly string[], workspace: string): st
   return folders
     .filter((folder) => path.isAbsolute(folder))
     .map((folder) => path.join(folder, NAME))
-    .find((file) => isNative(file) && !liesIn(file, workspace));
+    .find((file) => isNativeProgram(file) && !isInside(file, workspace));
 }
 
-function check(program: string): string | undefined {
+function checkConfinement(program: string): string | undefined {
   const said = spawnSync(program, ['confine', '--check'], { encoding: 'utf8', timeout: MAX_MS, windowsHide: true });
   if (said.status === 0) return undefined;
   return said.stdout?.trim().replace(/^commands cannot be confined: /, '') || `\`${program} confine --check\` fails`;
 }
 
-function liesIn(file: string, workspace: string): boolean {
-  return below(workspace, slashed(fs.realpathSync.native(file))) !== undefined;
+function isInside(file: string, workspace: string): boolean {
+  return relativePath(workspace, withSlashes(fs.realpathSync.native(file))) !== undefined;
 }
 
-function isNative(file: string): boolean {
+function isNativeProgram(file: string): boolean {
   try {
     const found = fs.statSync(file);
     return found.isFile() && found.size >= MIN_BYTES;

@@ -1,12 +1,12 @@
 import type { Answer, Lookup as ContractLookup } from '../../generated/interfaces/tollgate-hooks-augment.js';
 import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupProgram } from '../api/types.js';
-import { fromBytes } from '../component/json.js';
+import { parseBytes } from '../component/json.js';
 
 /** At most this much of a program's output is kept; the rest is discarded. */
 const MAX_OUTPUT = 1 << 20;
 
 /** At most this many characters of an error message are passed on. */
-const MAX_COMPLAINT = 200;
+const MAX_ERROR_CHARS = 200;
 
 /** Calls a tool of an MCP server: `{server, tool, arguments, timeout_ms}`. */
 type AskServer = (params: object) => Promise<unknown>;
@@ -91,7 +91,7 @@ export function lookupOf({ concept, source, request, timeoutMs }: ContractLookup
     case 'run':
       return { concept, source, timeoutMs, request: { kind: 'run', ...request.val } };
     case 'mcp': {
-      const given = fromBytes(request.val.arguments) as Record<string, unknown>;
+      const given = parseBytes(request.val.arguments) as Record<string, unknown>;
       return { concept, source, timeoutMs, request: { kind: 'mcp', ...request.val, arguments: given } };
     }
     case 'function':
@@ -110,7 +110,9 @@ async function runProgram(
   switch (ending.how) {
     case 'ended':
       if (ending.code === 0) return { text: ending.stdout };
-      return { failed: `exit status: ${ending.code ?? ending.signal}: ${ending.stderr.split('\n')[0]?.slice(0, MAX_COMPLAINT)}` };
+      return {
+        failed: `exit status: ${ending.code ?? ending.signal}: ${ending.stderr.split('\n')[0]?.slice(0, MAX_ERROR_CHARS)}`,
+      };
     case 'missing':
       return 'unavailable';
     case 'failed':

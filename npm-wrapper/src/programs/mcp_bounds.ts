@@ -1,17 +1,17 @@
-/** How much one server may send, as the gate orders it. */
+/** Limits on how much one MCP server may send, as set by the gate. */
 export interface ServerLimits {
-  /** The longest message, and all tools together. */
+  /** The limit on a single message, and on all tools together. */
   message_bytes: number;
-  /** What is not a message. */
+  /** The limit on output that is not a message. */
   garbage_bytes: number;
-  /** Messages that were not asked for, between two answers. */
+  /** The limit on unsolicited messages between two answers. */
   unasked_bytes: number;
-  /** The pages of a list of tools. */
+  /** The limit on the pages of a tool list. */
   pages: number;
 }
 
-/** Counts what a server sends, and notes that it was too much. */
-export class Bounds {
+/** Counts what a server sends, and records whether it sent too much. */
+export class ServerBounds {
   readonly limits: ServerLimits;
   #garbage = 0;
   #unasked = 0;
@@ -21,29 +21,29 @@ export class Bounds {
     this.limits = limits;
   }
 
-  /** Whether bytes that are not a message are still within bounds. */
-  takeGarbage(bytes: number): boolean {
+  /** Counts bytes that are not a message. Returns whether they are still within the limit. */
+  countGarbage(bytes: number): boolean {
     this.#garbage += bytes;
     return this.#check(this.#garbage <= this.limits.garbage_bytes);
   }
 
-  /** The same for bytes of messages. */
-  take(bytes: number): boolean {
+  /** Counts bytes of messages. Returns whether they are still within the limit. */
+  countMessages(bytes: number): boolean {
     this.#unasked += bytes;
     return this.#check(this.#unasked <= this.limits.unasked_bytes);
   }
 
-  /** The same for a message that is not complete yet. */
+  /** Whether an incomplete message of this length is still within the limit. */
   mayGrowTo(bytes: number): boolean {
     return this.#check(bytes <= this.limits.message_bytes);
   }
 
-  /** Something that it was asked for has come. */
-  answered(): void {
+  /** Resets the count of unsolicited messages, because an answer has arrived. */
+  resetUnasked(): void {
     this.#unasked = 0;
   }
 
-  get areExceeded(): boolean {
+  get isExceeded(): boolean {
     return this.#exceeded;
   }
 

@@ -1,90 +1,90 @@
-// One connection to one MCP server, as the gate ordered it.
+// Runs one connection to one MCP server, as ordered by the gate.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { McpError, ResultSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { Bounds, type ServerLimits } from './mcp_bounds.js';
+import { ServerBounds, type ServerLimits } from './mcp_bounds.js';
 import { openHttp } from './mcp_http.js';
 import { openStdio } from './mcp_stdio.js';
-import { untilExit } from './process.js';
+import { addExitCleanup } from './process.js';
 
-/** How long anything may take is the gate's to say, so the client waits as long as a timer can. */
-const PATIENCE_MS = 0x7fff_ffff;
+/** The gate sets all time limits, so the client waits as long as a timer can. */
+const MAX_WAIT_MS = 0x7fff_ffff;
 
-/** How a server is reached, as the gate orders it. */
+/** How to reach a server, as specified by the gate. */
 export type TransportOrder = { limits: ServerLimits } & (
   | { type: 'stdio'; argv: string[]; inherit: string[]; set: Record<string, string>; cwd: string | null }
   | { type: 'http' | 'sse'; url: string; headers: Record<string, string> }
 );
 
-/** Tells the gate what happened. */
-export type Report = (input: object) => void;
+/** Reports an input to the gate. */
+export type InputListener = (input: object) => void;
 
 /** Why a connection ended, as reported to the gate. */
-export interface Closed {
+export interface Closure {
   kind: 'missing' | 'denied' | 'redirect' | 'flood' | 'ended';
   why: string;
 }
 
-/** How messages get to a server and back. */
+/** The transport to a server, and how to end it. */
 export interface Channel {
   transport: Parameters<Client['connect']>[0];
-  /** Resolves once the server is known to be gone. */
-  over: Promise<Closed>;
-  /** What ended it says more than what followed from it. */
-  fault: () => Closed | undefined;
-  /** Ends everything that belongs to it. */
+  /** Resolves once the server is known to have gone away. */
+  over: Promise<Closure>;
+  /** The first fault, which is more informative than the errors that followed from it. */
+  fault: () => Closure | undefined;
+  /** Ends everything that belongs to the channel. */
   end: () => Promise<void>;
-  /** The same at once, where the process ends. */
+  /** Like `end`, but at once, for when this process exits. */
   kill: () => void;
 }
 
-/** What a connection is told to do. */
+/** A connection to a server. */
 export interface Connection {
   list: () => void;
   call: (command: number, tool: string, given: Record<string, unknown>) => void;
   cancel: (command: number) => void;
   /** Ends the connection, and the server with it. Nothing more is reported. */
   close: () => Promise<void>;
-  /** The same at once. */
+  /** Like `close`, but at once. */
   kill: () => void;
 }
 
-/** Makes a connection. The gate hears that it is made, and of its end, unless it ordered that. */
-export function connect(connection: number, order: TransportOrder, folder: string, tell: Report): Connection {
-  const bounds = new Bounds(order.limits);
+/** Makes a connection. Success is reported to the gate, and so is the end of the connection, unless the gate ordered it. */
+export function connect(connection: number, order: TransportOrder, folder: string, tell: InputListener): Connection {
+  const bounds = new ServerBounds(order.limits);
   const calls = new Map<number, AbortController>();
   const client = new Client({ name: 'tollgate', version: TOLLGATE_VERSION });
   let isOpen = true;
-  const report: Report = (input) => {
+  const report: InputListener = (input) => {
     if (isOpen) tell(input);
   };
   const channel = order.type === 'stdio' ? openStdio(order, folder, bounds) : openHttp(order, bounds);
-  // A process that ends takes its servers with it.
-  const forget = untilExit(channel.kill);
+  // When this process exits, it ends its servers.
+  const removeCleanup = addExitCleanup(channel.kill);
   const end = async () => {
     isOpen = false;
     for (const call of calls.values()) call.abort();
     await client.close().catch(() => {});
     await channel.end();
-    forget();
+    removeCleanup();
   };
-  const close = ({ kind, why }: Closed) => {
+  const close = ({ kind, why }: Closure) => {
     if (!isOpen) return;
     const said = channel.fault() ?? { kind, why };
-    report({ type: 'closed', connection, ...said, ...(bounds.areExceeded ? { kind: 'flood' } : {}) });
+    report({ type: 'closed', connection, ...said, ...(bounds.isExceeded ? { kind: 'flood' } : {}) });
     void end();
   };
   void channel.over.then(close);
   client.onclose = () => close({ kind: 'ended', why: '' });
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => report({ type: 'changed', connection }));
 
-  const ask = async (method: string, params: Record<string, unknown>, signal?: AbortSignal) => {
-    // The client's own methods would check answers against what the server said of its tools, which is the gate's to do.
-    const options = { timeout: PATIENCE_MS, ...(signal === undefined ? {} : { signal }) };
+  const sendRequest = async (method: string, params: Record<string, unknown>, signal?: AbortSignal) => {
+    // The client's own methods would validate answers against the server's tool schemas, which is up to the gate.
+    const options = { timeout: MAX_WAIT_MS, ...(signal === undefined ? {} : { signal }) };
     try {
       return (await client.request({ method, params } as never, ResultSchema, options)) as Record<string, unknown>;
     } finally {
       // An error is an answer, too.
-      bounds.answered();
+      bounds.resetUnasked();
     }
   };
   const listAll = async () => {
@@ -92,7 +92,7 @@ export function connect(connection: number, order: TransportOrder, folder: strin
     let [cursor, size]: [unknown, number] = [undefined, 0];
     try {
       for (let page = 0; page < bounds.limits.pages; page += 1) {
-        const listed = await ask('tools/list', typeof cursor === 'string' ? { cursor } : {});
+        const listed = await sendRequest('tools/list', typeof cursor === 'string' ? { cursor } : {});
         for (const tool of Array.isArray(listed.tools) ? listed.tools : []) {
           const text = JSON.stringify(tool);
           size += text.length;
@@ -103,27 +103,27 @@ export function connect(connection: number, order: TransportOrder, folder: strin
       }
       report({ type: 'listed', connection, tools });
     } catch (error) {
-      report({ type: 'listed', connection, tools, failed: toldBy(error).message });
+      report({ type: 'listed', connection, tools, failed: protocolErrorOf(error).message });
     }
   };
   const callTool = async (command: number, tool: string, given: Record<string, unknown>) => {
     const cancel = new AbortController();
     calls.set(command, cancel);
     try {
-      const result = await ask('tools/call', { name: tool, arguments: given }, cancel.signal);
+      const result = await sendRequest('tools/call', { name: tool, arguments: given }, cancel.signal);
       report({ type: 'answered', command, result: JSON.stringify(result) });
     } catch (error) {
-      if (!cancel.signal.aborted) report({ type: 'answered', command, ...toldBy(error) });
+      if (!cancel.signal.aborted) report({ type: 'answered', command, ...protocolErrorOf(error) });
     } finally {
       calls.delete(command);
     }
   };
-  void client.connect(channel.transport, { timeout: PATIENCE_MS }).then(
+  void client.connect(channel.transport, { timeout: MAX_WAIT_MS }).then(
     () => {
       const info = { serverInfo: client.getServerVersion(), capabilities: client.getServerCapabilities() };
       report({ type: 'connected', connection, info });
     },
-    (error: unknown) => close({ kind: 'ended', why: toldBy(error).message }),
+    (error: unknown) => close({ kind: 'ended', why: protocolErrorOf(error).message }),
   );
   return {
     list: () => void listAll(),
@@ -134,8 +134,8 @@ export function connect(connection: number, order: TransportOrder, folder: strin
   };
 }
 
-/** An error of the protocol, without what the client puts before its message. */
-function toldBy(error: unknown): { code: number; message: string } {
+/** The code and message of a protocol error, without the prefix that the client adds to the message. */
+function protocolErrorOf(error: unknown): { code: number; message: string } {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof McpError ? error.code : -32_000;
   return { code, message: message.replace(/^MCP error -?\d+: /, '') };

@@ -1,8 +1,8 @@
-// A server on the network: its host is contacted and no other, and no more is read than it may send.
+// Talks to an MCP server on the network. Contacts only that server's host, and limits how much is read.
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { Bounds } from './mcp_bounds.js';
-import type { Channel, Closed, TransportOrder } from './mcp_connection.js';
+import type { ServerBounds } from './mcp_bounds.js';
+import type { Channel, Closure, TransportOrder } from './mcp_connection.js';
 
 /** How often the client retries a stream before the gate decides. */
 const RECONNECTION = {
@@ -15,19 +15,22 @@ const RECONNECTION = {
 /** At most this many redirects are followed. */
 const MAX_REDIRECTS = 3;
 
-/** Talks to the server at an address. */
-export function openHttp(order: Exclude<TransportOrder, { type: 'stdio' }>, bounds: Bounds): Channel {
+/** Opens a channel to the server at an address. */
+export function openHttp(order: Exclude<TransportOrder, { type: 'stdio' }>, bounds: ServerBounds): Channel {
   const url = new URL(order.url);
-  let fault: Closed | undefined;
-  let lose: (closed: Closed) => void = () => {};
-  const over = new Promise<Closed>((resolve) => {
+  let fault: Closure | undefined;
+  let lose: (closed: Closure) => void = () => {};
+  const over = new Promise<Closure>((resolve) => {
     lose = (closed) => {
       fault ??= closed;
       resolve(fault);
     };
   });
   const isSse = order.type === 'sse';
-  const options = { fetch: guarded(url, isSse, bounds, (closed) => lose(closed)), requestInit: { headers: order.headers } };
+  const options = {
+    fetch: restrictedFetch(url, isSse, bounds, (closed) => lose(closed)),
+    requestInit: { headers: order.headers },
+  };
   const transport = isSse
     ? new SSEClientTransport(url, options)
     : new StreamableHTTPClientTransport(url, { ...options, reconnectionOptions: RECONNECTION });
@@ -39,23 +42,23 @@ export function openHttp(order: Exclude<TransportOrder, { type: 'stdio' }>, boun
   return { transport: transport as Channel['transport'], over, fault: () => fault, end, kill: () => {} };
 }
 
-/** `fetch` within the bounds of one server. */
-function guarded(base: URL, isSse: boolean, bounds: Bounds, lose: (closed: Closed) => void) {
+/** Returns a `fetch` that is restricted to the origin and the limits of one server. */
+function restrictedFetch(base: URL, isSse: boolean, bounds: ServerBounds, lose: (closed: Closure) => void) {
   return async (target: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(target);
-    const fail = (closed: Closed): never => {
+    const fail = (closed: Closure): never => {
       lose(closed);
       throw new Error(closed.why);
     };
-    if (url.origin !== base.origin) fail({ kind: 'redirect', why: `it wants messages to be sent to ${url.href}` });
-    const response = await follow(url, init, base, fail);
+    if (url.origin !== base.origin) fail({ kind: 'redirect', why: `it asks for messages to be sent to ${url.href}` });
+    const response = await fetchWithRedirects(url, init, base, fail);
     const { status, statusText, headers } = response;
     if (status === 401 || status === 403) fail({ kind: 'denied', why: `HTTP ${status} ${statusText}` });
     if (response.body === null) return response;
     const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
-    // The stream of the earlier transport is the connection.
+    // In the earlier transport, the stream is the connection.
     const ended = isSse && isStream ? () => lose({ kind: 'ended', why: 'its stream ended' }) : () => {};
-    const body = counted(response.body, isStream, bounds, lose, ended);
+    const body = limitBody(response.body, isStream, bounds, lose, ended);
     const bounded = new Response(body, { status, statusText, headers });
     Object.defineProperty(bounded, 'url', { value: response.url });
     return bounded;
@@ -63,7 +66,7 @@ function guarded(base: URL, isSse: boolean, bounds: Bounds, lose: (closed: Close
 }
 
 /** Sends a request, and follows redirects within the origin of the server. */
-async function follow(url: URL, init: RequestInit, base: URL, fail: (closed: Closed) => never): Promise<Response> {
+async function fetchWithRedirects(url: URL, init: RequestInit, base: URL, fail: (closed: Closure) => never): Promise<Response> {
   const method = (init.method ?? 'GET').toUpperCase();
   let at = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
@@ -72,7 +75,7 @@ async function follow(url: URL, init: RequestInit, base: URL, fail: (closed: Clo
       response = await fetch(at, { ...init, redirect: 'manual' });
     } catch (error) {
       if (init.signal?.aborted === true) throw error;
-      return fail({ kind: 'ended', why: reason(error) });
+      return fail({ kind: 'ended', why: innermostMessage(error) });
     }
     const { status, statusText, headers } = response;
     const location = status >= 300 && status < 400 ? headers.get('location') : null;
@@ -88,12 +91,12 @@ async function follow(url: URL, init: RequestInit, base: URL, fail: (closed: Clo
   return fail({ kind: 'redirect', why: 'it redirects too many times' });
 }
 
-/** A body that ends where it is too long. */
-function counted(
+/** Wraps a body so that reading it fails if it is too long. */
+function limitBody(
   body: ReadableStream<Uint8Array>,
   isStream: boolean,
-  bounds: Bounds,
-  lose: (closed: Closed) => void,
+  bounds: ServerBounds,
+  lose: (closed: Closure) => void,
   ended: () => void,
 ): ReadableStream<Uint8Array> {
   const reader = body.getReader();
@@ -107,10 +110,10 @@ function counted(
           controller.close();
           return;
         }
-        // Events end with an empty line; one that never does must not grow for ever.
+        // An event ends with an empty line. An event that never ends must not grow forever.
         const hasEnd = isStream && /\n\r?\n|\r\r/.test(Buffer.from(value).toString('latin1'));
         pending = hasEnd ? value.byteLength : pending + value.byteLength;
-        if (bounds.take(value.byteLength) && bounds.mayGrowTo(pending)) {
+        if (bounds.countMessages(value.byteLength) && bounds.mayGrowTo(pending)) {
           controller.enqueue(value);
           return;
         }
@@ -127,8 +130,8 @@ function counted(
   });
 }
 
-/** What went wrong, down to the operating system's own words. */
-function reason(error: unknown): string {
+/** The message of the innermost error, such as that of the operating system. */
+function innermostMessage(error: unknown): string {
   let last = error;
   while (last instanceof Error && last.cause instanceof Error) last = last.cause;
   return last instanceof Error ? last.message : String(last);

@@ -1,46 +1,46 @@
-// A server that is a program, over its standard input and output.
+// Runs an MCP server as a child process, and talks to it over its standard input and output.
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
 import * as path from 'node:path';
 import { Transform } from 'node:stream';
-import type { Bounds } from './mcp_bounds.js';
-import type { Channel, Closed, TransportOrder } from './mcp_connection.js';
-import { keep, killTree, start } from './process.js';
+import type { ServerBounds } from './mcp_bounds.js';
+import type { Channel, Closure, TransportOrder } from './mcp_connection.js';
+import { collectOutput, killTree, start } from './process.js';
 
-/** How long a server may take to end by itself once its input has ended. */
+/** How long a server may take to exit after its input has ended. */
 const GRACE_MS = 200;
 
-/** Of what a server complains about, this much is kept. */
-const MAX_COMPLAINT = 4 << 10;
+/** At most this much of a server's error output is kept. */
+const MAX_ERROR_OUTPUT = 4 << 10;
 
-/** Starts a program and talks to it. */
-export function openStdio(order: Extract<TransportOrder, { type: 'stdio' }>, folder: string, bounds: Bounds): Channel {
+/** Starts a program and opens a channel to it. */
+export function openStdio(order: Extract<TransportOrder, { type: 'stdio' }>, folder: string, bounds: ServerBounds): Channel {
   const { argv, inherit, set, cwd } = order;
   let child: ChildProcessWithoutNullStreams;
   try {
     child = start({ argv, folder: path.resolve(folder, cwd ?? '.'), inherit, set: Object.entries(set) });
   } catch (error) {
-    const closed: Closed = { kind: 'ended', why: error instanceof Error ? error.message : String(error) };
+    const closed: Closure = { kind: 'ended', why: error instanceof Error ? error.message : String(error) };
     const transport = { start: () => Promise.reject(new Error(closed.why)), send: async () => {}, close: async () => {} };
     return { transport, over: Promise.resolve(closed), fault: () => closed, end: async () => {}, kill: () => {} };
   }
-  // A server that is kept must not keep the process.
-  for (const part of partsOf(child)) part.unref();
-  const complaint = keep(child.stderr, MAX_COMPLAINT);
+  // An open connection to a server must not keep this process alive.
+  for (const part of handlesOf(child)) part.unref();
+  const complaint = collectOutput(child.stderr, MAX_ERROR_OUTPUT);
   // A server that does not read breaks the pipe, which is reported when the server ends.
   child.stdin.on('error', () => {});
   const silence = () => [child.stdout, child.stderr].forEach((pipe) => pipe.destroy());
-  let fault: Closed | undefined;
-  const over = new Promise<Closed>((resolve) => {
-    const end = (closed: Closed) => {
+  let fault: Closure | undefined;
+  const over = new Promise<Closure>((resolve) => {
+    const end = (closed: Closure) => {
       fault ??= closed;
       resolve(fault);
     };
     child.on('error', (error: NodeJS.ErrnoException) =>
       end(error.code === 'ENOENT' ? { kind: 'missing', why: '' } : { kind: 'ended', why: error.message }),
     );
-    // Its output ends where it ends, even if a child of its own stays.
+    // Once the server has exited, its output counts as ended, even if a child of it keeps running.
     child.on('exit', () => setTimeout(silence, GRACE_MS));
     child.on('close', () => {
       const first = complaint
@@ -50,28 +50,28 @@ export function openStdio(order: Extract<TransportOrder, { type: 'stdio' }>, fol
       end({ kind: 'ended', why: first?.slice(0, 200) ?? '' });
     });
   });
-  const lines = child.stdout.setEncoding('utf8').pipe(messages(bounds, () => killTree(child)));
+  const lines = child.stdout.setEncoding('utf8').pipe(filterMessages(bounds, () => killTree(child)));
   const end = async () => {
-    // From now on, the process waits for it.
-    for (const part of partsOf(child)) part.ref();
+    // From now on, this process waits for the server.
+    for (const part of handlesOf(child)) part.ref();
     child.stdin.end();
     await Promise.race([over, new Promise((resolve) => globalThis.setTimeout(resolve, GRACE_MS))]);
     killTree(child);
     silence();
     await over;
   };
-  // It is only a reader and a writer of lines; which end is the server's does not matter to it.
+  // This transport only reads and writes lines; it does not matter that it was made for the server's end.
   const transport = new StdioServerTransport(lines, child.stdin);
   return { transport, over, fault: () => fault, end, kill: () => killTree(child, true) };
 }
 
-/** A process and its pipes, each of which keeps ours. */
-function partsOf(child: ChildProcessWithoutNullStreams): { ref(): void; unref(): void }[] {
+/** A child process and its pipes, each of which keeps this process alive. */
+function handlesOf(child: ChildProcessWithoutNullStreams): { ref(): void; unref(): void }[] {
   return [child, ...[child.stdin, child.stdout, child.stderr].map((pipe) => pipe as Socket)];
 }
 
-/** The messages among what a server prints. One that prints too much else is cut off. */
-function messages(bounds: Bounds, cutOff: () => void): Transform {
+/** Passes on the messages among a server's output. A server that prints too much else is cut off. */
+function filterMessages(bounds: ServerBounds, cutOff: () => void): Transform {
   let rest = '';
   return new Transform({
     decodeStrings: false,
@@ -82,7 +82,7 @@ function messages(bounds: Bounds, cutOff: () => void): Transform {
       let [kept, isWithin] = ['', bounds.mayGrowTo(rest.length)];
       for (const line of lines) {
         const isMessage = line.trimStart().startsWith('{');
-        isWithin &&= isMessage ? bounds.take(line.length + 1) : bounds.takeGarbage(line.length + 1);
+        isWithin &&= isMessage ? bounds.countMessages(line.length + 1) : bounds.countGarbage(line.length + 1);
         if (isMessage) kept += `${line}\n`;
       }
       if (!isWithin) {

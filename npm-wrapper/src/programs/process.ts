@@ -3,15 +3,19 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Readable } from 'node:stream';
-import { bytesAt, withFile } from '../files/content.js';
+import { readBytes, withFile } from '../files/content.js';
 import { errnoOf, isRefusal } from '../files/fault.js';
-import { windows } from '../files/path.js';
+import { isWindows } from '../files/path.js';
 
 /** How long to wait for output after the program has ended: another process may hold the pipe forever. */
 const OUTPUT_MS = 100;
 
 /** Give up on a killed program after this time if the operating system cannot end it. */
 const KILL_MS = 2000;
+
+/** How often to retry starting a file that was just written, while a process that another thread is starting holds it open. */
+const MAX_BUSY_RETRIES = 50;
+const BUSY_RETRY_MS = 2;
 
 /** The message for a file that is not executable, the same in every host. */
 const NOT_EXECUTABLE = 'Exec format error (os error 8)';
@@ -34,7 +38,7 @@ export interface Program {
 }
 
 /** How a run ended. */
-export type Ending =
+export type ProgramEnding =
   /** It exited or was ended by a signal. */
   | { how: 'ended'; code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; truncated: boolean }
   /** There is no such program. */
@@ -45,19 +49,19 @@ export type Ending =
   | { how: 'canceled' };
 
 /** Cleanup functions to run when this process exits. */
-const unfinished = new Set<() => void>();
+const cleanups = new Set<() => void>();
 
-function undoAll(): void {
-  for (const undo of unfinished) undo();
+function runCleanups(): void {
+  for (const undo of cleanups) undo();
 }
 
 /** Runs `undo` when this process exits, until the returned function is called. */
-export function untilExit(undo: () => void): () => void {
-  if (unfinished.size === 0) process.on('exit', undoAll);
-  unfinished.add(undo);
+export function addExitCleanup(undo: () => void): () => void {
+  if (cleanups.size === 0) process.on('exit', runCleanups);
+  cleanups.add(undo);
   return () => {
-    unfinished.delete(undo);
-    if (unfinished.size === 0) process.off('exit', undoAll);
+    cleanups.delete(undo);
+    if (cleanups.size === 0) process.off('exit', runCleanups);
   };
 }
 
@@ -65,70 +69,85 @@ export function untilExit(undo: () => void): () => void {
 export function start({ argv, folder, inherit, set }: Omit<Program, 'input' | 'outputBytes'>): ChildProcessWithoutNullStreams {
   const [name, ...words] = argv;
   if (name === undefined) throw new Error('no program is given');
-  const env = environment({ inherit, set });
+  const env = childEnvironment({ inherit, set });
   // On Unix, `detached` creates a process group; on Windows it would open a console window.
-  return spawn(name, words, { cwd: folder, env, detached: !windows, windowsHide: true, stdio: 'pipe' });
+  return spawn(name, words, { cwd: folder, env, detached: !isWindows, windowsHide: true, stdio: 'pipe' });
 }
 
 /** Runs a program in its own process group, which is ended as a whole when the program ends or the signal is aborted. */
-export function run(program: Program, signal: AbortSignal): Promise<Ending> {
+export function run(program: Program, signal: AbortSignal): Promise<ProgramEnding> {
   const [name] = program.argv;
   if (name === undefined) return Promise.resolve({ how: 'failed', why: 'no program is given' });
   if (signal.aborted) return Promise.resolve({ how: 'canceled' });
-  if (!windows && name.includes('/') && isNotExecutable(path.resolve(program.folder, name))) {
+  if (!isWindows && name.includes('/') && isNotExecutable(path.resolve(program.folder, name))) {
     return Promise.resolve({ how: 'failed', why: NOT_EXECUTABLE });
   }
-  return new Promise((resolve) => {
-    let child: ChildProcess;
-    try {
-      child = start(program);
-    } catch (error) {
+  return new Promise((resolve) => tryToRun(program, name, signal, MAX_BUSY_RETRIES, resolve));
+}
+
+function tryToRun(
+  program: Program,
+  name: string,
+  signal: AbortSignal,
+  retries: number,
+  resolve: (ending: ProgramEnding) => void,
+): void {
+  let child: ChildProcess;
+  try {
+    child = start(program);
+  } catch (error) {
+    if (errnoOf(error) !== 'ETXTBSY' || retries === 0) {
       resolve(startError(error, name, program.folder));
       return;
     }
-    const [stdout, stderr] = [keep(child.stdout, program.outputBytes), keep(child.stderr, program.outputBytes)];
-    const forget = untilExit(() => killTree(child, true));
-    const timers: NodeJS.Timeout[] = [];
-    const settle = (ending: Ending) => {
-      for (const timer of timers) clearTimeout(timer);
-      signal.removeEventListener('abort', cancel);
-      forget();
-      // A remaining child may hold the other ends forever.
-      for (const stream of child.stdio) stream?.destroy();
-      resolve(ending);
-    };
-    const cancel = () => {
-      killTree(child);
-      timers.push(setTimeout(() => settle({ how: 'canceled' }), KILL_MS));
-    };
-    signal.addEventListener('abort', cancel, { once: true });
-    child.on('error', (error) => {
-      if (child.pid === undefined) settle(startError(error, name, program.folder));
-    });
-    child.on('exit', (code, by) => {
-      killTree(child);
-      if (signal.aborted) {
-        settle({ how: 'canceled' });
-        return;
-      }
-      signal.removeEventListener('abort', cancel);
-      const end = () =>
-        settle({
-          how: 'ended',
-          code,
-          signal: by,
-          stdout: stdout.text(),
-          stderr: stderr.text(),
-          truncated: stdout.truncated() || stderr.truncated(),
-        });
-      child.on('close', end);
-      // The timer may fire before buffered output has been read, so read once more first.
-      timers.push(setTimeout(() => setImmediate(end), OUTPUT_MS));
-    });
-    // Writing to a program that does not read its input fails, which is not an error.
-    child.stdin?.on('error', () => {});
-    child.stdin?.end(program.input);
+    setTimeout(() => {
+      if (signal.aborted) resolve({ how: 'canceled' });
+      else tryToRun(program, name, signal, retries - 1, resolve);
+    }, BUSY_RETRY_MS);
+    return;
+  }
+  const [stdout, stderr] = [collectOutput(child.stdout, program.outputBytes), collectOutput(child.stderr, program.outputBytes)];
+  const removeCleanup = addExitCleanup(() => killTree(child, true));
+  const timers: NodeJS.Timeout[] = [];
+  const settle = (ending: ProgramEnding) => {
+    for (const timer of timers) clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+    removeCleanup();
+    // A remaining child may hold the other ends forever.
+    for (const stream of child.stdio) stream?.destroy();
+    resolve(ending);
+  };
+  const cancel = () => {
+    killTree(child);
+    timers.push(setTimeout(() => settle({ how: 'canceled' }), KILL_MS));
+  };
+  signal.addEventListener('abort', cancel, { once: true });
+  child.on('error', (error) => {
+    if (child.pid === undefined) settle(startError(error, name, program.folder));
   });
+  child.on('exit', (code, by) => {
+    killTree(child);
+    if (signal.aborted) {
+      settle({ how: 'canceled' });
+      return;
+    }
+    signal.removeEventListener('abort', cancel);
+    const end = () =>
+      settle({
+        how: 'ended',
+        code,
+        signal: by,
+        stdout: stdout.text(),
+        stderr: stderr.text(),
+        truncated: stdout.truncated() || stderr.truncated(),
+      });
+    child.on('close', end);
+    // The timer may fire before buffered output has been read, so read once more first.
+    timers.push(setTimeout(() => setImmediate(end), OUTPUT_MS));
+  });
+  // Writing to a program that does not read its input fails, which is not an error.
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(program.input);
 }
 
 /** Whether a file cannot be executed. Node would pass it to a shell instead. */
@@ -136,7 +155,7 @@ function isNotExecutable(file: string): boolean {
   try {
     fs.accessSync(file, fs.constants.X_OK);
     return withFile(file, (descriptor) => {
-      const head = Buffer.from(bytesAt(descriptor, 0n, 4n)).toString('hex');
+      const head = Buffer.from(readBytes(descriptor, 0n, 4n)).toString('hex');
       return !PROGRAMS.some((magic) => head.startsWith(magic));
     });
   } catch {
@@ -145,14 +164,14 @@ function isNotExecutable(file: string): boolean {
   }
 }
 
-function environment({ inherit, set }: Pick<Program, 'inherit' | 'set'>): NodeJS.ProcessEnv {
+function childEnvironment({ inherit, set }: Pick<Program, 'inherit' | 'set'>): NodeJS.ProcessEnv {
   const inherited = inherit.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
   return Object.fromEntries([...inherited, ...set]) as NodeJS.ProcessEnv;
 }
 
 /** Why a program could not be started. The system reports the same error for a missing program, folder and interpreter. */
-function startError(error: unknown, name: string, folder: string): Ending {
-  const failed = (why: string): Ending => ({ how: 'failed', why });
+function startError(error: unknown, name: string, folder: string): ProgramEnding {
+  const failed = (why: string): ProgramEnding => ({ how: 'failed', why });
   if (isRefusal(error)) return failed('Permission denied (os error 13)');
   if (errnoOf(error) === 'ENOEXEC') return failed(NOT_EXECUTABLE);
   if (errnoOf(error) !== 'ENOENT') return failed(error instanceof Error ? error.message : String(error));
@@ -164,7 +183,7 @@ function startError(error: unknown, name: string, folder: string): Ending {
 /** Ends a program and all of its children. */
 export function killTree({ pid }: ChildProcess, atOnce = false): void {
   if (pid === undefined) return;
-  if (windows) {
+  if (isWindows) {
     const words = ['/T', '/F', '/PID', String(pid)];
     if (atOnce) spawnSync('taskkill', words, { windowsHide: true });
     else spawn('taskkill', words, { windowsHide: true, stdio: 'ignore' }).on('error', () => {});
@@ -179,7 +198,7 @@ export function killTree({ pid }: ChildProcess, atOnce = false): void {
 }
 
 /** Keeps the beginning of a stream and discards the rest, so that the writer never blocks. */
-export function keep(stream: Readable | null, most: number) {
+export function collectOutput(stream: Readable | null, most: number) {
   const pieces: Buffer[] = [];
   let [length, truncated] = [0, false];
   stream?.on('data', (piece: Buffer) => {

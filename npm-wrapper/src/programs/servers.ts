@@ -2,30 +2,30 @@ import type { McpOptions, ProgramAnswer } from '../api/types.js';
 import { TollgateError } from '../api/error.js';
 import type { Connection, TransportOrder } from './mcp_connection.js';
 
-/** The most that is sent to the gate at once; it takes lines of 32 MiB. */
+/** At most this much is sent to the gate in one line; its limit is 32 MiB. */
 const MAX_LINE = 24 << 20;
 
-/** The longest that a timer can be set for; a later deadline is looked at again then. */
+/** The longest possible timer; a later deadline is checked again when it fires. */
 const MAX_TIMER_MS = 0x7fff_ffff;
 
-/** @internal What connections are made of. */
+/** @internal The parts of the connections. */
 export interface ServersParts {
-  /** Where servers that are programs run. */
+  /** The folder in which servers that are programs run. */
   folder: string;
   /** The gate's own `perform`. */
   perform: (line: string) => string;
-  /** Tells the gate of an event of a call, in the words of the program `generic`. */
+  /** Reports an event of a call to the gate, in the format of the program `generic`. */
   exchange: (payload: object) => Promise<ProgramAnswer>;
   options: McpOptions | undefined;
 }
 
-interface Waiting {
+interface PendingRequest {
   resolve: (result: unknown) => void;
   reject: (error: TollgateError) => void;
 }
 
-/** What the gate orders; `hub.rs` in the guest has every field. */
-interface Order {
+/** A command of the gate; `hub.rs` in the guest documents every field. */
+interface ConnectionCommand {
   type: string;
   connection?: number;
   command?: number;
@@ -45,108 +45,108 @@ function now(): number {
 }
 
 /**
- * The connections of one gate to MCP servers: carries out what the gate decides about them, and reports the results to it.
+ * The connections of one gate to MCP servers: executes what the gate decides about them, and reports the results.
  *
- * Which servers are connected to, when, for how long, what their tools are called and what becomes of a call, the gate decides.
+ * The gate decides which servers are connected, when and for how long, how their tools are named, and what happens to a call.
  */
 export class Servers {
   readonly #parts: ServersParts;
   #options: McpOptions;
   readonly #connections = new Map<number, Promise<Connection>>();
-  readonly #ending = new Set<Promise<void>>();
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #closing = new Set<Promise<void>>();
+  readonly #pendingRequests = new Map<number, PendingRequest>();
   #inputs: object[] = [];
   #last = 0;
-  #driving = false;
-  /** Goes up with every instance of the component that is lost. */
+  #isDriving = false;
+  /** Increases with every failed instance of the component. */
   #epoch = 0;
   #timer: NodeJS.Timeout | undefined;
   #deadline: number | undefined;
 
-  /** @internal Made by the gate. */
+  /** @internal Created by the gate. */
   constructor(parts: ServersParts) {
     this.#parts = parts;
     this.#options = parts.options ?? {};
   }
 
-  /** @internal Changes how calls reach a person. */
-  use(options: McpOptions): void {
+  /** @internal Changes how a person is asked about calls. */
+  setOptions(options: McpOptions): void {
     this.#options = options;
   }
 
-  /** Asks for something, such as `status`, `tools` or `call`, and waits for the result. */
+  /** Sends a request about MCP servers, such as `status`, `tools` or `call`, and waits for the result. */
   request(method: string, params: object = {}, signal?: AbortSignal): Promise<unknown> {
     this.#last += 1;
     const number = this.#last;
-    const answer = new Promise<unknown>((resolve, reject) => this.#waiting.set(number, { resolve, reject }));
+    const answer = new Promise<unknown>((resolve, reject) => this.#pendingRequests.set(number, { resolve, reject }));
     signal?.addEventListener('abort', () => this.#cancel(number), { once: true });
-    this.tell({ type: 'request', number, method, params });
+    this.report({ type: 'request', number, method, params });
     return answer;
   }
 
-  /** @internal Tells the gate something about connections. */
-  tell(input: object): void {
+  /** @internal Reports an input about connections to the gate. */
+  report(input: object): void {
     this.#inputs.push(input);
     this.#drive();
   }
 
   /** Ends every connection; resolves when the servers have ended. The next request connects again. */
   async close(): Promise<void> {
-    if (this.#connections.size > 0 || this.#waiting.size > 0) this.tell({ type: 'shutdown' });
+    if (this.#connections.size > 0 || this.#pendingRequests.size > 0) this.report({ type: 'shutdown' });
     for (const connection of [...this.#connections.keys()]) this.#disconnect(connection);
-    await Promise.all(this.#ending);
+    await Promise.all(this.#closing);
   }
 
   /** @internal Ends all connections and rejects all requests, because the instance that knew of them has failed. */
-  lose(error: TollgateError): void {
+  resetAfterFailure(error: TollgateError): void {
     this.#epoch += 1;
     this.#inputs = [];
     for (const connection of [...this.#connections.keys()]) this.#disconnect(connection);
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
+    const waiting = [...this.#pendingRequests.values()];
+    this.#pendingRequests.clear();
     for (const { reject } of waiting) reject(error);
-    this.#arm(undefined);
+    this.#setTimer(undefined);
   }
 
   #cancel(number: number): void {
-    const waiting = this.#waiting.get(number);
+    const waiting = this.#pendingRequests.get(number);
     if (waiting === undefined) return;
-    this.#waiting.delete(number);
+    this.#pendingRequests.delete(number);
     waiting.reject(new TollgateError('not_done', 'the request was canceled'));
-    this.tell({ type: 'cancel', number });
+    this.report({ type: 'cancel', number });
   }
 
-  /** Tells the gate what happened and does what it says, until there is nothing more to tell. Throws nothing. */
+  /** Reports everything that happened to the gate and executes its commands, until there is nothing left to do. Never throws. */
   #drive(): void {
-    if (this.#driving) return;
-    this.#driving = true;
+    if (this.#isDriving) return;
+    this.#isDriving = true;
     try {
       while (this.#inputs.length > 0 || (this.#deadline !== undefined && this.#deadline <= now())) this.#step();
     } catch (error) {
       const isBusy = error instanceof TollgateError && error.code === 'reentrant';
       if (isBusy) setImmediate(() => this.#drive());
-      else this.lose(error instanceof TollgateError ? error : new TollgateError('guest_trap', String(error), error));
+      else this.resetAfterFailure(error instanceof TollgateError ? error : new TollgateError('guest_trap', String(error), error));
     } finally {
-      this.#driving = false;
+      this.#isDriving = false;
     }
-    this.#arm(this.#deadline);
+    this.#setTimer(this.#deadline);
   }
 
   #step(): void {
     const epoch = this.#epoch;
-    const [texts, taken] = this.#batch();
+    const [texts, taken] = this.#nextBatch();
     const line = `{"op":"mcp","do":"step","now_ms":${now()},"inputs":[${texts}]}`;
-    const turn = JSON.parse(this.#parts.perform(line)) as { commands?: Order[]; next_deadline_ms?: number | null };
+    const turn = JSON.parse(this.#parts.perform(line)) as { commands?: ConnectionCommand[]; next_deadline_ms?: number | null };
     this.#inputs.splice(0, taken);
     this.#deadline = turn.next_deadline_ms ?? undefined;
     for (const order of turn.commands ?? []) {
-      // A callback may have cost the instance whose orders these are.
-      if (epoch === this.#epoch) this.#obey(order);
+      // A callback may have caused the instance that issued these commands to fail.
+      if (epoch === this.#epoch) this.#execute(order);
     }
   }
 
-  /** As many inputs as go into one line, and how many these are. */
-  #batch(): [texts: string, taken: number] {
+  /** As many inputs as fit into one line, and their number. */
+  #nextBatch(): [texts: string, taken: number] {
     const texts: string[] = [];
     let length = 0;
     for (const input of this.#inputs) {
@@ -158,7 +158,7 @@ export class Servers {
     return [texts.join(','), texts.length];
   }
 
-  #obey(order: Order): void {
+  #execute(order: ConnectionCommand): void {
     const { connection = 0, command = 0, number = 0 } = order;
     const to = (use: (connection: Connection) => void) => void this.#connections.get(connection)?.then(use);
     switch (order.type) {
@@ -178,8 +178,8 @@ export class Servers {
         this.#disconnect(connection);
         break;
       case 'reply': {
-        const waiting = this.#waiting.get(number);
-        this.#waiting.delete(number);
+        const waiting = this.#pendingRequests.get(number);
+        this.#pendingRequests.delete(number);
         if (order.error === undefined) waiting?.resolve(order.result);
         else waiting?.reject(new TollgateError('not_done', order.error));
         break;
@@ -203,19 +203,19 @@ export class Servers {
       refused: error instanceof Error ? error.message : String(error),
     });
     const { text, refused } = await this.#parts.exchange(payload).catch(failed);
-    if (epoch === this.#epoch) this.tell({ type: 'exchanged', command, text, refused });
+    if (epoch === this.#epoch) this.report({ type: 'exchanged', command, text, refused });
   }
 
   async #ask(command: number, number: number, message: string): Promise<void> {
     const epoch = this.#epoch;
     const accepted = await this.#options.ask?.(message, number).catch(() => undefined);
-    if (epoch === this.#epoch) this.tell({ type: 'decided', command, accepted: accepted ?? null });
+    if (epoch === this.#epoch) this.report({ type: 'decided', command, accepted: accepted ?? null });
   }
 
   #connect(connection: number, order: TransportOrder): void {
     const epoch = this.#epoch;
     const report = (input: object) => {
-      if (epoch === this.#epoch) this.tell(input);
+      if (epoch === this.#epoch) this.report(input);
     };
     const made = import('./mcp.js').then(({ connect }) => connect(connection, order, this.#parts.folder, report));
     made.catch((error: unknown) => report({ type: 'closed', connection, kind: 'ended', why: String(error) }));
@@ -227,16 +227,16 @@ export class Servers {
     if (ending === undefined) return;
     this.#connections.delete(connection);
     const ended = ending.then((server) => server.close()).catch(() => {});
-    this.#ending.add(ended);
-    void ended.then(() => this.#ending.delete(ended));
+    this.#closing.add(ended);
+    void ended.then(() => this.#closing.delete(ended));
   }
 
-  #arm(deadline: number | undefined): void {
+  #setTimer(deadline: number | undefined): void {
     this.#deadline = deadline;
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (deadline === undefined) return;
     this.#timer = setTimeout(() => this.#drive(), Math.min(Math.max(0, deadline - now()), MAX_TIMER_MS));
-    if (this.#waiting.size === 0) this.#timer.unref();
+    if (this.#pendingRequests.size === 0) this.#timer.unref();
   }
 }

@@ -13,7 +13,7 @@ export interface IntentDetails {
   acceptance_criteria: string[];
 }
 
-export interface Diagnosis {
+export interface IntentDiagnostic {
   severity: 'error' | 'warning';
   line: number | null;
   column: number | null;
@@ -23,7 +23,7 @@ export interface Diagnosis {
 export interface IntentList {
   governed: boolean;
   intents: IntentDetails[];
-  diagnostics: Diagnosis[];
+  diagnostics: IntentDiagnostic[];
 }
 
 export interface TracePage {
@@ -45,7 +45,7 @@ export interface HookDetails {
 }
 
 /** A run of a hook, as stored in the log. */
-export interface KeptRecord {
+export interface StoredHookRecord {
   hook: string;
   trigger: string;
   file?: string;
@@ -108,7 +108,7 @@ export interface ExtensionList {
 }
 
 /** An extension with everything that a person sees before approving it. */
-export interface ShownExtension extends Omit<ExtensionDetails, 'settings'> {
+export interface ExtensionReview extends Omit<ExtensionDetails, 'settings'> {
   digest?: string;
   problem?: string;
   shows?: { brings: string[]; files?: [string, string][]; texts?: [string, string][]; not_shown?: string[] };

@@ -6,10 +6,10 @@ import type { Folder } from './folder.js';
 import type { Pages } from './pages.js';
 
 /** Where approvals are stored, as the ledger records it. */
-export const APPROVALS = '~/.tollgate/trusted-hooks.json';
+export const APPROVALS_FILE = '~/.tollgate/trusted-hooks.json';
 
-/** A dialog that is taller than the window shows no buttons. */
-const LONGEST = 2_000;
+/** The length limit of the text in a dialog. A dialog that is taller than the window shows no buttons. */
+const MAX_DIALOG_CHARS = 2_000;
 
 /** At most this many files are listed, so that the text after them stays visible. */
 const MAX_FILES = 8;
@@ -25,13 +25,13 @@ export class Approvals {
 
   /** @returns whether it was approved */
   async ask(folder: Folder, approval: HookApproval): Promise<boolean> {
-    const asked = this.#last.then(() => question(folder, approval));
+    const asked = this.#last.then(() => askPerson(folder, approval));
     this.#last = asked.catch(() => {});
     const { hook, digest, shows } = approval;
     switch (await asked) {
       case 'approve':
         await folder.perform({ op: 'hooks', do: 'approve', id: hook, digest });
-        await folder.record(['hooks', 'approve', hook], APPROVALS);
+        await folder.record(['hooks', 'approve', hook], APPROVALS_FILE);
         return true;
       case 'look': {
         await this.#show(hook, shows);
@@ -47,13 +47,13 @@ export class Approvals {
 
   /** Asks about a hook in its current form, at a person's request. @returns whether it is approved */
   async review(folder: Folder, id: string): Promise<boolean> {
-    const hook = await folder.perform<HookDetails & { shows: Shows; before: Shows['before']; problem?: string; notice?: string }>(
-      {
-        op: 'hooks',
-        do: 'show',
-        id,
-      },
-    );
+    const hook = await folder.perform<
+      HookDetails & { shows: ReviewedContent; before: ReviewedContent['before']; problem?: string; notice?: string }
+    >({
+      op: 'hooks',
+      do: 'show',
+      id,
+    });
     if (hook.problem !== undefined) throw new TollgateError('not_done', `the hook \`${id}\` cannot run: ${hook.problem}`);
     if (hook.trust !== 'new' && hook.trust !== 'changed') return true;
     const { digest, trust: why, notice, shows, before } = hook;
@@ -64,20 +64,26 @@ export class Approvals {
    * Opens what would be approved next to what was approved before: the declaration, or the texts of the script and its files. The
    * texts come from the gate and match the digest; the files themselves may have changed by now.
    */
-  async #show(hook: string, { before, ...shows }: Shows): Promise<void> {
+  async #show(hook: string, { before, ...shows }: ReviewedContent): Promise<void> {
     const name = shows.script?.[0] ?? `${hook}.json`;
-    const now = this.pages.page(`now/${name}`, textOf(shows));
+    const now = this.pages.page(`now/${name}`, reviewText(shows));
     if (before === null) {
       await vscode.window.showTextDocument(now);
     } else {
-      const approved = this.pages.page(`approved/${name}`, textOf(before));
+      const approved = this.pages.page(`approved/${name}`, reviewText(before));
       await vscode.commands.executeCommand('vscode.diff', approved, now, `${name}: approved \u2194 now`);
     }
   }
 }
 
 /** The text to review: the script and its files, or the declaration if there is no script. */
-function textOf({ declaration, script, script_text: text, texts = [], not_shown: hidden = [] }: Partial<Shows>): string {
+function reviewText({
+  declaration,
+  script,
+  script_text: text,
+  texts = [],
+  not_shown: hidden = [],
+}: Partial<ReviewedContent>): string {
   if (!script) return `${JSON.stringify(declaration, null, 2)}\n`;
   if (texts.length === 0 && hidden.length === 0) return text ?? '';
   const shown: [string, string][] = text === undefined ? texts : [[script[0], text], ...texts];
@@ -86,7 +92,7 @@ function textOf({ declaration, script, script_text: text, texts = [], not_shown:
   return parts.join('\n');
 }
 
-async function question(folder: Folder, { hook, why, notice, shows }: HookApproval): Promise<'approve' | 'look' | undefined> {
+async function askPerson(folder: Folder, { hook, why, notice, shows }: HookApproval): Promise<'approve' | 'look' | undefined> {
   const approve: vscode.MessageItem = { title: 'Approve' };
   const look: vscode.MessageItem = { title: shows.script ? 'Show Script' : 'Show Declaration' };
   const later: vscode.MessageItem = { title: 'Not now', isCloseAffordance: true };
@@ -97,7 +103,7 @@ async function question(folder: Folder, { hook, why, notice, shows }: HookApprov
   // The question may appear while a person is typing, and Enter activates the first button, so that one must not approve.
   const answer = await vscode.window.showWarningMessage(
     text,
-    { modal: true, detail: details(shows, notice) },
+    { modal: true, detail: approvalDetails(shows, notice) },
     look,
     approve,
     later,
@@ -105,13 +111,13 @@ async function question(folder: Folder, { hook, why, notice, shows }: HookApprov
   return answer === approve ? 'approve' : answer === look ? 'look' : undefined;
 }
 
-type Shows = HookApproval['shows'];
+type ReviewedContent = HookApproval['shows'];
 
 /** Describes what would run. */
-export function details(shows: Shows, notice?: string): string {
+export function approvalDetails(shows: ReviewedContent, notice?: string): string {
   const lines: string[] = notice === undefined ? [] : [notice, ''];
   const facts = factsOf(shows);
-  const before = shows.before === null ? undefined : factsOf(shows.before as Partial<Shows>);
+  const before = shows.before === null ? undefined : factsOf(shows.before as Partial<ReviewedContent>);
   const listed = [...facts].filter(([name]) => !name.startsWith('declared '));
   const [files, others] = [
     listed.filter(([name]) => name.startsWith('File ')),
@@ -129,7 +135,7 @@ export function details(shows: Shows, notice?: string): string {
   if (lines.length > 0) lines.push('');
   lines.push('Declaration:', JSON.stringify(shows.declaration, null, 2));
   const text = lines.join('\n');
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text;
+  return text.length > MAX_DIALOG_CHARS ? `${text.slice(0, MAX_DIALOG_CHARS)}\u2026` : text;
 }
 
 /** Everything that determines what runs, by name. */
@@ -143,9 +149,9 @@ function factsOf({
   unchecked,
   note,
   component,
-}: Partial<Shows>): Map<string, string> {
+}: Partial<ReviewedContent>): Map<string, string> {
   const facts = new Map<string, string>();
-  if (runs !== undefined) facts.set('Runs', runs.map(quoted).join(' '));
+  if (runs !== undefined) facts.set('Runs', runs.map(quoteWord).join(' '));
   if (typeof declaration?.prompt === 'string') facts.set('Asks the language model', JSON.stringify(declaration.prompt));
   if (component !== undefined) {
     const { manifest, exports, grants, bytes, digest } = component;
@@ -159,7 +165,7 @@ function factsOf({
     facts.set('Sandbox', 'it can object, remark and add notes, and nothing else; a copy of these bytes is what runs');
   }
   if (interpreter !== undefined) facts.set('Program', interpreter);
-  if (script) facts.set('Script', file(script));
+  if (script) facts.set('Script', formatFile(script));
   for (const named of files ?? []) facts.set(`File ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
   for (const named of inPlace ?? []) facts.set(`File in place ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
   if (note !== undefined) facts.set(unchecked === true ? 'Not checked' : 'Checked', note);
@@ -167,11 +173,11 @@ function factsOf({
   return facts;
 }
 
-function file([path, digest]: readonly [string, string]): string {
+function formatFile([path, digest]: readonly [string, string]): string {
   return `${path} (${digest.slice(0, DIGEST_CHARS)})`;
 }
 
 /** A word as it would be typed, so that one word can be told from two. */
-function quoted(word: string): string {
+function quoteWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
 }

@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
 import type { HookRecord } from '../api/hook_types.js';
 import type { Verification } from '../api/ledger.js';
-import type { ExtensionDetails, HookDetails, IntentDetails, KeptRecord } from './answers.js';
-import { APPROVALS } from './approvals.js';
-import { INTENTS } from './diagnostics.js';
+import type { ExtensionDetails, HookDetails, IntentDetails, StoredHookRecord } from './answers.js';
+import { APPROVALS_FILE } from './approvals.js';
+import { INTENTS_FILE } from './diagnostics.js';
 import type { Editor } from './editor.js';
 import { extensionsText } from './extensions.js';
 import type { Folder } from './folder.js';
@@ -13,28 +13,28 @@ import { entriesText, historyText, hooksText, intentsText, verificationText } fr
 const MAX_ENTRIES = 500;
 
 /** A node of the tree, if a command was invoked on one. */
-interface OnIntent {
+interface CommandTarget {
   folder?: Folder;
   intent?: IntentDetails;
   extension?: ExtensionDetails;
 }
 
 /** All commands that the manifest declares, by their names after `tollgate.`. */
-export function commands(editor: Editor): Record<string, (on?: OnIntent) => Promise<unknown>> {
+export function commands(editor: Editor): Record<string, (on?: CommandTarget) => Promise<unknown>> {
   const { pages } = editor;
 
   /** Calls `use` with the folder: the one the command was invoked on, the only one, or one that the person picks. */
-  async function inFolder(on: OnIntent | undefined, use: (folder: Folder) => Promise<unknown>): Promise<unknown> {
+  async function withFolder(on: CommandTarget | undefined, use: (folder: Folder) => Promise<unknown>): Promise<unknown> {
     const folder = on?.folder ?? (await pickFolder(editor));
     return folder === undefined ? undefined : use(folder);
   }
 
-  async function onHook(
+  async function withHook(
     what: string,
     fits: (hook: HookDetails) => boolean,
     use: (folder: Folder, hook: string) => Promise<unknown>,
   ) {
-    return inFolder(undefined, async (folder) => {
+    return withFolder(undefined, async (folder) => {
       await folder.refresh();
       const hooks = folder.hooks.filter(fits);
       if (hooks.length === 0) return vscode.window.showInformationMessage(`Tollgate: there is no hook to ${what}.`);
@@ -50,13 +50,13 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
     });
   }
 
-  async function onExtension(
-    on: OnIntent | undefined,
+  async function withExtension(
+    on: CommandTarget | undefined,
     what: string,
     fits: (extension: ExtensionDetails) => boolean,
     use: (folder: Folder, name: string) => Promise<unknown>,
   ) {
-    return inFolder(on, async (folder) => {
+    return withFolder(on, async (folder) => {
       await folder.refresh();
       const extensions = folder.extensions.filter(fits);
       let name = on?.extension?.name;
@@ -73,41 +73,41 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
 
   return {
     'extensions.list': (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         await editor.refresh(folder);
         await pages.show(`Extensions of ${folder.name}`, extensionsText(folder.extensions));
       }),
     'extensions.enable': (on) =>
-      onExtension(
+      withExtension(
         on,
         'enable',
         ({ state }) => state === 'disabled',
         (folder, name) => editor.extensions.enable(folder, name, true),
       ),
     'extensions.disable': (on) =>
-      onExtension(
+      withExtension(
         on,
         'disable',
         ({ state }) => state !== 'disabled' && state !== 'invalid',
         (folder, name) => editor.extensions.enable(folder, name, false),
       ),
     'extensions.approve': (on) =>
-      onExtension(
+      withExtension(
         on,
         'approve',
         ({ state }) => state === 'unapproved' || state === 'changed',
         (folder, name) => editor.extensions.approve(folder, name),
       ),
     'extensions.set': (on) =>
-      onExtension(
+      withExtension(
         on,
         'set up',
         ({ settings = [] }) => settings.length > 0,
         (folder, name) => editor.extensions.set(folder, name),
       ),
-    'skills.insert': (on) => inFolder(on, (folder) => editor.extensions.invoke(folder)),
+    'skills.insert': (on) => withFolder(on, (folder) => editor.extensions.invoke(folder)),
     selectIntent: (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: select an intent'));
         if (intent === undefined) return;
         if (intent === '') await folder.call('clearIntent', folder.session);
@@ -115,12 +115,12 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
         await editor.refresh(folder);
       }),
     clearIntent: (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         await folder.call('clearIntent', folder.session);
         await editor.refresh(folder);
       }),
     selectDefault: (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: select an intent for new sessions'));
         if (intent === undefined) return;
         await folder.perform({ op: 'select-default', intent: intent === '' ? null : intent });
@@ -128,40 +128,40 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
         await editor.refresh(folder);
       }),
     listIntents: (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         await editor.refresh(folder);
         await pages.show(`Intents of ${folder.name}`, intentsText(folder.intents.intents), 'md');
       }),
     showContext: (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         const text = await folder.call<string>('context', folder.session);
         const none = 'No intent is selected, so an agent is told nothing.\n';
         await pages.show(`Context of ${folder.current?.id ?? folder.name}`, text === '' ? none : text, 'md');
       }),
     showTrace: (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         const entries = await folder.entries(MAX_ENTRIES, on?.intent?.id);
         await pages.show(`Ledger of ${on?.intent?.id ?? folder.name}`, entriesText(entries));
       }),
     verifyLedger: (on) =>
-      inFolder(on, async (folder) => {
-        const progress = { location: vscode.ProgressLocation.Window, title: 'Tollgate verifies the ledger' };
+      withFolder(on, async (folder) => {
+        const progress = { location: vscode.ProgressLocation.Window, title: 'Tollgate is verifying the ledger' };
         const report = await vscode.window.withProgress(progress, () => folder.perform<Verification>({ op: 'verify' }));
         const text = verificationText(report);
         editor.output[report.ok ? 'info' : 'warn'](`${folder.name}: ${text.split('\n', 1)[0]}`);
         const show = report.ok ? vscode.window.showInformationMessage : vscode.window.showErrorMessage;
         const more = 'Show Report';
         const said = report.ok
-          ? `The ledger verifies: ${report.entries} entries.`
-          : `The ledger does not verify: ${report.faults[0]?.what ?? 'see the report'}`;
+          ? `The ledger is intact: ${report.entries} entries.`
+          : `The ledger failed verification: ${report.faults[0]?.what ?? 'see the report'}`;
         // The command does not wait for the person's answer.
         void show(said, more).then((picked) =>
           picked === more ? pages.show(`Verification of ${folder.name}`, text) : undefined,
         );
       }),
     openIntents: (on) =>
-      inFolder(on, async (folder) => {
-        const document = await vscode.workspace.openTextDocument(folder.uri(INTENTS));
+      withFolder(on, async (folder) => {
+        const document = await vscode.workspace.openTextDocument(folder.uri(INTENTS_FILE));
         const row = on?.intent === undefined ? -1 : lineOf(document, on.intent.id);
         const selection = row < 0 ? {} : { selection: new vscode.Range(row, 0, row, 0) };
         await vscode.window.showTextDocument(document, selection);
@@ -169,27 +169,27 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
     refresh: () => editor.refreshAll(),
     showOutput: async () => editor.output.show(),
     'hooks.list': (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         await editor.refresh(folder);
         await pages.show(`Hooks of ${folder.name}`, hooksText(folder.hooks));
       }),
     'hooks.approve': () =>
-      onHook(
+      withHook(
         'approve',
         ({ trust }) => trust === 'new' || trust === 'changed',
         (folder, id) => editor.approvals.review(folder, id),
       ),
     'hooks.revoke': () =>
-      onHook(
+      withHook(
         'revoke',
         ({ trust }) => trust === 'approved',
         async (folder, id) => {
           await folder.perform({ op: 'hooks', do: 'revoke', id });
-          await folder.record(['hooks', 'revoke', id], APPROVALS);
+          await folder.record(['hooks', 'revoke', id], APPROVALS_FILE);
         },
       ),
     'hooks.run': () =>
-      onHook(
+      withHook(
         'run',
         ({ enabled }) => enabled,
         async (folder, id) => {
@@ -200,9 +200,9 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
         },
       ),
     'hooks.history': (on) =>
-      inFolder(on, async (folder) => {
+      withFolder(on, async (folder) => {
         const asked = { op: 'hooks', do: 'history', limit: MAX_ENTRIES };
-        const { records } = await folder.perform<{ records: KeptRecord[] }>(asked);
+        const { records } = await folder.perform<{ records: StoredHookRecord[] }>(asked);
         await pages.show(`Hook history of ${folder.name}`, historyText(records));
       }),
   };

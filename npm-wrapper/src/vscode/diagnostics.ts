@@ -2,9 +2,9 @@ import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
 
 /** The intents file. */
-export const INTENTS = '.orchestration/active_intents.yaml';
+export const INTENTS_FILE = '.orchestration/active_intents.yaml';
 
-interface Fault {
+interface FileProblem {
   line: number | null;
   column: number | null;
   message: string;
@@ -18,11 +18,11 @@ export class Diagnostics implements vscode.Disposable {
   readonly #files = new Map<string, vscode.Uri[]>();
 
   show(folder: Folder): void {
-    const faults = new Map<string, Fault[]>();
-    const add = (file: string, fault: Fault) => faults.set(file, [...(faults.get(file) ?? []), fault]);
+    const faults = new Map<string, FileProblem[]>();
+    const add = (file: string, fault: FileProblem) => faults.set(file, [...(faults.get(file) ?? []), fault]);
     const { Error, Warning } = vscode.DiagnosticSeverity;
     for (const { severity, ...fault } of folder.intents.diagnostics) {
-      add(INTENTS, { ...fault, severity: severity === 'error' ? Error : Warning });
+      add(INTENTS_FILE, { ...fault, severity: severity === 'error' ? Error : Warning });
     }
     for (const { file, line, column, message } of folder.faults) add(file, { line, column, message, severity: Error });
 
@@ -34,7 +34,7 @@ export class Diagnostics implements vscode.Disposable {
       const document = vscode.workspace.textDocuments.find((open) => open.uri.toString() === uri.toString());
       this.#collection.set(
         uri,
-        found.map((fault) => diagnostic(fault, document)),
+        found.map((fault) => toDiagnostic(fault, document)),
       );
     }
     this.#files.set(folder.key, files);
@@ -50,7 +50,10 @@ export class Diagnostics implements vscode.Disposable {
   }
 }
 
-function diagnostic({ line, column, message, severity }: Fault, document: vscode.TextDocument | undefined): vscode.Diagnostic {
+function toDiagnostic(
+  { line, column, message, severity }: FileProblem,
+  document: vscode.TextDocument | undefined,
+): vscode.Diagnostic {
   const row = Math.max(0, (line ?? 1) - 1);
   const text = document !== undefined && row < document.lineCount ? document.lineAt(row).text : undefined;
   // The gate counts characters, the editor UTF-16 code units.

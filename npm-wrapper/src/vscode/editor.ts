@@ -3,31 +3,31 @@ import { setImmediate } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { Approvals } from './approvals.js';
 import { commands } from './commands.js';
-import { Diagnostics, INTENTS } from './diagnostics.js';
+import { Diagnostics, INTENTS_FILE } from './diagnostics.js';
 import { Extensions } from './extensions.js';
 import { Folder } from './folder.js';
 import type { Commit } from './git.js';
-import { listen, triggers } from './listeners.js';
-import { hasModel, onModels, Prompts } from './models.js';
+import { listen, observableTriggers } from './listeners.js';
+import { hasModel, onModelsChanged, Prompts } from './models.js';
 import { Output } from './output.js';
 import { Pages } from './pages.js';
 import { Status } from './status.js';
-import { GateThread, type News } from './thread.js';
+import { GateThread, type ThreadNotification } from './thread.js';
 import { registerTools } from './tools.js';
 import { IntentTree, VIEW } from './tree.js';
 
 /** Changes within this time are processed together. */
-const SETTLE_MS = 150;
+const REFRESH_DELAY_MS = 150;
 
 /** Files whose changes affect what is shown. */
 const WATCHED = [
-  `{${INTENTS},.orchestration/agent_trace.jsonl}`,
+  `{${INTENTS_FILE},.orchestration/agent_trace.jsonl}`,
   '.tollgate/{hooks,config}.json',
   '.akira/hooks.json',
   '{.tollgate,.ollm}/extensions/**',
 ];
 
-const SESSION = 'tollgate.session';
+const SESSION_KEY = 'tollgate.session';
 
 /** One editor window: its folders with their gates, and everything that is shown about them. */
 export class Editor implements vscode.Disposable {
@@ -50,7 +50,7 @@ export class Editor implements vscode.Disposable {
   );
   readonly #prompts = new Prompts();
   readonly #changed = new vscode.EventEmitter<Folder>();
-  readonly #parts: vscode.Disposable[] = [];
+  readonly #disposables: vscode.Disposable[] = [];
   #hasModel = false;
 
   /** Fires when the information about a folder has been updated. */
@@ -58,8 +58,8 @@ export class Editor implements vscode.Disposable {
 
   constructor(context: vscode.ExtensionContext, worker: URL) {
     this.session = sessionOf(context.workspaceState);
-    this.#thread = new GateThread(worker, (news) => this.#hear(news));
-    this.#parts.push(
+    this.#thread = new GateThread(worker, (notification) => this.#handleNotification(notification));
+    this.#disposables.push(
       this.output,
       this.pages,
       this.#status,
@@ -72,7 +72,7 @@ export class Editor implements vscode.Disposable {
         for (const at of added) void this.#open(at);
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.#reopen()),
-      onModels(() => this.#modelsChanged()),
+      onModelsChanged(() => this.#modelsChanged()),
       ...registerTools(
         context,
         () => this.shown(),
@@ -81,9 +81,9 @@ export class Editor implements vscode.Disposable {
     );
     const views: { id?: string }[] = Object.values(context.extension.packageJSON?.contributes?.views ?? {}).flat() as [];
     if (views.some(({ id }) => id === VIEW))
-      this.#parts.push(vscode.window.createTreeView(VIEW, { treeDataProvider: this.#tree }));
+      this.#disposables.push(vscode.window.createTreeView(VIEW, { treeDataProvider: this.#tree }));
     for (const [name, command] of Object.entries(commands(this))) {
-      this.#parts.push(vscode.commands.registerCommand(`tollgate.${name}`, (on) => this.#said(command(on))));
+      this.#disposables.push(vscode.commands.registerCommand(`tollgate.${name}`, (on) => this.#showErrors(command(on))));
     }
   }
 
@@ -129,12 +129,12 @@ export class Editor implements vscode.Disposable {
     this.#tree.refresh();
     this.#showStatus();
     this.#changed.fire(folder);
-    void this.#said(this.extensions.notifyWaiting(folder).then((changed) => (changed ? this.refresh(folder) : undefined)));
+    void this.#showErrors(this.extensions.notifyWaiting(folder).then((changed) => (changed ? this.refresh(folder) : undefined)));
   }
 
   /** Ends everything and waits for that. */
   async end(): Promise<void> {
-    this.#clear();
+    this.#disposeAll();
     await this.#thread.end();
   }
 
@@ -142,10 +142,10 @@ export class Editor implements vscode.Disposable {
     void this.end();
   }
 
-  #clear(): void {
+  #disposeAll(): void {
     for (const timer of this.#pending.values()) clearTimeout(timer);
     for (const key of [...this.#folders.keys()]) this.#forget(key);
-    for (const part of this.#parts.splice(0)) part.dispose();
+    for (const part of this.#disposables.splice(0)) part.dispose();
   }
 
   async #open(at: vscode.WorkspaceFolder): Promise<void> {
@@ -158,11 +158,11 @@ export class Editor implements vscode.Disposable {
       workspace: at.uri.fsPath,
       hooks: vscode.workspace.isTrusted,
       prompts: this.#hasModel,
-      triggers: triggers(),
+      triggers: observableTriggers(),
     });
     this.#watchers.set(folder.key, this.#watch(folder));
     const begun = performance.now();
-    await this.#said(this.refresh(folder));
+    await this.#showErrors(this.refresh(folder));
     const { intents, hooks } = folder;
     const what = intents.governed ? `${intents.intents.length} intents` : 'not governed';
     this.output.info(
@@ -201,37 +201,44 @@ export class Editor implements vscode.Disposable {
   }
 
   #watch(folder: Folder): vscode.Disposable {
-    const soon = () => {
+    const scheduleRefresh = () => {
       clearTimeout(this.#pending.get(folder.key));
       this.#pending.set(
         folder.key,
-        setTimeout(() => void this.#said(this.refresh(folder)), SETTLE_MS),
+        setTimeout(() => void this.#showErrors(this.refresh(folder)), REFRESH_DELAY_MS),
       );
     };
     const watchers = WATCHED.flatMap((pattern) => {
-      const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder.at, pattern));
-      return [watcher, watcher.onDidChange(soon), watcher.onDidCreate(soon), watcher.onDidDelete(soon)];
+      const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder.workspaceFolder, pattern));
+      return [
+        watcher,
+        watcher.onDidChange(scheduleRefresh),
+        watcher.onDidCreate(scheduleRefresh),
+        watcher.onDidDelete(scheduleRefresh),
+      ];
     });
     return vscode.Disposable.from(...watchers);
   }
 
-  #hear(news: News): void {
-    if (news.type === 'unprompt') return this.#prompts.cancel(news.prompt);
-    const folder = this.#folders.get(news.folder);
-    if (news.type === 'log') return this.output.log(folder?.name ?? news.folder, news);
+  #handleNotification(notification: ThreadNotification): void {
+    if (notification.type === 'unprompt') return this.#prompts.cancel(notification.prompt);
+    const folder = this.#folders.get(notification.folder);
+    if (notification.type === 'log') return this.output.log(folder?.name ?? notification.folder, notification);
     if (folder === undefined) return;
-    switch (news.type) {
+    switch (notification.type) {
       case 'record':
-        return this.output.record(folder.name, news.record);
+        return this.output.record(folder.name, notification.record);
       case 'listen':
-        return this.#listen(folder, news.trigger, news.on);
+        return this.#listen(folder, notification.trigger, notification.on);
       case 'approval':
-        void this.#said(
-          this.approvals.ask(folder, news.approval).then((approved) => (approved ? this.refresh(folder) : undefined)),
+        void this.#showErrors(
+          this.approvals.ask(folder, notification.approval).then((approved) => (approved ? this.refresh(folder) : undefined)),
         );
         return;
       case 'prompt':
-        void this.#prompts.run(news.prompt, news.hook, news.text).then((done) => this.#thread.prompted(news.prompt, done));
+        void this.#prompts
+          .run(notification.prompt, notification.hook, notification.text)
+          .then((done) => this.#thread.reportPromptResult(notification.prompt, done));
     }
   }
 
@@ -262,7 +269,7 @@ export class Editor implements vscode.Disposable {
   }
 
   /** Shows errors instead of throwing them: a failed command would show a stack trace. */
-  async #said<T>(work: Promise<T>): Promise<T | undefined> {
+  async #showErrors<T>(work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;
     } catch (error) {
@@ -275,9 +282,9 @@ export class Editor implements vscode.Disposable {
 }
 
 function sessionOf(state: vscode.Memento): string {
-  const kept = state.get<string>(SESSION);
+  const kept = state.get<string>(SESSION_KEY);
   if (kept !== undefined) return kept;
   const session = `vscode-${randomBytes(4).toString('hex')}`;
-  void state.update(SESSION, session);
+  void state.update(SESSION_KEY, session);
   return session;
 }

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { TollgateError } from '../api/error.js';
-import type { ExtensionDetails, ExtensionSetting, ShownExtension, SkillDetails } from './answers.js';
-import { APPROVALS } from './approvals.js';
+import type { ExtensionDetails, ExtensionSetting, ExtensionReview, SkillDetails } from './answers.js';
+import { APPROVALS_FILE } from './approvals.js';
 import type { Folder } from './folder.js';
 import type { Pages } from './pages.js';
 
@@ -10,7 +10,7 @@ const MAX_LINES = 30;
 
 /** Lets a person approve, enable and set up extensions, and invoke skills. */
 export class Extensions {
-  /** The extensions, with their states, that a person has been notified of. */
+  /** The extensions that a person has been notified of, with their states. */
   readonly #notified = new Set<string>();
 
   constructor(private readonly pages: Pages) {}
@@ -33,19 +33,19 @@ export class Extensions {
 
   /** Shows everything that an extension provides, and approves it if the person agrees. @returns whether it is approved */
   async approve(folder: Folder, name: string): Promise<boolean> {
-    const extension = await folder.perform<ShownExtension>({ op: 'extensions', do: 'show', id: name });
+    const extension = await folder.perform<ExtensionReview>({ op: 'extensions', do: 'show', id: name });
     if (extension.problem !== undefined)
       throw new TollgateError('not_done', `\`${name}\` cannot be approved: ${extension.problem}`);
     if (extension.digest === undefined) return true;
-    // The question may appear while a person types, and Enter presses the first button, so that must not be the one that approves.
+    // The question may appear while a person is typing, and Enter activates the first button, so that one must not approve.
     const look: vscode.MessageItem = { title: 'Show Files' };
     const approve: vscode.MessageItem = { title: 'Approve' };
     const later: vscode.MessageItem = { title: 'Not now', isCloseAffordance: true };
-    const detail = contentsOf(extension).join('\n');
+    const detail = approvalLines(extension).join('\n');
     const question = `Approve everything that the extension "${name}" provides in "${folder.name}"?`;
     const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, look, approve, later);
     if (answer === look) {
-      await this.pages.show(`Extension ${name}`, textOf(extension), 'md');
+      await this.pages.show(`Extension ${name}`, extensionPage(extension), 'md');
       const again = 'Review';
       const picked = await vscode.window.showInformationMessage(`The extension "${name}" is waiting for your approval.`, again);
       return picked === again ? this.approve(folder, name) : false;
@@ -53,7 +53,7 @@ export class Extensions {
     if (answer !== approve) return false;
     // Approves only what was shown, even if the files have changed since.
     await folder.perform({ op: 'extensions', do: 'approve', id: name, digest: extension.digest });
-    await folder.record(['extensions', 'approve', name], APPROVALS);
+    await folder.record(['extensions', 'approve', name], APPROVALS_FILE);
     return true;
   }
 
@@ -65,7 +65,7 @@ export class Extensions {
 
   /** Asks for the value of a setting, without showing it if it is secret. */
   async set(folder: Folder, name: string): Promise<void> {
-    const { settings = [] } = await folder.perform<ShownExtension>({ op: 'extensions', do: 'show', id: name });
+    const { settings = [] } = await folder.perform<ExtensionReview>({ op: 'extensions', do: 'show', id: name });
     const setting = await pickSetting(name, settings);
     if (setting === undefined) return;
     const check = async (value: string) => {
@@ -116,13 +116,13 @@ export class Extensions {
   }
 }
 
-function contentsOf({ shows }: ShownExtension): string[] {
+function approvalLines({ shows }: ExtensionReview): string[] {
   const lines = shows?.brings ?? [];
   return lines.length > MAX_LINES ? [...lines.slice(0, MAX_LINES), `and ${lines.length - MAX_LINES} more`] : lines;
 }
 
 /** The page about an extension: everything that it provides, and the contents of its files. */
-function textOf(extension: ShownExtension): string {
+function extensionPage(extension: ExtensionReview): string {
   const { name, version = '', description = '', shows } = extension;
   const texts = (shows?.texts ?? []).map(([path, content]) => `## ${path}\n\n\`\`\`\n${content}\n\`\`\`\n`);
   const hidden = shows?.not_shown ?? [];

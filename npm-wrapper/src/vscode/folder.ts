@@ -33,14 +33,14 @@ export class Folder {
 
   constructor(
     readonly thread: GateThread,
-    readonly at: vscode.WorkspaceFolder,
+    readonly workspaceFolder: vscode.WorkspaceFolder,
     readonly session: string,
   ) {
-    this.key = at.uri.toString();
+    this.key = workspaceFolder.uri.toString();
   }
 
   get name(): string {
-    return this.at.name;
+    return this.workspaceFolder.name;
   }
 
   get intents(): IntentList {
@@ -132,12 +132,12 @@ export class Folder {
     const home = process.env.HOME ?? process.env.USERPROFILE;
     if (relative.startsWith('~/') && home !== undefined) return vscode.Uri.file(path.join(home, relative.slice(2)));
     if (path.isAbsolute(relative)) return vscode.Uri.file(relative);
-    return vscode.Uri.joinPath(this.at.uri, ...relative.split('/'));
+    return vscode.Uri.joinPath(this.workspaceFolder.uri, ...relative.split('/'));
   }
 
   /** A file relative to this folder; `undefined` if it is not in it. */
   relative(uri: vscode.Uri): string | undefined {
     if (uri.scheme !== 'file' || vscode.workspace.getWorkspaceFolder(uri)?.uri.toString() !== this.key) return undefined;
-    return path.relative(this.at.uri.fsPath, uri.fsPath).split(path.sep).join('/');
+    return path.relative(this.workspaceFolder.uri.fsPath, uri.fsPath).split(path.sep).join('/');
   }
 }

@@ -10,7 +10,7 @@ interface Repository {
   getCommit(ref: string): Promise<{ parents: string[]; message: string }>;
 }
 
-interface Git {
+interface GitApi {
   readonly repositories: Repository[];
   readonly onDidOpenRepository: vscode.Event<Repository>;
   readonly onDidCloseRepository: vscode.Event<Repository>;
@@ -31,7 +31,7 @@ export function hasGit(): boolean {
 
 /** Reports every new commit in the repositories that the editor knows. */
 export async function watchCommits(heard: (commit: Commit) => void): Promise<vscode.Disposable> {
-  const extension = vscode.extensions.getExtension<{ getAPI(version: 1): Git }>('vscode.git');
+  const extension = vscode.extensions.getExtension<{ getAPI(version: 1): GitApi }>('vscode.git');
   if (extension === undefined) throw new Error('the built-in Git extension is missing');
   const git = (await extension.activate()).getAPI(1);
   const watched = new Map<Repository, vscode.Disposable>();

@@ -85,7 +85,7 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
   await editor.start();
 
   const { session } = editor;
-  const at = (where: vscode.Uri | undefined) => {
+  const folderAt = (where: vscode.Uri | undefined) => {
     const folder = editor.folder(where);
     if (folder !== undefined) return folder;
     throw new TollgateError(
@@ -93,8 +93,8 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       `no folder of this window contains \`${where?.fsPath ?? ''}\`; open one that does`,
     );
   };
-  const whole = (call: EditorCall): gate.ToolCall => ({ ...call, session: call.session ?? session });
-  const refreshed = async <T>(folder: ReturnType<typeof at>, work: Promise<T>): Promise<T> => {
+  const withSession = (call: EditorCall): gate.ToolCall => ({ ...call, session: call.session ?? session });
+  const refreshAfter = async <T>(folder: ReturnType<typeof folderAt>, work: Promise<T>): Promise<T> => {
     const value = await work;
     await editor.refresh(folder);
     return value;
@@ -103,24 +103,24 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
   return {
     session,
     get folders() {
-      return editor.folders().map((folder) => folder.at);
+      return editor.folders().map((folder) => folder.workspaceFolder);
     },
     onDidChange: (listener, self, disposables) =>
-      editor.onDidRefresh((folder) => listener.call(self, folder.at), undefined, disposables),
-    preTool: async (call, where) => at(where).rule(whole(call)),
-    postTool: async (call, outcome, where) => at(where).call('postTool', whole(call), outcome),
+      editor.onDidRefresh((folder) => listener.call(self, folder.workspaceFolder), undefined, disposables),
+    preTool: async (call, where) => folderAt(where).rule(withSession(call)),
+    postTool: async (call, outcome, where) => folderAt(where).call('postTool', withSession(call), outcome),
     augment: async (call, options, where) => {
-      const folder = at(where);
-      if (options === undefined) return folder.call('augmentWith', whole(call));
+      const folder = folderAt(where);
+      if (options === undefined) return folder.call('augmentWith', withSession(call));
       // Functions cannot be sent to another thread.
-      const plan = await folder.call<gate.LookupPlan>('planLookups', whole(call));
+      const plan = await folder.call<gate.LookupPlan>('planLookups', withSession(call));
       const askServer = (params: object) => folder.call<unknown>('mcp', 'lookup', params);
-      const lookups = new Lookups(folder.at.uri.fsPath, options, askServer);
-      return folder.call('augment', whole(call), await lookups.run(plan));
+      const lookups = new Lookups(folder.workspaceFolder.uri.fsPath, options, askServer);
+      return folder.call('augment', withSession(call), await lookups.run(plan));
     },
-    respond: async (program, event, payload, where) => at(where).call('respond', program, event, payload),
+    respond: async (program, event, payload, where) => folderAt(where).call('respond', program, event, payload),
     event: async (event, data = {}, of = session, where) => {
-      const answer = await at(where).call<HookAnswer>('event', event, of, data);
+      const answer = await folderAt(where).call<HookAnswer>('event', event, of, data);
       if (answer.systemMessage !== null) {
         editor.output.info(answer.systemMessage);
         void vscode.window.showInformationMessage(answer.systemMessage);
@@ -128,20 +128,20 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       return answer;
     },
     notify: (event, data = {}, where) =>
-      void at(where)
+      void folderAt(where)
         .call('notify', event, data, session)
         .catch(() => {}),
     selectIntent: async (intent, of = session, where) => {
-      const folder = at(where);
-      return refreshed(folder, folder.call<gate.Intent>('selectIntent', of, intent));
+      const folder = folderAt(where);
+      return refreshAfter(folder, folder.call<gate.Intent>('selectIntent', of, intent));
     },
     clearIntent: async (of = session, where) => {
-      const folder = at(where);
-      return refreshed(folder, folder.call<void>('clearIntent', of));
+      const folder = folderAt(where);
+      return refreshAfter(folder, folder.call<void>('clearIntent', of));
     },
-    currentIntent: async (of = session, where) => at(where).call('currentIntent', of),
-    context: async (of = session, limitChars, where) => at(where).call('context', of, limitChars),
-    perform: async (line, where) => at(where).call('perform', line),
+    currentIntent: async (of = session, where) => folderAt(where).call('currentIntent', of),
+    context: async (of = session, limitChars, where) => folderAt(where).call('context', of, limitChars),
+    perform: async (line, where) => folderAt(where).call('perform', line),
     dispose: async () => {
       ended();
       await editor.end();

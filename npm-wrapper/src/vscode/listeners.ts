@@ -2,10 +2,10 @@ import * as vscode from 'vscode';
 import { type Commit, hasGit, watchCommits } from './git.js';
 
 /** What the editor reports about a file event in addition to the file. */
-type Details = Record<string, unknown>;
+type EventDetails = Record<string, unknown>;
 
 /** Receives one event about one file. */
-type Heard = (uri: vscode.Uri, details: Details) => void;
+type FileEventListener = (uri: vscode.Uri, details: EventDetails) => void;
 
 const REASONS: Record<vscode.TextDocumentSaveReason, string> = {
   [vscode.TextDocumentSaveReason.Manual]: 'manual',
@@ -15,17 +15,17 @@ const REASONS: Record<vscode.TextDocumentSaveReason, string> = {
 
 const { workspace } = vscode;
 
-const about = (document: vscode.TextDocument): Details => ({ language: document.languageId });
+const detailsOf = (document: vscode.TextDocument): EventDetails => ({ language: document.languageId });
 
 /** The editor's events, by the names that hooks use. */
-const EVENTS: Record<string, (heard: Heard) => vscode.Disposable> = {
-  onDidSaveTextDocument: (heard) => workspace.onDidSaveTextDocument((document) => heard(document.uri, about(document))),
+const EVENTS: Record<string, (heard: FileEventListener) => vscode.Disposable> = {
+  onDidSaveTextDocument: (heard) => workspace.onDidSaveTextDocument((document) => heard(document.uri, detailsOf(document))),
   onWillSaveTextDocument: (heard) =>
     workspace.onWillSaveTextDocument(({ document, reason }) =>
-      heard(document.uri, { ...about(document), reason: REASONS[reason] }),
+      heard(document.uri, { ...detailsOf(document), reason: REASONS[reason] }),
     ),
-  onDidOpenTextDocument: (heard) => workspace.onDidOpenTextDocument((document) => heard(document.uri, about(document))),
-  onDidCloseTextDocument: (heard) => workspace.onDidCloseTextDocument((document) => heard(document.uri, about(document))),
+  onDidOpenTextDocument: (heard) => workspace.onDidOpenTextDocument((document) => heard(document.uri, detailsOf(document))),
+  onDidCloseTextDocument: (heard) => workspace.onDidCloseTextDocument((document) => heard(document.uri, detailsOf(document))),
   onDidCreateFiles: (heard) => workspace.onDidCreateFiles(({ files }) => files.forEach((uri) => heard(uri, {}))),
   onDidDeleteFiles: (heard) => workspace.onDidDeleteFiles(({ files }) => files.forEach((uri) => heard(uri, {}))),
   onDidRenameFiles: (heard) =>
@@ -35,14 +35,14 @@ const EVENTS: Record<string, (heard: Heard) => vscode.Disposable> = {
 const COMMIT = 'gitCommit';
 
 /** The triggers that this editor can observe. */
-export function triggers(): string[] {
+export function observableTriggers(): string[] {
   return [...Object.keys(EVENTS), ...(hasGit() ? [COMMIT] : [])];
 }
 
 /** Listens for one trigger. Triggers that neither the editor nor Git can observe are left to other sources. */
 export function listen(
   trigger: string,
-  heard: Heard,
+  heard: FileEventListener,
   committed: (commit: Commit) => void,
   failed: (why: string) => void,
 ): vscode.Disposable {

@@ -3,7 +3,7 @@
 import type { HookApproval, HookRecord, PromptOutput } from '../api/hook_types.js';
 
 /** How to open the gate of a folder. */
-export interface Opening {
+export interface FolderGateOptions {
   /** The folder's name in messages. */
   folder: string;
   /** The path of the folder. */
@@ -19,8 +19,8 @@ export interface Opening {
 }
 
 /** Messages from the extension host. */
-export type Order =
-  | { type: 'open'; opening: Opening }
+export type ThreadRequest =
+  | { type: 'open'; opening: FolderGateOptions }
   | { type: 'close'; folder: string; id: number }
   | { type: 'call'; id: number; folder: string; method: string; args: unknown[] }
   | { type: 'prompted'; prompt: number; done: PromptResult };
@@ -29,7 +29,7 @@ export type Order =
 export type PromptResult = PromptOutput | { failed: string };
 
 /** Messages from the thread. */
-export type Report =
+export type ThreadMessage =
   | { type: 'answer'; id: number; value: unknown }
   | { type: 'refusal'; id: number; code: string; message: string }
   | { type: 'log'; folder: string; level: 'debug' | 'info' | 'warn' | 'error'; message: string; details?: unknown }

@@ -14,18 +14,18 @@ export async function hasModel(): Promise<boolean> {
 }
 
 /** Calls back when the available models change. */
-export function onModels(changed: () => void): vscode.Disposable {
+export function onModelsChanged(changed: () => void): vscode.Disposable {
   return models()?.onDidChangeChatModels?.(changed) ?? new vscode.Disposable(() => {});
 }
 
 /** Prompts that are being answered by the editor's language model. */
 export class Prompts implements vscode.Disposable {
-  readonly #underWay = new Map<number, vscode.CancellationTokenSource>();
+  readonly #running = new Map<number, vscode.CancellationTokenSource>();
 
   /** Answers a prompt, from which the gate has removed secrets. */
   async run(id: number, hook: string, text: string): Promise<PromptResult> {
     const source = new vscode.CancellationTokenSource();
-    this.#underWay.set(id, source);
+    this.#running.set(id, source);
     try {
       const [model] = (await models()?.selectChatModels()) ?? [];
       if (model === undefined) return { failed: 'the editor no longer has a language model' };
@@ -37,16 +37,16 @@ export class Prompts implements vscode.Disposable {
     } catch (error) {
       return { failed: error instanceof Error ? error.message : String(error) };
     } finally {
-      this.#underWay.delete(id);
+      this.#running.delete(id);
       source.dispose();
     }
   }
 
   cancel(id: number): void {
-    this.#underWay.get(id)?.cancel();
+    this.#running.get(id)?.cancel();
   }
 
   dispose(): void {
-    for (const source of this.#underWay.values()) source.cancel();
+    for (const source of this.#running.values()) source.cancel();
   }
 }

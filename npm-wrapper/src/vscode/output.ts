@@ -1,8 +1,8 @@
 import * as vscode from 'vscode';
 import type { HookRecord } from '../api/hook_types.js';
-import type { Report } from './messages.js';
+import type { ThreadMessage } from './messages.js';
 
-type Log = Extract<Report, { type: 'log' }>;
+type Log = Extract<ThreadMessage, { type: 'log' }>;
 
 /** The output channel. The gate removes secrets from its messages; nothing else is written that could contain one. */
 export class Output implements vscode.Disposable {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import type { LedgerEntry, Verification } from '../api/ledger.js';
-import type { HookDetails, IntentDetails, KeptRecord } from './answers.js';
+import type { HookDetails, IntentDetails, StoredHookRecord } from './answers.js';
 
 const SCHEME = 'tollgate';
 
@@ -87,7 +87,7 @@ export function verificationText({ ok, files, lines, entries, heads, faults, not
   const remarks = [...faults, ...notes].map(({ file, line, what }) => `${line === null ? file : `${file}:${line}`}: ${what}`);
   const counts = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${lines} lines, ${entries} entries`;
   const keep = heads.length === 0 ? [] : ['', 'Keep this to prove later that nothing was cut off:', ...heads];
-  return `${[`${ok ? 'ok' : 'The ledger does not verify'}: ${counts}`, ...remarks, ...keep].join('\n')}\n`;
+  return `${[`${ok ? 'ok' : 'The ledger failed verification'}: ${counts}`, ...remarks, ...keep].join('\n')}\n`;
 }
 
 export function hooksText(hooks: readonly HookDetails[]): string {
@@ -99,9 +99,9 @@ export function hooksText(hooks: readonly HookDetails[]): string {
   return table(['hook', 'trigger', 'pattern', 'kind', 'trust', 'state', 'file'], hooks.map(row));
 }
 
-export function historyText(records: KeptRecord[]): string {
+export function historyText(records: StoredHookRecord[]): string {
   if (records.length === 0) return 'No hook has run.\n';
-  const row = (record: KeptRecord) => {
+  const row = (record: StoredHookRecord) => {
     const took = record.duration_ms === undefined ? '' : `${record.duration_ms} ms`;
     const on = [record.trigger, record.file].filter(Boolean).join(' ');
     const started = (record.started ?? record.ended ?? '').slice(0, 19).replace('T', ' ');

@@ -20,7 +20,7 @@ export class Status implements vscode.Disposable {
     this.#item.backgroundColor = broken ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
     const said = new vscode.MarkdownString();
     if (current === undefined)
-      said.appendText('Tollgate: no intent is selected, so an agent that asks the gate may change nothing.');
+      said.appendText('Tollgate: no intent is selected, so agents that the gate checks cannot change anything.');
     else said.appendText(`Tollgate: ${current.id}, ${current.name} (${current.status})`);
     if (broken) said.appendText('\n\nThe intents file has faults; the last good version is in force.');
     said.appendText('\n\nClick to select another intent.');

@@ -2,10 +2,10 @@ import { Worker } from 'node:worker_threads';
 import type { Ruling, ToolCall } from '../api/types.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 import { isGoverned, allowsOnFault } from '../files/on_fault.js';
-import type { Opening, Order, Report } from './messages.js';
+import type { FolderGateOptions, ThreadRequest, ThreadMessage } from './messages.js';
 
 /** Messages that the thread sends on its own. */
-export type News = Exclude<Report, { type: 'answer' | 'refusal' }>;
+export type ThreadNotification = Exclude<ThreadMessage, { type: 'answer' | 'refusal' }>;
 
 /** Less than the time that editors give an extension to deactivate. */
 const MAX_CLOSING_MS = 2_000;
@@ -13,7 +13,7 @@ const MAX_CLOSING_MS = 2_000;
 /** A ruling takes milliseconds; a thread that has not answered after this time is stuck. */
 const MAX_RULING_MS = 15_000;
 
-interface Waiting {
+interface PendingCall {
   resolve: (value: unknown) => void;
   reject: (error: TollgateError) => void;
 }
@@ -26,33 +26,33 @@ interface Waiting {
  */
 export class GateThread {
   readonly #file: URL;
-  readonly #heard: (news: News) => void;
-  readonly #openings = new Map<string, Opening>();
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #onNotification: (notification: ThreadNotification) => void;
+  readonly #gateOptions = new Map<string, FolderGateOptions>();
+  readonly #pendingCalls = new Map<number, PendingCall>();
   #worker: Worker | undefined;
   #last = 0;
 
-  /** @param file the code of the thread @param heard receives messages that it sends on its own */
-  constructor(file: URL, heard: (news: News) => void) {
+  /** @param file the code of the thread @param onNotification receives messages that it sends on its own */
+  constructor(file: URL, onNotification: (notification: ThreadNotification) => void) {
     this.#file = file;
-    this.#heard = heard;
+    this.#onNotification = onNotification;
   }
 
-  open(opening: Opening): void {
-    this.#openings.set(opening.folder, opening);
+  open(options: FolderGateOptions): void {
+    this.#gateOptions.set(options.folder, options);
     if (this.#worker === undefined) this.#start();
-    else this.#tell({ type: 'open', opening });
+    else this.#send({ type: 'open', opening: options });
   }
 
   /** Ends what runs for a folder and closes its gate. */
   async close(folder: string): Promise<void> {
-    this.#openings.delete(folder);
-    if (this.#worker !== undefined) await this.#answer((id) => ({ type: 'close', folder, id }));
+    this.#gateOptions.delete(folder);
+    if (this.#worker !== undefined) await this.#sendAndWait((id) => ({ type: 'close', folder, id }));
   }
 
   call<T>(folder: string, method: string, ...args: unknown[]): Promise<T> {
     if (this.#worker === undefined) this.#start();
-    return this.#answer((id) => ({ type: 'call', id, folder, method, args })) as Promise<T>;
+    return this.#sendAndWait((id) => ({ type: 'call', id, folder, method, args })) as Promise<T>;
   }
 
   /**
@@ -60,89 +60,89 @@ export class GateThread {
    * settings allow the call.
    */
   async rule(folder: string, call: ToolCall, patienceMs = MAX_RULING_MS): Promise<Ruling> {
-    const opening = this.#openings.get(folder);
-    if (opening === undefined) throw new TollgateError('workspace_missing', `\`${folder}\` has no gate; open the folder first`);
+    const options = this.#gateOptions.get(folder);
+    if (options === undefined) throw new TollgateError('workspace_missing', `\`${folder}\` has no gate; open the folder first`);
     try {
-      return await this.#inTime(this.call<Ruling>(folder, 'preTool', call), patienceMs);
+      return await this.#withTimeout(this.call<Ruling>(folder, 'preTool', call), patienceMs);
     } catch (error) {
       const unknown = { effects: [], preHashes: [] };
-      if (!isGoverned(opening.workspace)) return { verdict: 'allow', code: 'ungoverned', reason: '', ...unknown };
+      if (!isGoverned(options.workspace)) return { verdict: 'allow', code: 'ungoverned', reason: '', ...unknown };
       const why = error instanceof Error ? error.message : String(error);
-      this.#heard({ type: 'log', folder, level: 'error', message: why });
-      const passes = allowsOnFault(opening.workspace, opening.home);
+      this.#onNotification({ type: 'log', folder, level: 'error', message: why });
+      const passes = allowsOnFault(options.workspace, options.home);
       const rest = passes ? '' : ', so the call could not be checked; a person has to decide whether it may run';
       return { verdict: passes ? 'allow' : 'ask', code: 'gate_fault', reason: `${why}${rest}`, ...unknown };
     }
   }
 
   /** Waits for an answer. A thread that does not answer in time is ended, and the next call replaces it. */
-  async #inTime<T>(answer: Promise<T>, patienceMs: number): Promise<T> {
+  async #withTimeout<T>(answer: Promise<T>, patienceMs: number): Promise<T> {
     const timer = setTimeout(() => {
       const worker = this.#worker;
-      this.#gone(`the gate has not answered for ${patienceMs} ms and is restarted by the next call`);
+      this.#discardWorker(`the gate has not answered for ${patienceMs} ms and is restarted by the next call`);
       void worker?.terminate();
     }, patienceMs);
     return answer.finally(() => clearTimeout(timer));
   }
 
   /** Reports the result of a prompt. */
-  prompted(prompt: number, done: Extract<Order, { type: 'prompted' }>['done']): void {
-    this.#tell({ type: 'prompted', prompt, done });
+  reportPromptResult(prompt: number, done: Extract<ThreadRequest, { type: 'prompted' }>['done']): void {
+    this.#send({ type: 'prompted', prompt, done });
   }
 
   /** Ends everything that runs, and then the thread. An editor that is closing does not wait long. */
   async end(): Promise<void> {
-    const closed = Promise.allSettled([...this.#openings.keys()].map((folder) => this.close(folder)));
+    const closed = Promise.allSettled([...this.#gateOptions.keys()].map((folder) => this.close(folder)));
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, MAX_CLOSING_MS)))]);
     clearTimeout(timer);
     const worker = this.#worker;
-    this.#gone('the gate was closed');
+    this.#discardWorker('the gate was closed');
     await worker?.terminate();
   }
 
   #start(): void {
     // Without the editor's arguments and standard output, which carries a protocol of its own.
     const worker = new Worker(this.#file, { argv: [], execArgv: [], stdout: true, stderr: true, name: 'tollgate' });
-    worker.on('message', (report: Report) => this.#take(report));
-    worker.on('error', (error) => this.#lost(worker, error instanceof Error ? error.message : String(error)));
-    worker.on('exit', (code) => this.#lost(worker, `exit code ${code}`));
+    worker.on('message', (message: ThreadMessage) => this.#receive(message));
+    worker.on('error', (error) => this.#handleExit(worker, error instanceof Error ? error.message : String(error)));
+    worker.on('exit', (code) => this.#handleExit(worker, `exit code ${code}`));
     this.#worker = worker;
-    for (const opening of this.#openings.values()) this.#tell({ type: 'open', opening });
+    for (const options of this.#gateOptions.values()) this.#send({ type: 'open', opening: options });
   }
 
-  #tell(order: Order): void {
-    this.#worker?.postMessage(order);
+  #send(request: ThreadRequest): void {
+    this.#worker?.postMessage(request);
   }
 
-  #answer(order: (id: number) => Order): Promise<unknown> {
+  #sendAndWait(newRequest: (id: number) => ThreadRequest): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = ++this.#last;
-      this.#waiting.set(id, { resolve, reject });
+      this.#pendingCalls.set(id, { resolve, reject });
       try {
-        this.#tell(order(id));
+        this.#send(newRequest(id));
       } catch (error) {
-        this.#waiting.delete(id);
+        this.#pendingCalls.delete(id);
         reject(new TollgateError('invalid_input', `the arguments cannot be sent to the gate: ${String(error)}`, error));
       }
     });
   }
 
-  #take(report: Report): void {
-    if (report.type !== 'answer' && report.type !== 'refusal') return this.#heard(report);
-    const waiting = this.#waiting.get(report.id);
-    this.#waiting.delete(report.id);
-    if (report.type === 'answer') waiting?.resolve(report.value);
-    else waiting?.reject(new TollgateError(report.code as ErrorCode, report.message));
+  #receive(message: ThreadMessage): void {
+    if (message.type !== 'answer' && message.type !== 'refusal') return this.#onNotification(message);
+    const waiting = this.#pendingCalls.get(message.id);
+    this.#pendingCalls.delete(message.id);
+    if (message.type === 'answer') waiting?.resolve(message.value);
+    else waiting?.reject(new TollgateError(message.code as ErrorCode, message.message));
   }
 
-  #lost(worker: Worker, why: string): void {
-    if (worker === this.#worker) this.#gone(`the gate failed and is restarted by the next call (${why})`);
+  #handleExit(worker: Worker, why: string): void {
+    if (worker === this.#worker) this.#discardWorker(`the gate failed and is restarted by the next call (${why})`);
   }
 
-  #gone(why: string): void {
+  #discardWorker(why: string): void {
     this.#worker = undefined;
-    for (const { reject } of this.#waiting.values()) reject(new TollgateError('guest_trap', why));
-    this.#waiting.clear();
+    for (const { reject } of this.#pendingCalls.values()) reject(new TollgateError('guest_trap', why));
+    this.#pendingCalls.clear();
   }
 }

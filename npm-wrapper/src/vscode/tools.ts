@@ -5,7 +5,7 @@ import type { Folder } from './folder.js';
 const TAG = 'tollgate';
 
 /** A tool, as declared in the extension's manifest. */
-interface Declared {
+interface DeclaredTool {
   name: string;
   displayName: string;
   tags?: string[];
@@ -25,31 +25,31 @@ export function registerTools(
 ): vscode.Disposable[] {
   // Missing in older editors and in those without agents.
   if (typeof vscode.lm?.registerTool !== 'function') return [];
-  const declared: Declared[] = context.extension.packageJSON?.contributes?.languageModelTools ?? [];
+  const declared: DeclaredTool[] = context.extension.packageJSON?.contributes?.languageModelTools ?? [];
   // An extension may declare other tools as well.
   const own = declared.filter(({ tags }) => tags?.includes(TAG));
   return own.map(({ name, displayName }) =>
     vscode.lm.registerTool<object>(name, {
       prepareInvocation: () => ({ invocationMessage: displayName }),
       invoke: async ({ input }) => {
-        const folder = present(shown());
+        const folder = requireFolder(shown());
         try {
           const text = await folder.call<string>('ownTool', folder.session, name, input);
           await changed(folder);
-          return said(text);
+          return textResult(text);
         } catch (error) {
-          return said(error instanceof Error ? error.message : String(error));
+          return textResult(error instanceof Error ? error.message : String(error));
         }
       },
     }),
   );
 }
 
-function present(folder: Folder | undefined): Folder {
+function requireFolder(folder: Folder | undefined): Folder {
   if (folder === undefined) throw new Error('no folder of this window has intents; add .orchestration/active_intents.yaml');
   return folder;
 }
 
-function said(text: string): vscode.LanguageModelToolResult {
+function textResult(text: string): vscode.LanguageModelToolResult {
   return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(text)]);
 }

@@ -7,13 +7,13 @@ import type { Folder } from './folder.js';
 export const VIEW = 'tollgate.intents';
 
 /** How many entries of an intent are searched for files, and how many files are shown. */
-const LOOKED_AT = 100;
-const SHOWN = 20;
+const MAX_SEARCHED_ENTRIES = 100;
+const MAX_SHOWN_ENTRIES = 20;
 
-type Node =
+type TreeNode =
   | { kind: 'folder'; folder: Folder }
   | { kind: 'intent'; folder: Folder; intent: IntentDetails }
-  | { kind: 'group'; label: string; icon: string; open: boolean; children: Node[] }
+  | { kind: 'group'; label: string; icon: string; open: boolean; children: TreeNode[] }
   | { kind: 'text'; label: string; icon: string }
   | { kind: 'file'; folder: Folder; path: string; changes: number }
   | { kind: 'extension'; folder: Folder; extension: ExtensionDetails }
@@ -21,7 +21,7 @@ type Node =
   | { kind: 'entry'; folder: Folder; entry: LedgerEntry };
 
 /** By status. */
-const ICONS: Record<string, string> = {
+const INTENT_ICONS: Record<string, string> = {
   PLANNED: 'circle-outline',
   IN_PROGRESS: 'play-circle',
   BLOCKED: 'stop-circle',
@@ -32,7 +32,7 @@ const ICONS: Record<string, string> = {
 const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
 /** The icon and its color for each state. */
-const STATES: Record<ExtensionDetails['state'], [icon: string, color?: string]> = {
+const EXTENSION_ICONS: Record<ExtensionDetails['state'], [icon: string, color?: string]> = {
   active: ['extensions', 'charts.green'],
   disabled: ['circle-slash'],
   unapproved: ['shield', 'list.warningForeground'],
@@ -41,8 +41,8 @@ const STATES: Record<ExtensionDetails['state'], [icon: string, color?: string]> 
   invalid: ['error', 'list.errorForeground'],
 };
 
-/** The same for MCP servers. */
-const SERVER_STATES: Record<ServerDetails['state'], [icon: string, color?: string]> = {
+/** The icon and its color for each state of an MCP server. */
+const SERVER_ICONS: Record<ServerDetails['state'], [icon: string, color?: string]> = {
   idle: ['server-process'],
   connecting: ['server-process'],
   connected: ['server-process', 'charts.green'],
@@ -55,7 +55,7 @@ const SERVER_STATES: Record<ServerDetails['state'], [icon: string, color?: strin
  * The tree of intents with their scopes, the files that were changed for them, and the latest ledger entries, then the extensions and
  * the MCP servers.
  */
-export class IntentTree implements vscode.TreeDataProvider<Node> {
+export class IntentTree implements vscode.TreeDataProvider<TreeNode> {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.#changed.event;
 
@@ -65,21 +65,21 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
     this.#changed.fire();
   }
 
-  async getChildren(node?: Node): Promise<Node[]> {
+  async getChildren(node?: TreeNode): Promise<TreeNode[]> {
     if (node === undefined) {
       const folders = this.governed();
       const [only] = folders;
-      if (folders.length === 1 && only !== undefined) return partsOfFolder(only);
+      if (folders.length === 1 && only !== undefined) return folderChildren(only);
       return folders.map((folder) => ({ kind: 'folder', folder }));
     }
-    if (node.kind === 'folder') return partsOfFolder(node.folder);
-    if (node.kind === 'extension') return contentsOf(node.extension);
-    if (node.kind === 'server') return toolsOf(node.folder, node.server);
+    if (node.kind === 'folder') return folderChildren(node.folder);
+    if (node.kind === 'extension') return extensionChildren(node.extension);
+    if (node.kind === 'server') return serverChildren(node.folder, node.server);
     if (node.kind === 'group') return node.children;
-    return node.kind === 'intent' ? partsOf(node.folder, node.intent) : [];
+    return node.kind === 'intent' ? intentChildren(node.folder, node.intent) : [];
   }
 
-  getTreeItem(node: Node): vscode.TreeItem {
+  getTreeItem(node: TreeNode): vscode.TreeItem {
     switch (node.kind) {
       case 'folder': {
         const item = new vscode.TreeItem(node.folder.name, Expanded);
@@ -117,11 +117,11 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
   }
 }
 
-function partsOfFolder(folder: Folder): Node[] {
-  const intents: Node[] = folder.intents.intents.map((intent) => ({ kind: 'intent', folder, intent }));
-  const extensions: Node[] = folder.extensions.map((extension) => ({ kind: 'extension', folder, extension }));
-  const servers: Node[] = folder.servers.map((server) => ({ kind: 'server', folder, server }));
-  const groups: Extract<Node, { kind: 'group' }>[] = [
+function folderChildren(folder: Folder): TreeNode[] {
+  const intents: TreeNode[] = folder.intents.intents.map((intent) => ({ kind: 'intent', folder, intent }));
+  const extensions: TreeNode[] = folder.extensions.map((extension) => ({ kind: 'extension', folder, extension }));
+  const servers: TreeNode[] = folder.servers.map((server) => ({ kind: 'server', folder, server }));
+  const groups: Extract<TreeNode, { kind: 'group' }>[] = [
     { kind: 'group', label: 'Extensions', icon: 'extensions', open: false, children: extensions },
     { kind: 'group', label: 'MCP servers', icon: 'server', open: false, children: servers },
   ];
@@ -129,14 +129,14 @@ function partsOfFolder(folder: Folder): Node[] {
 }
 
 /** What an extension provides, one line each. */
-function contentsOf({ hooks = [], servers = [], skills = [], settings = [] }: ExtensionDetails): Node[] {
-  const lines = (names: string[], icon: string): Node[] => names.map((label) => ({ kind: 'text', label, icon }));
+function extensionChildren({ hooks = [], servers = [], skills = [], settings = [] }: ExtensionDetails): TreeNode[] {
+  const lines = (names: string[], icon: string): TreeNode[] => names.map((label) => ({ kind: 'text', label, icon }));
   return [...lines(hooks, 'zap'), ...lines(servers, 'server-process'), ...lines(skills, 'lightbulb'), ...lines(settings, 'gear')];
 }
 
-/** The tools of a server, which is connected for that, or why it has none. */
-async function toolsOf(folder: Folder, { name }: ServerDetails): Promise<Node[]> {
-  const line = (label: string, icon: string): Node => ({ kind: 'text', label, icon });
+/** Connects to a server and returns its tools, or why it has none. */
+async function serverChildren(folder: Folder, { name }: ServerDetails): Promise<TreeNode[]> {
+  const line = (label: string, icon: string): TreeNode => ({ kind: 'text', label, icon });
   try {
     const { tools, server } = await folder.connect(name);
     if (server !== undefined && server.state !== 'connected') return [line(server.why ?? server.state, 'error')];
@@ -150,7 +150,7 @@ function serverItem({ name, state, why, transport, target, source }: ServerDetai
   // Servers that may not run have no tools to show.
   const item = new vscode.TreeItem(name, state === 'refused' || state === 'disabled' ? None : Collapsed);
   item.description = [transport, state].join(' · ');
-  const [icon, color] = SERVER_STATES[state];
+  const [icon, color] = SERVER_ICONS[state];
   item.iconPath = new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
   item.tooltip = [target, source, why].filter(Boolean).join('\n');
   return item;
@@ -159,23 +159,23 @@ function serverItem({ name, state, why, transport, target, source }: ServerDetai
 function extensionItem({ name, version, state, why, description, source, folder }: ExtensionDetails): vscode.TreeItem {
   const item = new vscode.TreeItem(name, state === 'invalid' ? None : Collapsed);
   item.description = [version, state].filter(Boolean).join(' · ');
-  const [icon, color] = STATES[state];
+  const [icon, color] = EXTENSION_ICONS[state];
   item.iconPath = new vscode.ThemeIcon(icon, color === undefined ? undefined : new vscode.ThemeColor(color));
   item.tooltip = [description, `${source}, ${folder}`, why].filter(Boolean).join('\n');
   item.contextValue = `${state}Extension`;
   return item;
 }
 
-async function partsOf(folder: Folder, intent: IntentDetails): Promise<Node[]> {
-  const entries = await folder.entries(LOOKED_AT, intent.id).catch(() => []);
+async function intentChildren(folder: Folder, intent: IntentDetails): Promise<TreeNode[]> {
+  const entries = await folder.entries(MAX_SEARCHED_ENTRIES, intent.id).catch(() => []);
   const changes = new Map<string, number>();
   for (const { file, success } of entries) {
     if (file !== null && success) changes.set(file.relative_path, (changes.get(file.relative_path) ?? 0) + 1);
   }
-  const texts = (lines: string[], icon: string): Node[] => lines.map((label) => ({ kind: 'text', label, icon }));
-  const files: Node[] = [...changes].map(([path, count]) => ({ kind: 'file', folder, path, changes: count }));
-  const recent: Node[] = entries.slice(0, SHOWN).map((entry) => ({ kind: 'entry', folder, entry }));
-  const groups: Extract<Node, { kind: 'group' }>[] = [
+  const texts = (lines: string[], icon: string): TreeNode[] => lines.map((label) => ({ kind: 'text', label, icon }));
+  const files: TreeNode[] = [...changes].map(([path, count]) => ({ kind: 'file', folder, path, changes: count }));
+  const recent: TreeNode[] = entries.slice(0, MAX_SHOWN_ENTRIES).map((entry) => ({ kind: 'entry', folder, entry }));
+  const groups: Extract<TreeNode, { kind: 'group' }>[] = [
     { kind: 'group', label: 'Scope', icon: 'symbol-namespace', open: false, children: texts(intent.owned_scope, 'regex') },
     { kind: 'group', label: 'Changed files', icon: 'files', open: true, children: files },
     { kind: 'group', label: 'Recent entries', icon: 'history', open: true, children: recent },
@@ -196,7 +196,7 @@ function intentItem(folder: Folder, intent: IntentDetails): vscode.TreeItem {
   const item = new vscode.TreeItem(intent.id, active ? Expanded : Collapsed);
   item.description = active ? `${intent.name} · active` : intent.name;
   const color = active ? new vscode.ThemeColor('charts.green') : undefined;
-  item.iconPath = new vscode.ThemeIcon(active ? 'circle-filled' : (ICONS[intent.status] ?? 'circle-outline'), color);
+  item.iconPath = new vscode.ThemeIcon(active ? 'circle-filled' : (INTENT_ICONS[intent.status] ?? 'circle-outline'), color);
   item.tooltip = [`${intent.id} (${intent.status})`, intent.name, intent.description ?? ''].filter(Boolean).join('\n');
   item.contextValue = active ? 'activeIntent' : intent.open ? 'openIntent' : 'closedIntent';
   return item;
@@ -208,7 +208,7 @@ function entryItem(folder: Folder, entry: LedgerEntry): vscode.TreeItem {
   const lines = range === undefined ? '' : `:${range.start}`;
   const name = file === null ? entry.tool_name : `${file.relative_path.split('/').at(-1)}${lines}`;
   const item = new vscode.TreeItem(name, None);
-  item.description = `${when(entry.timestamp)} · ${entry.mutation_class}`;
+  item.description = `${formatTime(entry.timestamp)} · ${entry.mutation_class}`;
   const failed = entry.scope_validation === 'FAIL' || !entry.success;
   item.iconPath = failed
     ? new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'))
@@ -234,7 +234,7 @@ function folderOf(path: string): string {
 }
 
 /** A local time: the hour if it is today, otherwise the date. */
-function when(timestamp: string): string {
+function formatTime(timestamp: string): string {
   const time = new Date(timestamp);
   if (Number.isNaN(time.getTime())) return timestamp;
   if (time.toDateString() === new Date().toDateString()) {

@@ -12,61 +12,61 @@ import { TollgateError } from '../api/error.js';
 import type { HooksOptions, PromptOutput } from '../api/hook_types.js';
 import type { Hooks } from '../hooks/hooks.js';
 import { callOwnTool, createTollgate, type Tollgate } from '../api/index.js';
-import type { Opening, Order, PromptResult, Report } from './messages.js';
+import type { FolderGateOptions, ThreadRequest, PromptResult, ThreadMessage } from './messages.js';
 
 const port = parentPort;
 if (port === null) throw new Error('gate-worker is started by tollgate/vscode, as a thread');
 
-const report = (said: Report) => port.postMessage(said);
+const send = (message: ThreadMessage) => port.postMessage(message);
 
-interface Place {
+interface OpenedGate {
   gate: Tollgate;
   hooks: Hooks | undefined;
   /** The latest call of each operation that takes several answers; the next one waits for it. */
-  underWay: Map<string, Promise<unknown>>;
+  latestCalls: Map<string, Promise<unknown>>;
 }
 
-const places = new Map<string, Place>();
+const openedGates = new Map<string, OpenedGate>();
 const prompts = new Map<number, (done: PromptResult) => void>();
 let lastPrompt = 0;
 
-function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Opening): void {
+function open({ folder, workspace, home, hooks, prompts: asks, triggers }: FolderGateOptions): void {
   const log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, details?: unknown) =>
-    report({ type: 'log', folder, level, message, ...(details === undefined ? {} : { details }) });
+    send({ type: 'log', folder, level, message, ...(details === undefined ? {} : { details }) });
   try {
     const options: HooksOptions = {
-      onRecord: (record) => report({ type: 'record', folder, record }),
-      onApproval: (approval) => report({ type: 'approval', folder, approval }),
+      onRecord: (record) => send({ type: 'record', folder, record }),
+      onApproval: (approval) => send({ type: 'approval', folder, approval }),
       onListen: (trigger, on) => {
-        const why = unheard(trigger, triggers);
-        if (why === undefined) report({ type: 'listen', folder, trigger, on });
+        const why = whyUnobservable(trigger, triggers);
+        if (why === undefined) send({ type: 'listen', folder, trigger, on });
         return why;
       },
     };
-    if (asks) options.runPrompt = (text, { hook, signal }) => ask(folder, hook, text, signal);
+    if (asks) options.runPrompt = (text, { hook, signal }) => askEditor(folder, hook, text, signal);
     const gate = createTollgate({ workspace, home, log, hooks: options });
-    const place: Place = { gate, hooks: hooks ? gate.hooks : undefined, underWay: new Map() };
-    places.set(folder, place);
-    place.hooks?.reload();
+    const openedGate: OpenedGate = { gate, hooks: hooks ? gate.hooks : undefined, latestCalls: new Map() };
+    openedGates.set(folder, openedGate);
+    openedGate.hooks?.reload();
   } catch (error) {
     log('error', error instanceof Error ? error.message : String(error));
   }
 }
 
 /** Why a trigger cannot be observed. Triggers that do not belong to the editor are left to other sources. */
-function unheard(trigger: string, triggers: string[]): string | undefined {
+function whyUnobservable(trigger: string, triggers: string[]): string | undefined {
   const isTheEditors = /^on[A-Z]/.test(trigger) || trigger === 'gitCommit';
   if (!isTheEditors || triggers.includes(trigger)) return undefined;
   return `the editor cannot observe \`${trigger}\`; it observes: ${triggers.join(', ')}`;
 }
 
 /** Lets the editor answer a prompt. */
-function ask(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptOutput> {
+function askEditor(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptOutput> {
   const prompt = ++lastPrompt;
   return new Promise((resolve, reject) => {
     const stop = () => {
       prompts.delete(prompt);
-      report({ type: 'unprompt', prompt });
+      send({ type: 'unprompt', prompt });
       reject(new Error('canceled'));
     };
     if (signal.aborted) return stop();
@@ -76,16 +76,16 @@ function ask(folder: string, hook: string, text: string, signal: AbortSignal): P
       if ('failed' in done) reject(new Error(done.failed));
       else resolve(done);
     });
-    report({ type: 'prompt', folder, prompt, hook, text });
+    send({ type: 'prompt', folder, prompt, hook, text });
   });
 }
 
-type Line = Record<string, unknown>;
+type GateRequest = Record<string, unknown>;
 
 /** Answers a request, even if the answer takes several steps. Other calls are processed in between. */
-async function perform({ gate, underWay }: Place, line: Line): Promise<Line> {
+async function perform({ gate, latestCalls }: OpenedGate, line: GateRequest): Promise<GateRequest> {
   const op = String(line.op);
-  const before = underWay.get(op);
+  const before = latestCalls.get(op);
   const whole = async () => {
     await before?.catch(() => {});
     let answer = gate.perform(line);
@@ -96,70 +96,70 @@ async function perform({ gate, underWay }: Place, line: Line): Promise<Line> {
     return answer;
   };
   const answer = whole();
-  underWay.set(op, answer);
+  latestCalls.set(op, answer);
   return answer;
 }
 
 /** A folder in which hooks may not run lets every event proceed. */
-const quiet = { proceed: true, systemMessage: null, data: {} };
+const PROCEED = { proceed: true, systemMessage: null, data: {} };
 
-const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
+const METHODS: Record<string, (openedGate: OpenedGate, ...args: never[]) => unknown> = {
   perform,
   preTool: ({ gate }, call: ToolCall) => gate.preTool(call),
   postTool: ({ gate }, call: ToolCall, outcome: Outcome) => gate.postTool(call, outcome),
   planLookups: ({ gate }, call: ToolCall) => gate.planLookups(call),
   // Servers run in the workspace, so they are not started in one that is not trusted.
   mcp: ({ gate, hooks }, method: string, params: object) => {
-    if (method !== 'declared') trusted(hooks);
+    if (method !== 'declared') requireTrusted(hooks);
     return gate.mcp.request(method, params);
   },
   augment: ({ gate }, call: ToolCall, findings: Finding[]) => gate.augment(call, findings),
   augmentWith: ({ gate }, call: ToolCall) => gate.augmentWith(call),
   respond: ({ gate, hooks }, program: string, event: string | undefined, payload: object) =>
-    trusted(hooks) && gate.respond(program, event, payload),
+    requireTrusted(hooks) && gate.respond(program, event, payload),
   ownTool: ({ gate }, session: string, tool: string, args: object) => callOwnTool(gate, session, tool, args),
   selectIntent: ({ gate }, session: string, intent: string) => gate.selectIntent(session, intent),
   clearIntent: ({ gate }, session: string) => gate.clearIntent(session),
   inheritIntent: ({ gate }, session: string, parent: string) => gate.inheritIntent(session, parent),
   currentIntent: ({ gate }, session: string) => gate.currentIntent(session),
   context: ({ gate }, session: string, limit?: number) => gate.context(session, limit),
-  event: ({ hooks }, event: string, session: string, data: object) => hooks?.event(event, session, data) ?? { ...quiet, data },
+  event: ({ hooks }, event: string, session: string, data: object) => hooks?.event(event, session, data) ?? { ...PROCEED, data },
   notify: ({ hooks }, event: string, data: object, session?: string) => hooks?.notify(event, data, session),
-  run: ({ hooks }, id: string, data?: object) => trusted(hooks).run(id, data),
+  run: ({ hooks }, id: string, data?: object) => requireTrusted(hooks).run(id, data),
   reload: ({ hooks }) => hooks?.reload(),
   cancel: ({ hooks }, run: string) => hooks?.cancel(run),
 };
 
-function trusted(hooks: Hooks | undefined): Hooks {
+function requireTrusted(hooks: Hooks | undefined): Hooks {
   if (hooks !== undefined) return hooks;
   throw new TollgateError('invalid_input', 'hooks do not run in an untrusted workspace; trust it first');
 }
 
-async function carryOut(order: Exclude<Order, { type: 'open' | 'prompted' }>): Promise<unknown> {
-  const place = places.get(order.folder);
-  if (order.type === 'close') {
-    places.delete(order.folder);
-    return place?.gate.close({ drain: false });
+async function executeRequest(request: Exclude<ThreadRequest, { type: 'open' | 'prompted' }>): Promise<unknown> {
+  const openedGate = openedGates.get(request.folder);
+  if (request.type === 'close') {
+    openedGates.delete(request.folder);
+    return openedGate?.gate.close({ drain: false });
   }
-  const method = Object.hasOwn(METHODS, order.method) ? METHODS[order.method] : undefined;
-  if (place === undefined || method === undefined) {
-    throw new TollgateError('invalid_input', `the gate of \`${order.folder}\` is not open; the log says why`);
+  const method = Object.hasOwn(METHODS, request.method) ? METHODS[request.method] : undefined;
+  if (openedGate === undefined || method === undefined) {
+    throw new TollgateError('invalid_input', `the gate of \`${request.folder}\` is not open; the log says why`);
   }
-  return method(place, ...(order.args as never[]));
+  return method(openedGate, ...(request.args as never[]));
 }
 
-port.on('message', (order: Order) => {
-  if (order.type === 'open') return open(order.opening);
-  if (order.type === 'prompted') {
-    prompts.get(order.prompt)?.(order.done);
-    prompts.delete(order.prompt);
+port.on('message', (request: ThreadRequest) => {
+  if (request.type === 'open') return open(request.opening);
+  if (request.type === 'prompted') {
+    prompts.get(request.prompt)?.(request.done);
+    prompts.delete(request.prompt);
     return;
   }
-  carryOut(order).then(
-    (value) => report({ type: 'answer', id: order.id, value }),
+  executeRequest(request).then(
+    (value) => send({ type: 'answer', id: request.id, value }),
     (error: unknown) => {
       const [code, message] = error instanceof TollgateError ? [error.code, error.message] : ['internal', String(error)];
-      report({ type: 'refusal', id: order.id, code, message });
+      send({ type: 'refusal', id: request.id, code, message });
     },
   );
 });

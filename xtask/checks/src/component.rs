@@ -9,11 +9,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use wasmparser::{Parser, Payload};
 
-/// The component's size as it is: what every host maps and Node reads once per process. Speed decides how it is built (see the
-/// profile `component` in `Cargo.toml`): built for size, it is 0.6 MB smaller, but checks take 3 to 7 percent longer. The limit makes
-/// sure that growth is noticed and has a reason; connections to MCP servers take 180 KB, hooks of third parties 160 KB.
+/// The size limit of the uncompressed component, which every host maps and Node reads once per process. Speed decides how it is
+/// built (see the profile `component` in `Cargo.toml`): built for size, it is 0.6 MB smaller, but checks take 3 to 7 percent
+/// longer. The limit makes sure that growth is noticed and has a reason; connections to MCP servers take 180 KB, hooks of third
+/// parties 160 KB.
 const MAX_BYTES: usize = 4_300_000;
-/// Its size compressed: what the npm package adds to a download.
+/// The size limit of the compressed component: what it adds to a download of the npm package.
 const MAX_BYTES_COMPRESSED: usize = 1_650_000;
 
 /// Everything that the component may import, in any patch release of WASI. Rust's standard library brings the imports below
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     /// A component with a single import of this name.
-    fn importing(name: &str) -> Vec<u8> {
+    fn component_importing(name: &str) -> Vec<u8> {
         let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
         // The header; an import section with one import; its name; its type, a resource.
         let mut bytes = vec![0, b'a', b's', b'm', 0x0d, 0, 1, 0, 10, length + 5, 1, 0, length];
@@ -107,7 +108,7 @@ mod tests {
             ("wasi:sockets/tcp@0.2.0", false),
             ("wasi:http/outgoing-handler@0.2.0", false),
         ] {
-            let checked = imports(&importing(name));
+            let checked = imports(&component_importing(name));
             assert_eq!(checked.is_ok(), is_allowed, "{name}: {checked:?}");
         }
     }

@@ -9,10 +9,10 @@ use wit_parser::{Resolve, UnresolvedPackageGroup, WorldId};
 
 use crate::root;
 
-/// A version that no release has, so that the contract as it stands can be compared with a release of the same version.
+/// A version that no release has, so that the current contract can be compared with a release of the same version.
 const PRESENT: &str = "999.0.0";
 
-/// A contract: where it lies, what its package is called, and the world whose components have to go on running.
+/// A contract: its folder, the name of its package, and the world whose components must keep running.
 struct Contract {
     folder: &'static str,
     package: &'static str,
@@ -34,9 +34,9 @@ impl Contract {
     fn check(&self) -> Result<()> {
         let Self { folder, package, .. } = self;
         let wit = root().join(folder);
-        let now = texts(&wit)?;
+        let now = read_wit_files(&wit)?;
         let version = self.version(&now)?;
-        let frozen = texts(&wit.join("released").join(version)).with_context(|| {
+        let frozen = read_wit_files(&wit.join("released").join(version)).with_context(|| {
             format!("{folder}/released/{version} is missing: a new version of the contract is frozen when it is released")
         })?;
         for name in now.keys().chain(frozen.keys()) {
@@ -48,7 +48,7 @@ impl Contract {
         for entry in fs::read_dir(wit.join("released"))? {
             let released_folder = entry?.path();
             let released = released_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            self.compare(&texts(&released_folder)?, &now, version)
+            self.compare(&read_wit_files(&released_folder)?, &now, version)
                 .with_context(|| format!("a component built against {package}@{released} would no longer run"))?;
             compared += 1;
         }
@@ -62,12 +62,12 @@ impl Contract {
     /// Whether a component built against the one runs in a host of the other.
     fn compare(&self, released: &BTreeMap<String, String>, now: &BTreeMap<String, String>, version: &str) -> Result<()> {
         let mut resolve = Resolve::default();
-        let before = self.parsed(&mut resolve, released, None)?;
-        let after = self.parsed(&mut resolve, now, Some(version))?;
+        let before = self.parse_world(&mut resolve, released, None)?;
+        let after = self.parse_world(&mut resolve, now, Some(version))?;
         wit_component::semver_check(resolve, before, after)
     }
 
-    fn parsed(&self, resolve: &mut Resolve, texts: &BTreeMap<String, String>, renamed: Option<&str>) -> Result<WorldId> {
+    fn parse_world(&self, resolve: &mut Resolve, texts: &BTreeMap<String, String>, renamed: Option<&str>) -> Result<WorldId> {
         let package = self.package;
         let mut sources = wit_parser::SourceMap::default();
         for (name, text) in texts {
@@ -89,7 +89,7 @@ impl Contract {
     }
 }
 
-fn texts(folder: &Path) -> Result<BTreeMap<String, String>> {
+fn read_wit_files(folder: &Path) -> Result<BTreeMap<String, String>> {
     let mut texts = BTreeMap::new();
     for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
         let path = entry?.path();
@@ -116,7 +116,7 @@ mod tests {
             (hook, "hook.wit", "        reason: string,\n", "        reason: string,\n        more: string,\n"),
             (hook, "hook.wit", "        deny,\n", "        deny,\n        %allow,\n"),
         ] {
-            let now = texts(&root().join(contract.folder)).unwrap();
+            let now = read_wit_files(&root().join(contract.folder)).unwrap();
             let version = contract.version(&now).unwrap();
             contract.compare(&now, &now, version).unwrap();
             let mut changed = now.clone();

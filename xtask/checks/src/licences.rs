@@ -62,7 +62,7 @@ struct Sources {
 
 impl Rules {
     /// The licences that are allowed for a package.
-    fn allowed(&self, package: &str) -> Result<Vec<LicenseReq>> {
+    fn allowed_licences(&self, package: &str) -> Result<Vec<LicenseReq>> {
         let exceptions = self.licenses.exceptions.iter().filter(|exception| exception.name == package);
         let mut allowed = Vec::new();
         for name in self.licenses.allow.iter().chain(exceptions.flat_map(|exception| &exception.allow)) {
@@ -90,7 +90,7 @@ impl Rules {
         let Ok(expression) = Expression::parse_mode(licence, ParseMode::LAX) else {
             return Ok(Some(format!("{name} {version}, whose licence `{licence}` cannot be read")));
         };
-        let allowed = self.allowed(name)?;
+        let allowed = self.allowed_licences(name)?;
         let is_allowed = expression.evaluate(|needed| allowed.contains(needed));
         Ok((!is_allowed).then(|| format!("{name} {version} under {licence}")))
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: how long operations take, each beside a baseline that is measured in the same run.
+//! `cargo xtask bench`: measures how long operations take, each compared with a baseline that is measured in the same run.
 //!
 //! Absolute times depend on the machine, so every budget compares two alternating measurements: this project, and a baseline.
 //! [`budget`] lists the rows with their budgets, and the known misses with their reasons. Other rows are shown without a budget.
@@ -31,7 +31,7 @@ pub(crate) fn bench() -> Result<()> {
         let mut command = cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native", "--bench", bench]);
         measured.extend(read(&mut command, &mut failed)?);
     }
-    let baselines = npm::pinned("bench-baselines")?;
+    let baselines = npm::install_pinned("bench-baselines")?;
     for runtime in npm::runtimes()?.iter().filter(|runtime| matches!(runtime.name, "node" | "bun")) {
         for script in ["bench/budgets.mjs", "bench/augment.mjs"] {
             let mut command = Command::new(&runtime.program);
@@ -54,7 +54,7 @@ fn finish(measured: &[Measurement], file: &Path) -> Result<()> {
     println!("\nwritten to {}", file.display());
     let over: Vec<&str> = judged.iter().filter(|row| row.fails()).map(|row| row.what.as_str()).collect();
     ensure!(over.is_empty(), "over budget, and not listed as a known miss in xtask/src/bench/budget.rs: {}", over.join("; "));
-    let missing = budget::unmeasured(measured);
+    let missing = budget::missing_rows(measured);
     ensure!(missing.is_empty(), "these rows have a budget and were not measured: {}", missing.join("; "));
     Ok(())
 }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     /// All rows that have a budget, within it.
-    fn within() -> Vec<Measurement> {
+    fn rows_within_budget() -> Vec<Measurement> {
         budget::BUDGETS.iter().map(|budget| row(budget.row, budget.plus.max(0.1) / 2.0, 100.0)).collect()
     }
 
@@ -92,7 +92,7 @@ mod tests {
     fn a_row_over_budget_fails_and_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("bench.json");
-        let mut rows = within();
+        let mut rows = rows_within_budget();
         finish(&rows, &file).unwrap();
         let strict = budget::BUDGETS.iter().find(|budget| budget.miss.is_none()).unwrap();
         rows.retain(|row| row.row != strict.row);
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn a_row_that_is_no_longer_measured_fails() {
         let folder = tempfile::tempdir().unwrap();
-        let mut rows = within();
+        let mut rows = rows_within_budget();
         rows.pop();
         let fault = finish(&rows, &folder.path().join("bench.json")).unwrap_err().to_string();
         assert!(fault.contains("were not measured"), "{fault}");

@@ -1,4 +1,4 @@
-//! Whole processes: how long an agent program waits when its hook is a command.
+//! Measures whole processes: how long an agent program waits if its hook is a command.
 
 use std::fs;
 use std::io::Write as _;
@@ -30,7 +30,7 @@ impl Contender {
     }
 
     /// The same process, for another race.
-    fn again(&self) -> Self {
+    fn clone_without_times(&self) -> Self {
         Self { command: Rc::clone(&self.command), input: self.input.clone(), times: Vec::new() }
     }
 
@@ -113,7 +113,7 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
     let answer = String::from_utf8_lossy(&deny.run()?.1).into_owned();
     ensure!(answer.contains("\"deny\""), "the command should be denied: {answer}");
     let mut allow = Contender::hook(&program, &small, small.payload("Edit", &edit));
-    let mut settle = Contender::hook(&program, &small, small.ended("Edit", &edit));
+    let mut settle = Contender::hook(&program, &small, small.ended_event("Edit", &edit));
     let (file, ledger) = (small.root().join("src/auth/login.ts"), installed.path().join("ledger"));
     let mut least = Contender::new(Vec::new(), move || {
         let mut command = Command::new(&unavoidable);
@@ -138,7 +138,7 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
         command
     });
     race(&mut [&mut nothing, &mut deny])?;
-    let (mut other_nothing, mut other_deny) = (nothing.again(), deny.again());
+    let (mut other_nothing, mut other_deny) = (nothing.clone_without_times(), deny.clone_without_times());
     race(&mut [&mut other_nothing, &mut other_deny, &mut least, &mut allow, &mut settle, &mut ungoverned, &mut plain])?;
     let row = |row: &str, ours: &Contender, baseline: &Contender| Measurement {
         row: row.to_owned(),

@@ -2,19 +2,19 @@
 
 use serde_json::json;
 
-use super::budget::Judged;
+use super::budget::JudgedRow;
 
 /// The width of the first column.
 const WIDTH: usize = 66;
 
 /// A table, rows with a budget first, followed by the reasons of known misses.
-pub(crate) fn text(rows: &[Judged]) -> String {
+pub(crate) fn text(rows: &[JudgedRow]) -> String {
     let mut text = format!("\n{:<WIDTH$} {:>11} {:>11} {:>7}  {}\n", "", "this", "baseline", "ratio", "budget");
-    let (with, without): (Vec<&Judged>, Vec<&Judged>) = rows.iter().partition(|row| row.budget.is_some());
+    let (with, without): (Vec<&JudgedRow>, Vec<&JudgedRow>) = rows.iter().partition(|row| row.budget.is_some());
     for row in &with {
         text.push_str(&line(row));
     }
-    let missed: Vec<&&Judged> = with.iter().filter(|row| !row.is_within()).collect();
+    let missed: Vec<&&JudgedRow> = with.iter().filter(|row| !row.is_within()).collect();
     if !missed.is_empty() {
         text.push_str("\nover budget\n");
         for row in missed {
@@ -31,7 +31,7 @@ pub(crate) fn text(rows: &[Judged]) -> String {
     text
 }
 
-fn line(row: &Judged) -> String {
+fn line(row: &JudgedRow) -> String {
     let unit = &row.measured.unit;
     let number = |value: f64| if value >= 100.0 { format!("{value:.0} {unit}") } else { format!("{value:.2} {unit}") };
     let baseline = if row.measured.baseline > 0.0 { number(row.measured.baseline) } else { String::new() };
@@ -46,8 +46,8 @@ fn line(row: &Judged) -> String {
 }
 
 /// The same as JSON.
-pub(crate) fn json(rows: &[Judged]) -> String {
-    let row = |row: &Judged| {
+pub(crate) fn json(rows: &[JudgedRow]) -> String {
+    let row = |row: &JudgedRow| {
         json!({
             "row": row.measured.row,
             "what": row.what,

@@ -70,7 +70,7 @@ impl Workspace {
     }
 
     /// The same call after it ran.
-    pub(crate) fn ended(&self, tool: &str, args: &serde_json::Value) -> Vec<u8> {
+    pub(crate) fn ended_event(&self, tool: &str, args: &serde_json::Value) -> Vec<u8> {
         self.event("PostToolUse", tool, args)
     }
 

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::jobs::{Job, run_jobs};
 use crate::npm;
 use crate::repository::{root, tollgate};
 use result::{Ending, SessionResult};
@@ -83,16 +84,21 @@ pub(crate) fn test(names: &[&str]) -> Result<()> {
     let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
     // One of the sessions has an MCP server behind the proxy.
     npm::mcp_servers()?;
-    let mut all = Vec::new();
-    for program in PROGRAMS.iter().filter(|program| is_wanted(program.name)) {
-        all.push(play(program)?);
-    }
+    // Programs wait for each other's answers, for timers and for npm more than half of the time.
+    let mut sessions: Vec<Job<Result<SessionResult>>> = Vec::new();
     if is_wanted(vscode::NAME) {
-        all.push(vscode::test()?);
+        sessions.push(Box::new(vscode::test));
     }
+    sessions
+        .extend(PROGRAMS.iter().filter(|program| is_wanted(program.name)).map(|program| Box::new(|| play(program)) as Job<_>));
+    let (played, faults): (Vec<_>, Vec<_>) = run_jobs(sessions)?.into_iter().partition(Result::is_ok);
+    let played: Vec<SessionResult> = played.into_iter().flatten().collect();
     println!("\nsessions in the real programs");
-    all.iter().for_each(|played| println!("{}", played.line()));
-    let failed: Vec<&str> = all.iter().filter(|played| played.has_failed()).map(|played| played.program).collect();
+    played.iter().for_each(|played| println!("{}", played.line()));
+    if let Some(fault) = faults.into_iter().find_map(Result::err) {
+        return Err(fault);
+    }
+    let failed: Vec<&str> = played.iter().filter(|played| played.has_failed()).map(|played| played.program).collect();
     ensure!(failed.is_empty(), "sessions failed in: {}", failed.join(", "));
     Ok(())
 }
@@ -104,7 +110,7 @@ fn play(program: &Program) -> Result<SessionResult> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Ok(skipped("the sessions run only on Linux on x86-64".to_owned()));
     }
-    let folder = match npm::pinned(&format!("e2e/{}", program.name)) {
+    let folder = match npm::install_pinned(&format!("e2e/{}", program.name)) {
         Ok(folder) => folder.canonicalize()?,
         Err(fault) => return Ok(skipped(format!("npm could not install it: {fault:#}"))),
     };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::repository::run;
+use crate::repository::run_beside_others;
 
 /// Other programs are sometimes slow for reasons of their own, so failed sessions are run again; those that fail every time have
 /// failed.
@@ -46,7 +46,7 @@ impl SessionResult {
     /// Runs the tests, and again if they fail, which counts as flaky.
     pub(super) fn measure(program: &'static str, version: &str, tests: impl Fn() -> Command) -> Self {
         let begun = Instant::now();
-        let (ending, runs) = repeat(|| match run(&mut tests()) {
+        let (ending, runs) = repeat(|| match run_beside_others(&mut tests()) {
             Ok(()) => true,
             Err(fault) => {
                 println!("\n{fault:#}");

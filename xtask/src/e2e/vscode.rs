@@ -44,7 +44,7 @@ fn chromium() -> Option<PathBuf> {
 
 /// The editor, installed below the target folder. Its own lock files pin the dependencies of its parts; nothing is compiled.
 fn editor() -> Result<PathBuf> {
-    let folder = npm::pinned("e2e/editor")?.canonicalize()?;
+    let folder = npm::install_pinned("e2e/editor")?.canonicalize()?;
     let server = folder.join("node_modules/code-server/lib/vscode");
     for part in [server.clone(), server.join("extensions")] {
         install_part(&part)?;

@@ -21,7 +21,7 @@ impl House {
 
     fn plan(&mut self, call: &ToolCall) -> Plan {
         let ports = self.world.ports();
-        match self.knowledge.named(call, &ports) {
+        match self.knowledge.named_concepts(call, &ports) {
             Ok(named) => {
                 let start = |server: &str| crate::servers::start(server, &ports);
                 self.knowledge.plan(call, named, &self.settings, &start, &ports)
@@ -36,13 +36,13 @@ impl House {
 
     fn apply_for(&mut self, call: &ToolCall, reader: TextReader, found: &[LookupFinding]) -> Directions {
         let ports = self.world.ports();
-        match self.knowledge.named(call, &ports) {
+        match self.knowledge.named_concepts(call, &ports) {
             Ok(named) => self.knowledge.apply(call, named, reader, found, &self.settings, &ports),
             Err(skipped) => Directions { skipped: Some(skipped), ..Directions::default() },
         }
     }
 
-    /// What was said since the last time, without what is said below a level.
+    /// What was logged at these levels.
     fn said(&self, levels: &[LogLevel]) -> Vec<String> {
         self.world.logged().into_iter().filter(|(level, _)| levels.contains(level)).map(|(_, line)| line).collect()
     }
@@ -152,7 +152,7 @@ fn what_is_not_known_is_not_asked_again_for_a_while() {
     assert_eq!(gone.skipped, Some("no_context"));
     assert_eq!(asked(&house.plan(&asks)), [("b", "graph")]);
     assert_eq!(house.apply(&asks, &[finding("b", "graph", text("B."))]).concepts, ["b"]);
-    // The clock ticks a second with every look.
+    // The clock advances by a second each time it is read.
     for _ in 0..60 {
         let _ = house.world.ports().clock.now();
     }
@@ -256,8 +256,8 @@ fn a_source_may_say_anything() {
     assert_eq!(TOTAL_MS, 5_000);
 }
 
-/// A server that may not be started is asked for all the same, because the embedder may be connected to it; and that it is not
-/// started is said once a minute.
+/// A server that may not be started is asked all the same, because the embedder may be connected to it; the warning that it is
+/// not started is given once a minute.
 #[test]
 fn a_server_that_only_the_workspace_names_is_not_started() {
     let mut house = House::new(json!({"sources": [{"name": "graph", "mcp": {"server": "s", "tool": "t"}}]}));

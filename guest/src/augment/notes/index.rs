@@ -1,11 +1,11 @@
 //! The index of notes by name, with the notes that link to them.
 //!
-//! Three tables in one text, which is kept in a file as it is: a fresh process reads it in one piece and looks into it
-//! without taking it apart. A note is known by where its line begins.
+//! The index is one text with three tables, stored in a file as it is: a new process reads it in one piece and searches it
+//! without parsing it. A note is identified by the position at which its line begins.
 //!
 //! | table | a line |
 //! | --- | --- |
-//! | notes, by path | path, stamp; `-` before the stamp of a note that waits to be read |
+//! | notes, by path | path, stamp; `-` before the stamp of a note that has yet to be read |
 //! | names | key, rank, note |
 //! | links | key of the target, note that holds the link |
 
@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use super::markdown::{key, stem};
 
-/// The first line: what this is, where the second and the third table begin, and whether notes wait to be read.
+/// Start of the first line, which also holds the positions of the second and the third table and whether notes wait to be read.
 const HEAD: &str = "tollgate-notes-1 ";
 const HEAD_BYTES: usize = HEAD.len() + 8 + 1 + 8 + 1 + 1 + 1;
 
@@ -35,7 +35,7 @@ impl Default for Index {
 }
 
 impl Index {
-    /// Takes a text that was kept. None where it is no index.
+    /// Opens a stored text; `None` if it is not an index.
     pub(super) fn open(text: Vec<u8>) -> Option<Self> {
         let head = std::str::from_utf8(text.get(..HEAD_BYTES)?).ok()?.strip_prefix(HEAD)?;
         let mut words = head.split_ascii_whitespace();
@@ -45,17 +45,18 @@ impl Index {
         fits.then_some(Self { text, names, links, waits })
     }
 
-    /// As it is kept.
+    /// The text to store.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// How many notes there are; a guess from the length is enough.
+    /// About how many notes there are, estimated from the length.
     pub(super) fn size(&self) -> u64 {
         (self.names.saturating_sub(HEAD_BYTES) / 60) as u64
     }
 
-    /// The path of the note that a concept names, if there is one. A name with folders in it must fit the path's end.
+    /// The path of the note that a concept names, if there is one. If the name contains folders, they must match the end of the
+    /// path.
     pub(super) fn find(&self, concept: &str) -> Option<&str> {
         let name = stem(concept);
         let folders = concept.contains(['/', '\\']).then(|| key(concept).replace('\\', "/"));
@@ -70,7 +71,7 @@ impl Index {
         self.holders(self.names..self.links, &key(name)).find(fits)
     }
 
-    /// The paths of the notes that lead to a name.
+    /// The paths of the notes that link to a name.
     pub(super) fn leading_to(&self, key: &str) -> impl Iterator<Item = &str> {
         self.holders(self.links..self.text.len(), key)
     }
@@ -83,7 +84,7 @@ impl Index {
         })
     }
 
-    /// Every note's path, with the keys that it has, in order of the keys.
+    /// Every key with the path of its note, in order of the keys.
     pub(super) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
         self.lines(self.names..self.links).filter_map(|(_, line)| Some((first(line)?, self.path(line)?)))
     }
@@ -123,7 +124,7 @@ impl Index {
         })
     }
 
-    /// The path of the note that a line ends with.
+    /// The path of the note that the last field of a line points to.
     fn path(&self, line: &[u8]) -> Option<&str> {
         let at = usize::try_from(number(line)?).ok().filter(|at| *at < self.names)?;
         first(self.line(at)).filter(|path| is_note(path))
@@ -141,18 +142,17 @@ fn number(line: &[u8]) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Whether a path below the folder is a note's. Hidden files and folders are the editor's own.
+/// Whether a path below the folder is that of a note. Hidden files and folders are the editor's own.
 pub(super) fn is_note(path: &str) -> bool {
     let ending = path.len().checked_sub(3).and_then(|at| path.get(at..));
     let visible = path.split('/').all(|name| !name.is_empty() && !name.starts_with('.'));
     visible && ending.is_some_and(|ending| ending.eq_ignore_ascii_case(".md")) && !path.contains(char::is_control)
 }
 
-/// An index while it is made from an older one: notes come in order of their paths, and whatever has not changed is taken
-/// over.
+/// Builds an index from an older one: notes are added in order of their paths, and whatever has not changed is taken over.
 pub(super) struct Builder<'o> {
     old: &'o Index,
-    /// How far the older notes have been gone through.
+    /// The position reached in the older index.
     at: usize,
     text: Vec<u8>,
     /// Notes that were taken over: their old and new positions.
@@ -169,13 +169,13 @@ impl<'o> Builder<'o> {
         Self { old, at: HEAD_BYTES, text: vec![0; HEAD_BYTES], kept, names, links, waits: false }
     }
 
-    /// Takes a note over from the older index, if it has the note as it is now.
+    /// Takes a note over from the older index, if its stamp is the same there.
     pub(super) fn keep(&mut self, path: &str, stamp: u64) -> bool {
         while self.at < self.old.names {
             let line = self.old.line(self.at);
             match first(line).unwrap_or_default().cmp(path) {
                 Ordering::Less => self.at += line.len() + 1,
-                // One that waits ends in no number.
+                // The line of a note that waits to be read does not end in a number.
                 Ordering::Equal if number(line) == Some(stamp) => {
                     self.kept.push((self.at as u64, self.text.len() as u64));
                     self.push(path, "", stamp);
@@ -187,7 +187,7 @@ impl<'o> Builder<'o> {
         false
     }
 
-    /// Takes in a note as its text says: its names by rank, and the keys of what it leads to.
+    /// Adds a note that has been read: its names by rank, and the keys of the notes that it links to.
     pub(super) fn add(&mut self, path: &str, stamp: u64, names: &[&str], targets: &[String]) {
         self.name(names);
         let note = self.text.len();
@@ -195,7 +195,7 @@ impl<'o> Builder<'o> {
         self.push(path, "", stamp);
     }
 
-    /// Takes in a note that is to be read another time. Its file's name is known already.
+    /// Adds a note that is to be read another time. Its file name is known already.
     pub(super) fn postpone(&mut self, path: &str, stamp: u64) {
         self.name(&[stem(path)]);
         self.push(path, "-", stamp);
@@ -229,7 +229,7 @@ impl<'o> Builder<'o> {
         Index { text: self.text, names, links, waits }
     }
 
-    /// Writes a table: the older lines of notes that were taken over, among the new ones. Notes keep their order, so the
+    /// Writes a table: the older lines of notes that were taken over, merged with the new ones. Notes keep their order, so the
     /// older lines keep theirs.
     fn merge(&mut self, table: Range<usize>, mut fresh: Vec<String>) {
         fresh.sort_unstable();

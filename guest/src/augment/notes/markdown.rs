@@ -2,22 +2,22 @@
 
 use crate::augment::concept::{MAX_NAME_BYTES, links, target};
 
-/// More links of one note are not followed.
+/// Maximum number of links followed from one note.
 const MAX_LINKS: usize = 64;
 
-/// More aliases are a mistake.
+/// Maximum number of aliases; more are a mistake.
 const MAX_ALIASES: usize = 64;
 
-/// A note, taken apart.
+/// A parsed note.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Note<'t> {
     /// The front matter's `title`, the first heading and the front matter's aliases, in this order.
     pub(super) names: Vec<&'t str>,
-    /// Everything behind the front matter.
+    /// Everything after the front matter.
     pub(super) body: &'t str,
 }
 
-/// Takes a note apart.
+/// Parses a note.
 pub(super) fn read(text: &str) -> Note<'_> {
     let text = text.trim_start_matches('\u{feff}');
     let (front, body) = front_matter(text);
@@ -26,15 +26,15 @@ pub(super) fn read(text: &str) -> Note<'_> {
     for line in front.lines() {
         let item = line.trim_start();
         match (item.strip_prefix("- "), line.split_once(':')) {
-            (Some(item), _) if listed => aliases.push(unquoted(item)),
+            (Some(item), _) if listed => aliases.push(strip_quotes(item)),
             (None, Some((key, value))) if !line.starts_with([' ', '\t', '#']) => {
                 let (key, value) = (key.trim(), value.trim());
                 listed = ["alias", "aliases"].iter().any(|name| key.eq_ignore_ascii_case(name));
                 if listed {
                     let list = value.strip_prefix('[').and_then(|list| list.strip_suffix(']')).unwrap_or(value);
-                    aliases.extend(list.split(',').map(unquoted));
+                    aliases.extend(list.split(',').map(strip_quotes));
                 } else if key.eq_ignore_ascii_case("title") {
-                    titles.push(unquoted(value));
+                    titles.push(strip_quotes(value));
                 }
             }
             _ => {}
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Note<'_> {
     Note { names: titles, body: body.trim() }
 }
 
-/// What stands between the first two lines of dashes, and the rest.
+/// Splits off the front matter, which is between the first two lines of dashes.
 fn front_matter(text: &str) -> (&str, &str) {
     let Some((first, after)) = text.split_once('\n') else { return ("", text) };
     if first.trim_end() != "---" {
@@ -63,7 +63,7 @@ fn front_matter(text: &str) -> (&str, &str) {
     ("", text)
 }
 
-/// The lines outside of code.
+/// The lines outside code blocks.
 fn prose(body: &str) -> impl Iterator<Item = &str> {
     let mut code = false;
     body.lines().filter(move |line| {
@@ -73,13 +73,13 @@ fn prose(body: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-fn unquoted(text: &str) -> &str {
+fn strip_quotes(text: &str) -> &str {
     let text = text.trim();
     let within = |quote: char| text.strip_prefix(quote).and_then(|text| text.strip_suffix(quote));
     within('"').or_else(|| within('\'')).unwrap_or(text)
 }
 
-/// The keys of the notes that a note leads to, by `[[links]]` and by links to `.md` files, in order, without repeats.
+/// The keys of the notes that a note links to, by `[[links]]` and by links to `.md` files, in order, without repeats.
 pub(super) fn targets(body: &str) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     let mut add = |target: &str| {
@@ -103,7 +103,7 @@ pub(super) fn targets(body: &str) -> Vec<String> {
     keys
 }
 
-/// A file's name without its folders and its ending.
+/// A file's name without its folders and the extension `.md`.
 pub(in crate::augment) fn stem(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.len().checked_sub(3).and_then(|end| name.split_at_checked(end)) {
@@ -112,7 +112,7 @@ pub(in crate::augment) fn stem(path: &str) -> &str {
     }
 }
 
-/// What two spellings of one name have in common. It holds no control characters, so it fits into a line.
+/// The key of a name, which different spellings of the name share. It holds no control characters, so it fits on a line.
 pub(super) fn key(name: &str) -> String {
     let mut key = String::new();
     for c in name.trim().chars() {
@@ -124,7 +124,7 @@ pub(super) fn key(name: &str) -> String {
     key
 }
 
-/// The first words of a note, headings aside.
+/// The first line of text in a note, headings aside.
 pub(super) fn opening(body: &str) -> &str {
     let said = |line: &&str| !line.is_empty() && !line.starts_with(['#', '|', '>']) && !line.starts_with("---");
     prose(body).map(str::trim).find(said).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! The built-in source: folders of Markdown notes, one note per concept.
 //!
-//! A concept becomes a key into an index and never a path, so no name leads out of the folder. The index is a hint: what a
-//! note says is read from the note, and a note that no longer has the name is none.
+//! A concept becomes a key into an index and never a path, so no name leads out of the folder. The index is only a hint: the text
+//! is read from the note itself, and a note that no longer has the name does not count.
 
 mod index;
 mod markdown;
@@ -14,16 +14,16 @@ pub(super) use store::NoteStore;
 
 use crate::ports::{Ports, Root};
 
-/// At most this many bytes of a note are read.
+/// Maximum number of bytes read from a note.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// How much of a related note is read.
+/// Maximum number of bytes read from a related note.
 const GLANCE_BYTES: u64 = 4 << 10;
 
-/// At most this many notes one link away are mentioned.
+/// Maximum number of related notes, one link away, that are mentioned.
 const MAX_RELATED: usize = 5;
 
-/// At most this many characters of a related note are quoted.
+/// Maximum number of characters quoted from a related note.
 const MAX_OPENING: usize = 160;
 
 /// What a note says.
@@ -33,11 +33,11 @@ pub(super) struct NoteText {
     pub(super) path: String,
     /// Its text, without front matter.
     pub(super) text: String,
-    /// The notes one step away, a line each.
+    /// The notes one link away, a line each.
     pub(super) related: String,
 }
 
-/// What the note about a concept says; an error where the index is out of date.
+/// Reads the note about a concept; an error if the index is out of date.
 fn find_note(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Option<NoteText>, Stale> {
     let Some(path) = index.find(concept) else { return Ok(None) };
     let Some(text) = text(folder, path, MAX_BYTES, ports) else { return Err(Stale) };
@@ -70,7 +70,7 @@ fn find_note(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Resul
     Ok(Some(known).filter(|known| !known.text.is_empty() || !known.related.is_empty()))
 }
 
-/// Takes in a note one step away from another, once, as long as there is room.
+/// Adds a note one link away from another, once, as long as there is room.
 fn step<'i>(near: &mut Vec<(&'i str, &'static str)>, other: Option<&'i str>, how: &'static str, own: &str) {
     let Some(other) = other else { return };
     if other != own && near.len() < MAX_RELATED && !near.iter().any(|(known, _)| *known == other) {
@@ -78,13 +78,13 @@ fn step<'i>(near: &mut Vec<(&'i str, &'static str)>, other: Option<&'i str>, how
     }
 }
 
-/// The index says what the folder does not.
+/// The index does not match the folder.
 struct Stale;
 
-/// The beginning of a note; none where there is none, or where it is no text.
+/// Reads the beginning of a note; `None` if it cannot be read or is not text.
 fn text(folder: &str, path: &str, limit_bytes: u64, ports: &Ports) -> Option<String> {
     let bytes = ports.workspace.read_range(Root::Project, &format!("{folder}/{path}"), 0, limit_bytes).ok()?;
-    // What was cut in the middle of a character ends before it.
+    // If the text was cut in the middle of a character, it ends before that character.
     let text = String::from_utf8_lossy(&bytes);
     let cut = bytes.len() as u64 == limit_bytes;
     (!bytes.contains(&0)).then(|| if cut { text.trim_end_matches('\u{fffd}').to_owned() } else { text.into_owned() })

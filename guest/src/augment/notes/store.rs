@@ -1,8 +1,8 @@
 //! Stores the indexes of the note folders and keeps them up to date.
 //!
-//! A folder is listed again when it or one of its first subfolders has another stamp, and else every few seconds: the
-//! larger, the less often. Only notes with another stamp are read again, and no call reads for long: what is left waits for
-//! the next one, and is known by its file's name until then.
+//! A folder is listed again when its stamp or that of one of its first subfolders has changed, and otherwise every few seconds:
+//! the larger the folder, the less often. Only notes whose stamp has changed are read again, and no call reads for long: the
+//! remaining notes wait for the next call, and are known by their file names until then.
 
 use super::index::{Builder, Index, is_note};
 use super::markdown::{read, stem, targets};
@@ -14,28 +14,28 @@ use crate::state;
 /// Minimum time between listings of a folder that has not changed.
 const REST_MS: u64 = 2_000;
 
-/// No call reads notes for longer.
+/// Maximum time that one call spends reading notes.
 const SLICE_MS: u64 = 400;
 
 /// The clock is read once per this many notes.
 const SLICE_NOTES: usize = 64;
 
-/// The index of fewer notes is rebuilt by every process, which takes no longer than reading it.
+/// Minimum size of an index that is stored. A smaller one is rebuilt by every process, which takes no longer than reading it.
 const KEPT_BYTES: usize = 4 << 10;
 
-/// A larger index is none of ours.
+/// Maximum size of a stored index; a larger file is not one of ours.
 const MAX_INDEX: u64 = 96 << 20;
 
-/// Entries of a folder that are looked at.
+/// Maximum number of entries of a folder that are looked at.
 const MAX_ENTRIES: u32 = 250_000;
 
-/// Folders whose stamps are looked at with every call.
+/// Maximum number of folders whose stamps are checked with every call.
 const MAX_FOLDERS: usize = 32;
 
 const MAX_DEPTH: u32 = 64;
 const NOT_ENTERED: [&str; 5] = [".git", ".obsidian", ".trash", "node_modules", "target"];
 
-/// One folder, as it was last seen.
+/// One folder, as last seen.
 #[derive(Default)]
 struct Folder {
     path: String,
@@ -44,26 +44,26 @@ struct Folder {
     listed_ms: u64,
     /// The folder's own stamp and those of its first subfolders.
     stamps: Vec<(String, u64)>,
-    /// Whether the kept index has been looked for.
+    /// Whether the stored index has been looked for.
     opened: bool,
 }
 
-/// The folders in use.
+/// The note folders in use.
 #[derive(Default)]
 pub(in crate::augment) struct NoteStore(Vec<Folder>);
 
 impl NoteStore {
-    /// Whether the folder is there, its index brought up to date.
+    /// Brings the index of a folder up to date; returns whether the folder exists.
     pub(in crate::augment) fn open(&mut self, folder: &str, ports: &Ports) -> bool {
         self.folder(folder).is_some_and(|folder| folder.catch_up(ports, false))
     }
 
-    /// Whether a note has the name, without asking the host.
+    /// Whether a note has this name, without asking the host.
     pub(in crate::augment) fn knows(&mut self, folder: &str, concept: &str) -> bool {
         self.folder(folder).is_some_and(|folder| folder.index.find(concept).is_some())
     }
 
-    /// What the note about a concept says.
+    /// Reads the note about a concept.
     pub(in crate::augment) fn find_note(&mut self, folder: &str, concept: &str, ports: &Ports) -> Option<NoteText> {
         let folder = self.folder(folder)?;
         let known = find_note(&folder.index, &folder.path, concept, ports).or_else(|_| {
@@ -73,7 +73,7 @@ impl NoteStore {
         known.unwrap_or_default()
     }
 
-    /// The notes that have a name with these words in it, by path, and how many there are in all.
+    /// The notes whose names contain these words, by path, and how many there are in all.
     pub(in crate::augment) fn search(&mut self, folder: &str, words: &str, limit: usize) -> (Vec<String>, usize) {
         let wanted = super::key(words);
         let Some(folder) = self.folder(folder) else { return (Vec::new(), 0) };
@@ -105,7 +105,7 @@ impl NoteStore {
 }
 
 impl Folder {
-    /// Says whether the folder is there.
+    /// Brings the index up to date; returns whether the folder exists.
     fn catch_up(&mut self, ports: &Ports, stale: bool) -> bool {
         let now = ports.clock.now().0;
         let mut stamps = self.folder_stamps(ports);
@@ -129,7 +129,7 @@ impl Folder {
         true
     }
 
-    /// The stamps of the folders that were last seen; none where the first of them is no folder.
+    /// The current stamps of the folders that were last seen; empty if the first of them is not a folder.
     fn folder_stamps(&self, ports: &Ports) -> Vec<(String, u64)> {
         let mut stamps = vec![(String::new(), 0)];
         stamps.extend_from_slice(self.stamps.get(1..).unwrap_or_default());
@@ -184,7 +184,7 @@ impl Folder {
         }
     }
 
-    /// The index of these notes: what has not changed from the one there is, the rest from the files, as far as time allows.
+    /// Builds the index of these notes: unchanged notes are taken over, the rest is read from the files as far as time allows.
     fn index_of(&self, notes: &[(&str, u64)], ports: &Ports) -> Index {
         let mut builder = Builder::new(&self.index);
         let (mut read, mut enough) = (0, false);
@@ -212,7 +212,7 @@ impl Folder {
         builder.add(path, stamp, &names, &targets(note.body));
     }
 
-    /// Where the index is kept, and beside it when the folder was last seen.
+    /// The files in which the index and, beside it, the time when the folder was last seen are stored.
     fn places(&self) -> [String; 2] {
         let place = format!("notes/{}", Digest::of(self.path.as_bytes()).short_hex());
         [format!("{place}.index"), format!("{place}.seen")]

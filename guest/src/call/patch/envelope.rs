@@ -1,8 +1,8 @@
 //! The `*** Begin Patch` format: the union of what its parsers accept.
 //!
-//! Codex trims every line before it looks for a header, so an indented header is one even among context lines; OpenCode
-//! wants headers in the first column, trims the path, needs no blank before it, passes over lines it does not understand,
-//! and finds the envelope anywhere in the text, which also strips here-documents.
+//! Codex trims every line before it looks for a header, so an indented header counts even among context lines; OpenCode expects
+//! headers in the first column, trims the path, needs no blank before it, skips lines that it does not understand, and finds the
+//! envelope anywhere in the text, which also strips here-documents.
 
 use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
 use crate::effects::Access;
@@ -48,7 +48,7 @@ pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, Pa
     Ok(patch.found.ordered)
 }
 
-/// Whether a text has an envelope's headers in the first column, though it may lack the envelope.
+/// Whether a text has headers of an envelope in the first column, even if the envelope itself is missing.
 pub(super) fn has_headers(text: &str) -> bool {
     let heads = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
     text.lines().any(|line| heads.iter().any(|head| line.starts_with(head)))
@@ -58,12 +58,12 @@ struct Patch {
     dialect: PatchDialect,
     section: PatchSection,
     found: PatchedFiles,
-    /// The file under the last header, held back because a `*** Move to:` may follow.
+    /// The file of the last header, not finished yet because a `*** Move to:` may follow.
     current: Vec<PatchedFile>,
 }
 
 impl Patch {
-    /// Takes in a header. Where the line `may_be_text`, one that says nothing is text.
+    /// Processes a header. If the line `may_be_text`, a line that is not a header is taken for text.
     fn header(&mut self, line: usize, flat: &str, may_be_text: bool) -> Result<(), PatchFault> {
         let kinds = [
             ("*** Add File:", PatchSection::Add, Access::Write),
@@ -104,7 +104,7 @@ impl Patch {
         self.current.drain(..).try_for_each(|change| self.found.add(change.path, change.access))
     }
 
-    /// Every path that the rest of a header may mean.
+    /// Every path that the rest of a header may refer to.
     fn names(&self, rest: &str) -> Vec<String> {
         let trimmed = rest.trim_matches(is_blank);
         let mut names = Vec::new();
@@ -121,12 +121,12 @@ impl Patch {
     }
 }
 
-/// The line without the blanks around it, as the most generous parser would have it.
+/// The line without surrounding blanks, as in the most lenient parser.
 fn trim_blanks(line: &str) -> &str {
     line.trim_matches(is_blank)
 }
 
-/// JavaScript counts the byte order mark among the blanks.
+/// JavaScript counts the byte order mark as whitespace.
 fn is_blank(c: char) -> bool {
     c.is_whitespace() || c == '\u{feff}'
 }

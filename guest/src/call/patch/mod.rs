@@ -1,15 +1,15 @@
-//! Patches: which files a patch would change, without applying it.
+//! Determines which files a patch would change, without applying it.
 //!
-//! | form | where it is read |
+//! | format | where it is read |
 //! | --- | --- |
 //! | `*** Begin Patch` … `*** End Patch` | [`envelope`] |
 //! | unified and git diffs | [`unified`] |
 //! | what `patch` and `git apply` make of a text | [`targets`] |
-//! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which passes over them, since they name no file |
+//! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which skips these blocks, because they name no file |
 //!
-//! Tools differ in what they accept. Where two would read different paths out of one text, all of them count: a path too
-//! many costs a refusal that says so, a missing path is a way around the gate. That is why no library reads patches here:
-//! libraries accept what is well formed, and `patch` and the tools of agents apply much that is not.
+//! Tools differ in what they accept. If two tools would read different paths in a text, all of these paths count: a path too many
+//! costs a refusal with an explanation, a missing path is a way around the gate. That is why patches are not read by a library:
+//! libraries accept well-formed patches, whereas `patch` and the tools of agents apply much that is malformed.
 
 pub mod envelope;
 mod quoted;
@@ -22,19 +22,19 @@ use crate::effects::Access;
 pub use crate::programs::PatchDialect;
 pub use targets::{Strip, every_target};
 
-/// A patch that names more files is no work of an agent's.
+/// The most files of a patch; a larger patch is not the work of an agent.
 pub const MAX_CHANGES: usize = 10_000;
 
 /// One file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PatchedFile {
-    /// As the patch spells it, prefixes such as `a/` taken off.
+    /// The path as spelled in the patch, without prefixes such as `a/`.
     pub path: String,
     /// What the patch does to it.
     pub access: Access,
 }
 
-/// Why a patch cannot be read. What cannot be read is denied, never guessed at. Lines are counted from 1.
+/// Why a patch cannot be read. Such a patch is denied; its meaning is never guessed. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatchFault {
     /// The envelope is not opened.
@@ -43,83 +43,83 @@ pub enum PatchFault {
     /// The envelope is not closed.
     #[error("the patch begins on line {begun} and has no line `*** End Patch` after that; end with it")]
     NoEnd {
-        /// Where it begins.
+        /// The line on which it begins.
         begun: usize,
     },
-    /// Nothing would change.
+    /// The patch would change nothing.
     #[error("the patch names no file; name one with `*** Update File: `, `*** Add File: ` or `*** Delete File: `")]
     NoFile,
     /// A header without its path.
     #[error("line {line} of the patch, `{header}`, names no file; write the path after the colon")]
     EmptyPath {
-        /// Where.
+        /// The line.
         line: usize,
         /// The header.
         header: String,
     },
-    /// A header that no tool knows.
+    /// A header that no tool understands.
     #[error(
         "line {line} of the patch, `{header}`, is not a header; use `*** Add File: `, `*** Update File: `, `*** Delete File: ` or `*** Move to: `, and begin added text with `+`"
     )]
     UnknownHeader {
-        /// Where.
+        /// The number of the line.
         line: usize,
         /// The line.
         header: String,
     },
-    /// A new name for no file.
+    /// A new name without a file to rename.
     #[error("line {line} of the patch, `{header}`, does not follow an `*** Update File: ` line; put it directly below one")]
     StrayMove {
-        /// Where.
+        /// The line.
         line: usize,
         /// The header.
         header: String,
     },
-    /// Neither a diff nor search/replace blocks.
+    /// The text is neither a diff nor search/replace blocks.
     #[error(
         "the diff cannot be read: it has neither `--- ` and `+++ ` headers, nor `@@` hunks, nor `<<<<<<< SEARCH` blocks; send one of these"
     )]
     NoDiff,
-    /// A search/replace block that does not end.
+    /// A search/replace block is not closed.
     #[error("the block on line {line} of the diff lacks its `=======` or its `>>>>>>> REPLACE`; close it")]
     OpenBlock {
-        /// Where it begins.
+        /// The line on which the block begins.
         line: usize,
     },
-    /// A header whose names cannot be told apart.
+    /// A header whose names cannot be separated.
     #[error("line {line} of the diff, `{header}`, cannot be read; quote names as git does")]
     BadName {
-        /// Where.
+        /// The line.
         line: usize,
         /// The header.
         header: String,
     },
-    /// A context diff.
+    /// The diff is a context diff.
     #[error("line {line} of the diff begins a context diff, which is not supported; send a unified diff (`diff -u`)")]
     ContextDiff {
-        /// Where.
+        /// The line.
         line: usize,
     },
-    /// A hunk that is longer or shorter than it says.
+    /// A hunk is longer or shorter than its header says.
     #[error("the hunk before line {line} of the diff is not as long as its `@@` line says; correct its counts")]
     BadHunk {
-        /// Where its end was expected.
+        /// The line where the hunk was expected to end.
         line: usize,
     },
-    /// A form that is not read.
+    /// A format that is not supported.
     #[error("line {line} of the diff, `{header}`, has a format that is not supported; send a unified diff (`diff -u`) of files")]
     OtherForm {
-        /// Where.
+        /// The number of the line.
         line: usize,
         /// The line.
         header: String,
     },
-    /// More files than anybody looks at.
+    /// The patch names more files than anyone would review.
     #[error("the patch names more than {MAX_CHANGES} files; split it")]
     TooMany,
 }
 
-/// The files of a patch in either form. Where a text holds an envelope and a diff, the files of both count.
+/// The files of a patch in any format. If a text contains an envelope and a diff, the files of both count.
 pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     match envelope::changes(text, dialect) {
         Err(PatchFault::NoBegin) if unified::is_likely(text) && !envelope::has_headers(text) => {
@@ -134,7 +134,7 @@ pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, Pa
     }
 }
 
-/// Changes in order, each once.
+/// Changes in order, without duplicates.
 #[derive(Debug, Default)]
 struct PatchedFiles {
     ordered: Vec<PatchedFile>,
@@ -154,13 +154,13 @@ impl PatchedFiles {
     }
 }
 
-/// A line for a message: short, and harmless to print.
+/// A line for use in a message: short, and safe to print.
 fn display_line(line: &str) -> String {
     let short: String = line.trim().chars().take(80).collect();
     short.escape_debug().to_string()
 }
 
-/// Files of patches, as tests expect them.
+/// Helpers for the expected files in tests.
 #[cfg(test)]
 mod expected {
     use super::{Access, PatchedFile};

@@ -1,12 +1,12 @@
 //! Parses file names in diffs: plain, or quoted as git quotes them.
 
-/// What a name at the head of a text is, and what follows it.
+/// A name at the start of a text, and the text after it.
 pub(super) struct ParsedName<'a> {
     pub(super) text: String,
     pub(super) rest: &'a str,
 }
 
-/// Reads a name in double quotes with C's escapes, octal ones included. None where it is not closed or not UTF-8.
+/// Reads a name in double quotes with C escapes, including octal ones. `None` if it is not closed or not UTF-8.
 pub(super) fn unquote(text: &str) -> Option<ParsedName<'_>> {
     let inside = text.strip_prefix('"')?;
     let mut bytes = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn unquote(text: &str) -> Option<ParsedName<'_>> {
     }
 }
 
-/// The name behind `--- ` or `+++ `: quoted, or up to a tab, or up to a date.
+/// The name after `--- ` or `+++ `: quoted, or up to a tab or a date.
 pub(super) fn header_name(text: &str) -> Option<String> {
     if text.starts_with('"') {
         return unquote(text).map(|name| name.text);
@@ -46,7 +46,7 @@ pub(super) fn header_name(text: &str) -> Option<String> {
     Some(before_date(name).trim_end().to_owned())
 }
 
-/// Some tools put a blank before the time stamp, not a tab.
+/// The name without a date; some tools separate the date with a blank instead of a tab.
 pub(super) fn before_date(name: &str) -> &str {
     let is_date = |word: &str| {
         let digits = |part: &str, length: usize| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,25 +1,25 @@
-//! Every file that a patch program could write: GNU, BSD and busybox `patch`, `git apply`.
+//! Finds every file that a patch program could write: GNU, BSD and busybox `patch`, `git apply`.
 //!
-//! These accept far more than a well-formed diff: headers that are indented, quoted from a mail or marked with an `X`, a
-//! name with or without its date, `Index:` before any blank, names with fewer folders than are to be taken off. Every name
-//! that one of them could take counts. Forms that are not names and hunks (context and normal diffs, `ed` scripts, links)
-//! are faults, and so are a hunk that is not as long as it says and one whose text looks like a header.
+//! These accept far more than well-formed diffs: headers that are indented, quoted from a mail or marked with an `X`, names with
+//! or without a date, `Index:` before any blank, names with fewer folders than are to be stripped. Every name that one of the
+//! programs could use counts. Formats other than names and hunks (context and normal diffs, `ed` scripts, links) are faults, and
+//! so are a hunk whose length differs from its header and a hunk whose text looks like a header.
 
 use super::quoted::{before_date, unquote};
 use super::unified::{RemainingHunk, git_names};
 use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
 use crate::effects::Access;
 
-/// How many leading folders a program takes off the names in a patch.
+/// How many leading folders a program strips from the names in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strip {
-    /// As many as it was told, as far as there are that many.
+    /// The number given to the program, or fewer if a name has fewer folders.
     Exactly(usize),
-    /// It was not told: some take none, some one, some all, some as many as fit the folder where they are.
-    Unsaid,
+    /// No number was given: some programs strip none, some one, some all, some as many as fit the current folder.
+    Unspecified,
 }
 
-/// Every path that a patch program could write or remove, in order. A program may also leave what [`leftovers`] names.
+/// Every path that a patch program could write or remove, in order. A program may also leave the files named by [`leftovers`].
 pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault> {
     let mut found = PatchedFiles::default();
     let mut hunk = RemainingHunk::default();
@@ -28,7 +28,7 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
         let open = hunk.is_open();
         last = at + 1;
         if hunk.consume(line) {
-            // Where a program finds no file for a hunk, it looks for headers in the hunk itself.
+            // If a program finds no file for a hunk, it looks for headers in the hunk itself.
             if open && !names(last, line, strip)?.0.is_empty() {
                 return Err(PatchFault::OtherForm { line: last, header: display_line(line) });
             }
@@ -55,13 +55,13 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
     Ok(found.ordered.into_iter().map(|PatchedFile { path, .. }| path).collect())
 }
 
-/// What `patch` leaves beside a file: the text before, and the hunks that did not fit. Where it fails half-way it may also
-/// leave a temporary file there, whose name cannot be known.
+/// What `patch` leaves beside a file: the original text, and rejected hunks. If it fails half-way, it may also leave a temporary
+/// file there, whose name cannot be known.
 pub fn leftovers(path: &str) -> [String; 2] {
     [format!("{path}.orig"), format!("{path}.rej")]
 }
 
-/// The names that a line outside of a hunk could hold, in every reading, and what is taken off them.
+/// The names that a line outside a hunk could contain, in every interpretation, and how many folders are stripped from them.
 fn names(number: usize, line: &str, strip: Strip) -> Result<(Vec<String>, Strip), PatchFault> {
     let bad = || PatchFault::BadName { line: number, header: display_line(line) };
     let other = || PatchFault::OtherForm { line: number, header: display_line(line) };
@@ -85,28 +85,28 @@ fn names(number: usize, line: &str, strip: Strip) -> Result<(Vec<String>, Strip)
     }
     for head in ["rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to "] {
         if let Some(rest) = bare.strip_prefix(head) {
-            // These lack git's prefix, so git takes one folder less off them.
+            // These names lack git's prefix, so git strips one folder less.
             let fewer = match strip {
                 Strip::Exactly(count) => Strip::Exactly(count.saturating_sub(1)),
-                Strip::Unsaid => Strip::Unsaid,
+                Strip::Unspecified => Strip::Unspecified,
             };
-            return Ok((readings(rest).ok_or_else(bad)?, fewer));
+            return Ok((possible_names(rest).ok_or_else(bad)?, fewer));
         }
     }
     for head in ["---", "+++", "***"] {
         if let Some(rest) = bare.strip_prefix(head).filter(|rest| rest.starts_with(char::is_whitespace)) {
-            let mut names = readings(rest.trim_start()).ok_or_else(bad)?;
+            let mut names = possible_names(rest.trim_start()).ok_or_else(bad)?;
             names.retain(|name| name != "/dev/null");
             return Ok((names, strip));
         }
     }
     if let Some(rest) = bare.strip_prefix("Index:") {
-        return Ok((readings(rest.trim_start()).ok_or_else(bad)?, strip));
+        return Ok((possible_names(rest.trim_start()).ok_or_else(bad)?, strip));
     }
     Ok((Vec::new(), strip))
 }
 
-/// A line without what `patch` passes over before a header: blanks, `X`, and the `- ` of forwarded mail.
+/// A line without what `patch` skips before a header: blanks, `X`, and the `- ` of forwarded mail.
 fn strip_marks(line: &str) -> &str {
     let mut rest = line;
     loop {
@@ -126,8 +126,8 @@ fn is_edit(line: &str) -> bool {
         && line.split_once(['a', 'c', 'd', 'i', 's']).is_some_and(|(before, after)| is_range(before) && is_range(after))
 }
 
-/// The names that the rest of a header may mean; `None` if it is quoted and cannot be read.
-fn readings(rest: &str) -> Option<Vec<String>> {
+/// The names that the rest of a header may contain; `None` if it is quoted and cannot be read.
+fn possible_names(rest: &str) -> Option<Vec<String>> {
     let rest = rest.trim_end();
     if rest.starts_with('"') {
         return unquote(rest).map(|name| vec![name.text]);
@@ -143,7 +143,7 @@ fn readings(rest: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// A name without its leading folders, in every reading.
+/// A name without its leading folders, in every interpretation.
 fn strip_folders(name: &str, strip: Strip) -> Vec<String> {
     let is_absolute = name.starts_with('/');
     let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
@@ -156,7 +156,7 @@ fn strip_folders(name: &str, strip: Strip) -> Vec<String> {
     let counts = match strip {
         Strip::Exactly(count) if count < levels => count..count + 1,
         Strip::Exactly(count) => 0..count.min(levels),
-        Strip::Unsaid => 0..levels,
+        Strip::Unspecified => 0..levels,
     };
     counts.filter_map(without).collect()
 }
@@ -176,7 +176,7 @@ mod tests {
         let text = format!("--- README.md\n+++ README.md\n{HUNK}");
         assert_eq!(found(&text, Strip::Exactly(1)), ["README.md"]);
         assert_eq!(found(&text, Strip::Exactly(0)), ["README.md"]);
-        assert_eq!(found(&text, Strip::Unsaid), ["README.md"]);
+        assert_eq!(found(&text, Strip::Unspecified), ["README.md"]);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(found(&text, Strip::Exactly(1)), ["src/x"]);
         assert_eq!(found(&text, Strip::Exactly(0)), ["a/src/x", "b/src/x"]);
         assert_eq!(found(&text, Strip::Exactly(9)), ["a/src/x", "src/x", "x", "b/src/x"]);
-        assert_eq!(found(&text, Strip::Unsaid), ["a/src/x", "src/x", "x", "b/src/x"]);
+        assert_eq!(found(&text, Strip::Unspecified), ["a/src/x", "src/x", "x", "b/src/x"]);
         assert_eq!(found(&format!("--- /abs//x\n+++ /dev/null\n{HUNK}"), Strip::Exactly(1)), ["abs/x"]);
         assert_eq!(found(&format!("--- a//src/x\n{HUNK}"), Strip::Exactly(1)), ["src/x"]);
     }
@@ -243,7 +243,7 @@ mod tests {
             "--- \"x\n",
             "some text",
         ] {
-            assert!(every_target(text, Strip::Unsaid).is_err(), "{text}");
+            assert!(every_target(text, Strip::Unspecified).is_err(), "{text}");
         }
     }
 }

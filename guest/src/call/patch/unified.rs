@@ -1,14 +1,14 @@
-//! Unified and git diffs, and search/replace blocks between them.
+//! Reads unified and git diffs, and search/replace blocks between them.
 //!
-//! The lines of a hunk are counted as its `@@` line says, so `--- x` in a hunk is a removed line and no header. A hunk
-//! without counts ends at the next header. Blocks (`<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`) name no file: they
-//! belong to the call's own path, or, as some tools write them, to the file named on the line before.
+//! The lines of a hunk are counted according to its `@@` line, so `--- x` in a hunk is a removed line and not a header. A hunk
+//! without counts ends at the next header. Blocks (`<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`) name no file: they belong to
+//! the call's own path, or, as some tools write them, to the file named on the preceding line.
 
 use super::quoted::{header_name, unquote};
 use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
 use crate::effects::Access;
 
-/// What a diff says.
+/// The content of a diff.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     /// The files that its headers name, in order.
@@ -17,7 +17,7 @@ pub struct Diff {
     pub block_titles: Vec<String>,
 }
 
-/// Whether a text has a diff's headers at all.
+/// Whether a text has any headers of a diff.
 pub fn is_likely(text: &str) -> bool {
     text.lines().any(|line| {
         ["--- ", "---\t", "+++ ", "+++\t", "Index:", "diff --git ", "@@ -", "rename from ", "<<<<<<< SEARCH"]
@@ -26,7 +26,7 @@ pub fn is_likely(text: &str) -> bool {
     })
 }
 
-/// Reads a diff. Blank text is a diff of nothing.
+/// Reads a diff. Blank text is an empty diff.
 pub fn read(text: &str) -> Result<Diff, PatchFault> {
     let mut reading = DiffReader::default();
     let mut lines = text.lines().enumerate().peekable();
@@ -79,11 +79,11 @@ struct DiffReader {
     hunk: RemainingHunk,
     found: PatchedFiles,
     titles: Vec<String>,
-    /// Whether anything so far was a diff's.
+    /// Whether any line so far belonged to a diff.
     evidence: bool,
 }
 
-/// What is left of the hunk that is being passed over.
+/// The lines that are left of the hunk being skipped.
 #[derive(Default)]
 pub(super) struct RemainingHunk {
     old: u64,
@@ -91,23 +91,23 @@ pub(super) struct RemainingHunk {
 }
 
 impl RemainingHunk {
-    /// Whether lines are missing.
+    /// Whether lines of the hunk are still missing.
     pub(super) fn is_open(&self) -> bool {
         self.old > 0 || self.new > 0
     }
 
-    /// Whether the line belongs to the hunk.
+    /// Consumes the line if it belongs to the hunk, and returns whether it does.
     pub(super) fn consume(&mut self, line: &str) -> bool {
         if !self.is_open() {
             return line.starts_with('\\');
         }
         let (old, new) = match line.as_bytes().first() {
-            // A context line that lost its blank.
+            // A context line without its leading blank.
             None | Some(b' ' | b'\t') => (1, 1),
             Some(b'-') => (1, 0),
             Some(b'+') => (0, 1),
             Some(b'\\') => (0, 0),
-            // The counts were wrong: a program that applies this does not see text here, so neither does this reader.
+            // The counts were wrong: a program that applies the diff does not see hunk text here, so neither does this reader.
             Some(_) => {
                 *self = Self::default();
                 return false;
@@ -118,7 +118,7 @@ impl RemainingHunk {
         true
     }
 
-    /// `@@ -1,2 +3 @@`. None where the counts are missing, as in `@@ fn main @@`.
+    /// Parses `@@ -1,2 +3 @@`. `None` if the counts are missing, as in `@@ fn main @@`.
     pub(super) fn parse_header(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix("@@ ")?.split(' ');
         let mut count = |sign: char| {
@@ -130,16 +130,16 @@ impl RemainingHunk {
     }
 }
 
-/// One file of the diff, as its headers name it.
+/// One file of the diff, as named by its headers.
 #[derive(Default)]
 struct DiffFile {
-    /// `diff --git`, if its two names can be told apart.
+    /// The names of `diff --git`, if they can be separated.
     git: Option<(String, String)>,
-    /// A `diff --git` line whose names cannot, and where.
+    /// A `diff --git` line whose names cannot be separated, with its number.
     unclear: Option<(usize, String)>,
     old: Option<String>,
     new: Option<String>,
-    /// Names that stand alone: `Index:`, `Binary files`.
+    /// Names outside a pair of headers: `Index:`, `Binary files`.
     others: Vec<String>,
     renamed: (Option<String>, Option<String>),
     copied: (Option<String>, Option<String>),
@@ -217,7 +217,7 @@ impl DiffReader {
         }
         let told = [&renamed.0, &renamed.1, &copied.0, &copied.1].map(Option::as_deref);
         let others = file.others.iter().map(|path| Some(path.as_str()));
-        // Where git's prefixes are not a pair, some take them off one side alone.
+        // If git's prefixes do not form a pair, some programs strip them from one side only.
         let halves = [file.old.as_deref(), file.new.as_deref()].map(|path| path.and_then(without_prefix));
         let halves = halves.into_iter().filter(|_| (old, new) == (file.old.as_deref(), file.new.as_deref()));
         for path in [git_old, git_new, old, new].into_iter().chain(others).chain(halves).flatten() {
@@ -229,17 +229,17 @@ impl DiffReader {
     }
 }
 
-/// What follows a header's marker and a blank.
+/// The text after a header's marker and a blank.
 fn after_marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.strip_prefix(marker)?.strip_prefix([' ', '\t']).map(str::trim_start)
 }
 
-/// A name without a prefix that git writes.
+/// A path without one of git's prefixes.
 fn without_prefix(path: &str) -> Option<&str> {
     ["a/", "b/", "c/", "i/", "o/", "w/"].iter().find_map(|prefix| path.strip_prefix(prefix))
 }
 
-/// The headers of a diff in a text of another form: pairs of `---` and `+++`, and git's own.
+/// The diff headers in a text of another format: pairs of `---` and `+++`, and git's own.
 pub(super) fn headers(text: &str) -> Result<Vec<PatchedFile>, PatchFault> {
     let mut reading = DiffReader::default();
     let mut lines = text.lines().enumerate().peekable();
@@ -260,7 +260,7 @@ pub(super) fn headers(text: &str) -> Result<Vec<PatchedFile>, PatchFault> {
     Ok(reading.found.ordered)
 }
 
-/// Takes off git's prefixes, where both sides have the pair that git writes.
+/// Strips git's prefixes if both sides have a pair of prefixes that git writes.
 fn strip<'a>(old: Option<&'a str>, new: Option<&'a str>) -> (Option<&'a str>, Option<&'a str>) {
     const PAIRS: [(&str, &str); 5] = [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/")];
     let without = |path: Option<&'a str>, prefix: &str| match path {
@@ -270,8 +270,8 @@ fn strip<'a>(old: Option<&'a str>, new: Option<&'a str>) -> (Option<&'a str>, Op
     PAIRS.iter().find_map(|(a, b)| without(old, a).zip(without(new, b))).unwrap_or((old, new))
 }
 
-/// The two names of a `diff --git` line. Unquoted names may hold blanks: then they are the same name twice, or exactly one
-/// ` b/` stands between them.
+/// The two names of a `diff --git` line. Unquoted names may contain blanks: then both names must be the same, or there must be
+/// exactly one ` b/` between them.
 pub(super) fn git_names(rest: &str) -> Option<(String, String)> {
     if rest.starts_with('"') {
         let old = unquote(rest)?;
@@ -347,11 +347,11 @@ mod tests {
         let text =
             "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n-x\n+y\n@@ -9 +9 @@\n-a\n+b\n\\ No newline at end of file\n";
         assert_eq!(found(text), [write("x")]);
-        // Without counts this is not known, so it is taken as a header.
+        // Without counts this cannot be known, so it is taken as a header.
         assert_eq!(found(&text.replace("-1,2 +1,2", "..")), [write("x"), write("y")]);
-        // A hunk that is longer than it says.
+        // A hunk with more lines than its header says.
         assert_eq!(found("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n"), [write("x"), write("y")]);
-        // A hunk that is shorter than it says.
+        // A hunk with fewer lines than its header says.
         assert_eq!(found("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\ndiff --git a/y b/y\nold mode 1\n"), [write("x"), write("y")]);
     }
 

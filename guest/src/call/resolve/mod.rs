@@ -2,10 +2,10 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `mod.rs` | a touch and what the host saw there become effects |
-//! | `trees.rs` | the listings that a ruling needs, each folder listed once |
-//! | `search.rs` | an owned tree is searched for links and further names that lead out of the scope |
-//! | `placed.rs` | what is moved, copied or linked is judged by where it leads from its new place |
+//! | `mod.rs` | turns a touch and what the host saw there into effects |
+//! | `trees.rs` | lists the folders that a ruling needs, each folder once |
+//! | `search.rs` | searches an owned tree for links and hard links that lead out of the scope |
+//! | `placed.rs` | judges what is moved, copied or linked by where it leads from its new place |
 
 mod placed;
 mod search;
@@ -21,21 +21,21 @@ use crate::effects::{Access, Effect, Extent, Footprint, Operation, PathAccess};
 use crate::ports::{Facts, FileKind, Question, Root, Workspace};
 use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
 
-/// More reasons than these are not useful.
+/// The most reasons that are reported.
 const MAX_REASONS: usize = 20;
 
 /// What a call does.
 #[derive(Debug, Default)]
 pub struct Effects {
-    /// Path by path, in order.
+    /// The effects on single paths, in order.
     pub known: Vec<Effect>,
-    /// Why some of it cannot be known.
+    /// Why some effects cannot be known.
     pub unknowns: Vec<String>,
-    /// Whether some of it may not happen.
+    /// Whether some of the effects may not happen.
     pub conditional: bool,
 }
 
-/// What to ask the host about a path that a call touches. Only what will change is hashed.
+/// The question to the host about a path that a call touches. A digest is requested only for what will change.
 pub fn question(touch: &PathAccess) -> Question {
     let digest = matches!(
         touch.access,
@@ -44,12 +44,12 @@ pub fn question(touch: &PathAccess) -> Question {
     Question { digest, ..question_at(&touch.path) }
 }
 
-/// What to ask the host about a path that a call touches, without its digest.
+/// The same question without the digest.
 pub fn question_at_touch(touch: &PathAccess) -> Question {
     question_at(&touch.path)
 }
 
-/// What to ask the host about any path that is spelled as in a touch.
+/// The question to the host about any path that is spelled as in a touch.
 fn question_at(path: &str) -> Question {
     match below_home(path) {
         Some(below) => Question { root: Root::Home, path: below.to_owned(), digest: false },
@@ -57,10 +57,10 @@ fn question_at(path: &str) -> Question {
     }
 }
 
-/// What a footprint comes to. The facts stand in the order of its touches.
+/// Resolves a footprint. The facts are in the order of its touches.
 ///
-/// `owns` tells whether the intent that the call works for owns a path, or everything below it. A tree that it owns is searched
-/// for what leads out of it; one that it does not own is denied without that.
+/// `owns` tells whether the intent that the call works for owns a path, or everything below it. A tree that the intent owns is
+/// searched for links out of it; a tree that it does not own is denied without a search.
 pub fn effects(
     call: &ToolCall,
     footprint: &Footprint,
@@ -98,16 +98,16 @@ struct Resolving<'a> {
     effects: Effects,
     seen: BTreeSet<(String, Operation, Extent)>,
     trees: Trees<'a>,
-    /// How often something leads out of what is owned.
+    /// How many ways out of the owned paths have been found.
     ways_out: usize,
 }
 
 impl Resolving<'_> {
-    /// Says beforehand which folders will be listed, so that one listing serves a folder and those in it.
+    /// Announces which folders will be listed, so that one listing serves a folder and its subfolders.
     fn plan(&mut self, touch: &PathAccess, facts: &Facts) {
         match touch.access {
             Access::WriteTree => {
-                if let Some(tree) = self.searchable(facts) {
+                if let Some(tree) = self.searchable_folder(facts) {
                     self.trees.expect(tree.as_str(), MAX_SEARCHED);
                 }
             }
@@ -126,7 +126,7 @@ impl Resolving<'_> {
         let exists = facts.kind != FileKind::Missing;
         let changed = if exists { Operation::Modify } else { Operation::Create };
         match touch.access {
-            // Whatever cannot be found cannot be read either.
+            // What cannot be found cannot be read either.
             Access::Read => {
                 if let Ok(at) = real() {
                     self.add(at, Operation::Read, Extent::Itself, facts);
@@ -142,12 +142,12 @@ impl Resolving<'_> {
             }
             Access::WriteTree => {
                 self.add(real()?, changed, Extent::Tree, facts);
-                if let Some(tree) = self.searchable(facts) {
+                if let Some(tree) = self.searchable_folder(facts) {
                     self.search(tree);
                 }
             }
             Access::Attributes => {
-                // A folder's mode decides about everything in it.
+                // A folder's mode affects everything in it.
                 let extent = if facts.kind == FileKind::Directory { Extent::Tree } else { Extent::Itself };
                 self.add(real()?, changed, extent, facts);
                 self.add_other_names(touch, facts);
@@ -158,7 +158,7 @@ impl Resolving<'_> {
             }
             Access::Execute => {
                 let at = real()?;
-                // The call itself may make the folder in which it then runs something.
+                // The call itself may create the folder in which it then runs something.
                 let made = (at.as_str().to_owned(), Operation::Create, Extent::Folder);
                 let is_folder = facts.kind == FileKind::Directory || self.seen.contains(&made);
                 if let (Location::Outside(path), false) = (&at, is_folder)
@@ -190,15 +190,15 @@ impl Resolving<'_> {
         }
     }
 
-    /// Says why something cannot be known, once.
-    fn doubt(&mut self, why: String) {
+    /// Records once why something cannot be known.
+    fn add_unknown(&mut self, why: String) {
         if self.effects.unknowns.len() < MAX_REASONS && !self.effects.unknowns.contains(&why) {
             self.effects.unknowns.push(why);
         }
     }
 
-    /// The folder that is to be searched, where one is at the path and is owned as a whole.
-    fn searchable(&self, facts: &Facts) -> Option<WorkspacePath> {
+    /// The folder to search, if there is one at the path and the intent owns all of it.
+    fn searchable_folder(&self, facts: &Facts) -> Option<WorkspacePath> {
         match facts.real_path.as_deref().map(Location::reported) {
             Some(Location::Inside(tree))
                 if matches!(facts.kind, FileKind::Directory | FileKind::Unreadable) && (self.owns)(&tree, Extent::Tree) =>
@@ -209,10 +209,10 @@ impl Resolving<'_> {
         }
     }
 
-    /// A folder goes with all its files, so they are what is judged, if they can be listed.
+    /// Deleting a folder deletes all its files, so the files are judged if they can be listed.
     fn delete_folder(&mut self, at: Location, facts: &Facts) {
         let listed = match &at {
-            Location::Inside(folder) => Some(self.trees.below(folder.as_str(), MAX_JUDGED)),
+            Location::Inside(folder) => Some(self.trees.list_tree(folder.as_str(), MAX_JUDGED)),
             Location::Outside(_) => None,
         };
         let listed = listed.filter(|below| below.is_complete() && below.entries.len() <= MAX_JUDGED as usize);
@@ -227,29 +227,29 @@ impl Resolving<'_> {
         }
     }
 
-    /// What is written under one name of a file is written under all of them.
+    /// A write under one name of a file changes the file under all its names.
     fn add_other_names(&mut self, touch: &PathAccess, facts: &Facts) {
         if facts.kind != FileKind::File || facts.hard_links < 2 {
             return;
         }
         let names = self.trees.names(facts.identity);
-        self.doubt_names(&touch.path, names.len(), facts.hard_links);
+        self.add_unseen_names(&touch.path, names.len(), facts.hard_links);
         for name in names {
             self.add(Location::reported(&name), Operation::Modify, Extent::Itself, facts);
         }
     }
 
     /// A name that cannot be seen may belong to anyone.
-    fn doubt_names(&mut self, path: &str, seen: usize, all: u32) {
+    fn add_unseen_names(&mut self, path: &str, seen: usize, all: u32) {
         if (seen as u64) < u64::from(all) {
-            self.doubt(format!(
-                "`{path}` has {all} names, of which {seen} can be seen, and writing to it changes the file under all of them"
+            self.add_unknown(format!(
+                "`{path}` has {all} hard links, of which only {seen} can be found, and writing to it changes the file under all of them"
             ));
         }
     }
 }
 
-/// What a removal removes, and whether that is a folder: a link to a folder is removed by itself.
+/// The entry that is removed, and whether it is a folder: for a link to a folder, it is the link.
 fn removal_target(touch: &PathAccess, facts: &Facts) -> (Option<Location>, bool) {
     let through = touch.path.ends_with('/');
     let at = if through { &facts.real_path } else { &facts.entry_path };

@@ -1,34 +1,34 @@
-//! Judges what is linked, moved, or copied with its links by where it leads from its new location; a call may not write through
+//! Judges what is linked, moved, or copied with its links by where it leads from its new location. A call may not write through
 //! what it has just put there.
 
 use std::collections::{HashMap, HashSet};
 
-use super::search::Shared;
+use super::search::SharedFile;
 use super::trees::{MAX_SEARCHED, is_at_or_below};
 use super::{Resolving, question_at};
 use crate::effects::path::Location;
 use crate::effects::{Access, Extent, Footprint, Origin, Placement};
 use crate::ports::{Facts, FileKind, Question};
 
-/// Links that one call puts in place.
+/// The most links that one call puts in place.
 const MAX_PLACED: usize = 10_000;
 
-/// Links that one call moves on from where it has put them. A folder that is copied into itself would have no end.
+/// The most links that one call moves on after putting them in place. A folder that is copied into itself would have no end.
 const MAX_MOVED_ON: usize = 256;
 
-/// What may lead elsewhere once the call has put it in place.
+/// Something that may lead elsewhere once the call has put it in place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Placed {
-    /// As the call spells it.
+    /// The path, as the call spells it.
     at: String,
-    /// As the host does.
+    /// The path, as the host spells it.
     entry: String,
-    /// What the link says; `None` if links may stand anywhere in it.
+    /// The target of the link; `None` if it may contain links anywhere.
     text: Option<String>,
 }
 
 impl Placed {
-    /// The same below a folder that is put elsewhere as a whole.
+    /// The same below a folder that is moved as a whole.
     fn moved(&self, from: &str, to: &Self) -> Self {
         let below = self.entry.strip_prefix(from).unwrap_or_default().trim_matches('/');
         Self { text: self.text.clone(), ..to.inside(below) }
@@ -45,17 +45,17 @@ impl Placed {
 }
 
 impl Resolving<'_> {
-    /// Adds where the placements lead.
+    /// Adds the effects of placements, through where they lead.
     pub(super) fn place(&mut self, footprint: &Footprint, facts: &[Facts]) {
         if footprint.placements.is_empty() {
             return;
         }
-        let looked = self.look(footprint, facts);
+        let looked = self.inspect_placements(footprint, facts);
         let mut placed = Vec::new();
         let mut moves = Vec::new();
         for placement in &footprint.placements {
             let Some(entry) = looked.get(&placement.at).and_then(|facts| facts.entry_path.clone()) else { continue };
-            // What is put elsewhere is denied as it is.
+            // What is put outside the owned paths is denied anyway.
             if !self.is_owned(&entry) {
                 continue;
             }
@@ -63,15 +63,15 @@ impl Resolving<'_> {
             if let Some(from) = origin(placement).and_then(|from| looked.get(from)?.entry_path.clone()) {
                 moves.push((from, to.clone()));
             }
-            self.put(placement, to, &looked, &mut placed);
+            self.add_placement(placement, to, &looked, &mut placed);
         }
-        self.move_on(&moves, &mut placed);
+        self.follow_moves(&moves, &mut placed);
         self.judge_placed(&placed);
         self.judge_touches(footprint, facts, &placed);
     }
 
-    /// What the host says about both ends of every placement. Most of them are touched too, so it has looked there.
-    fn look(&self, footprint: &Footprint, facts: &[Facts]) -> HashMap<String, Facts> {
+    /// What the host says about both ends of every placement. Most of them are touched too, so the host has already looked there.
+    fn inspect_placements(&self, footprint: &Footprint, facts: &[Facts]) -> HashMap<String, Facts> {
         let mut looked: HashMap<String, Facts> = HashMap::new();
         for (touch, facts) in footprint.touches.iter().zip(facts) {
             looked.insert(touch.path.clone(), facts.clone());
@@ -95,45 +95,45 @@ impl Resolving<'_> {
         }
     }
 
-    /// Finds what in a placement may lead elsewhere.
-    fn put(&mut self, placement: &Placement, to: Placed, looked: &HashMap<String, Facts>, placed: &mut Vec<Placed>) {
+    /// Finds what may lead elsewhere in a placement.
+    fn add_placement(&mut self, placement: &Placement, to: Placed, looked: &HashMap<String, Facts>, placed: &mut Vec<Placed>) {
         let (from, same) = match &placement.origin {
             Origin::Link(text) => return placed.push(Placed { text: Some(text.clone()), ..to }),
             Origin::Copy(from) => (from, false),
             Origin::Same(from) => (from, true),
         };
         let Some(facts) = looked.get(from) else {
-            return self.doubt(format!("the host did not look at `{from}`"));
+            return self.add_unknown(format!("the host did not look at `{from}`"));
         };
         let through = from.ends_with('/') || from.ends_with("/.");
         if let (Some(text), false) = (&facts.link, through) {
             return placed.push(Placed { text: Some(text.clone()), ..to });
         }
         match facts.kind {
-            FileKind::Directory => self.put_folder(facts, same, &to, placed),
+            FileKind::Directory => self.add_placed_folder(facts, same, &to, placed),
             FileKind::File if same && facts.hard_links > 1 => {
-                self.add_shared(vec![Shared::of(facts.entry_path.as_deref().unwrap_or(from), facts)])
+                self.add_shared(vec![SharedFile::of(facts.entry_path.as_deref().unwrap_or(from), facts)])
             }
             FileKind::Unreadable => placed.push(to),
             FileKind::Other | FileKind::Missing if facts.real_path != facts.entry_path => {
-                self.doubt(format!("`{from}` is a link that cannot be read"));
+                self.add_unknown(format!("`{from}` is a link that cannot be read"));
             }
             FileKind::File | FileKind::Other | FileKind::Missing => {}
         }
     }
 
-    fn put_folder(&mut self, facts: &Facts, same: bool, to: &Placed, placed: &mut Vec<Placed>) {
+    fn add_placed_folder(&mut self, facts: &Facts, same: bool, to: &Placed, placed: &mut Vec<Placed>) {
         let Some(Location::Inside(folder)) = facts.real_path.as_deref().map(Location::reported) else {
             return placed.push(to.clone());
         };
-        let below = self.trees.below(folder.as_str(), MAX_SEARCHED);
+        let below = self.trees.list_tree(folder.as_str(), MAX_SEARCHED);
         if below.missing.is_some() {
             placed.push(to.clone());
         }
         for entry in below.entries.iter().filter(|entry| entry.kind == FileKind::Other) {
             let relative =
                 if folder.as_str() == "." { Some(entry.path.as_str()) } else { entry.path.strip_prefix(folder.as_str()) };
-            // What is neither a link nor a file, and a link that cannot be read: it is not known where it leads.
+            // It is not known where an entry leads that is neither a link nor a file, or a link that cannot be read.
             placed.push(Placed { text: entry.link.clone(), ..to.inside(relative.unwrap_or_default().trim_matches('/')) });
         }
         if same {
@@ -141,11 +141,11 @@ impl Resolving<'_> {
         }
     }
 
-    /// What is put somewhere and moved on from there, by itself or with the folder above it, ends up at both places.
-    fn move_on(&mut self, moves: &[(String, Placed)], placed: &mut Vec<Placed>) {
+    /// What is put somewhere and then moved on, by itself or with a parent folder, counts at both places.
+    fn follow_moves(&mut self, moves: &[(String, Placed)], placed: &mut Vec<Placed>) {
         if placed.len() > MAX_PLACED {
             placed.truncate(MAX_PLACED);
-            return self.doubt("the call puts more links in place than can be followed".to_owned());
+            return self.add_unknown("the call creates more links than can be followed".to_owned());
         }
         let mut known: HashSet<Placed> = placed.iter().cloned().collect();
         let (mut next, most) = (0, placed.len() + MAX_MOVED_ON);
@@ -156,8 +156,8 @@ impl Resolving<'_> {
                     _ if is_at_or_below(&one.entry, from) => one.moved(from, to),
                     None if is_at_or_below(from, &one.entry) => to.clone(),
                     Some(_) if is_at_or_below(from, &one.entry) => {
-                        self.doubt(format!(
-                            "`{}` is a link that the call itself makes, and something behind it is moved",
+                        self.add_unknown(format!(
+                            "`{}` is a link that the call itself creates, and the call moves something behind it",
                             one.entry
                         ));
                         continue;
@@ -165,7 +165,7 @@ impl Resolving<'_> {
                     _ => continue,
                 };
                 if placed.len() >= most {
-                    return self.doubt("the call moves more links than can be followed".to_owned());
+                    return self.add_unknown("the call moves more links than can be followed".to_owned());
                 }
                 if known.insert(on.clone()) {
                     placed.push(on);
@@ -176,7 +176,7 @@ impl Resolving<'_> {
 
     /// Adds where the links lead from their new places, unless that is owned.
     fn judge_placed(&mut self, placed: &[Placed]) {
-        let ways = ways(placed);
+        let paths = placed_paths(placed);
         let links: Vec<(&Placed, String)> =
             placed.iter().filter_map(|link| Some((link, target(&link.at, link.text.as_deref()?)))).collect();
         if links.is_empty() {
@@ -185,27 +185,27 @@ impl Resolving<'_> {
         let questions: Vec<Question> = links.iter().map(|(_, target)| question_at(target)).collect();
         let facts = self.workspace.inspect(&questions);
         if facts.len() < links.len() {
-            self.doubt("the host did not follow every link that the call puts in place".to_owned());
+            self.add_unknown("the host did not follow every link that the call creates".to_owned());
         }
         let mut shared = Vec::new();
         for ((link, target), facts) in links.iter().zip(&facts) {
-            if goes_through(target, facts, &ways) {
-                self.doubt(format!("`{}` leads through another link that the call itself makes", link.entry));
+            if goes_through(target, facts, &paths) {
+                self.add_unknown(format!("`{}` leads through another link that the call itself creates", link.entry));
             }
             if facts.kind == FileKind::File && facts.hard_links > 1 {
-                shared.push(Shared::of(&link.entry, facts));
+                shared.push(SharedFile::of(&link.entry, facts));
             }
             self.follow_link(&link.entry, facts);
         }
         self.add_shared(shared);
     }
 
-    /// Where a call writes behind what it has itself put in place, the host's look beforehand says nothing.
+    /// If a call writes through something that it has itself put in place, what the host saw beforehand is no longer valid.
     fn judge_touches(&mut self, footprint: &Footprint, facts: &[Facts], placed: &[Placed]) {
-        let ways = ways(placed);
+        let paths = placed_paths(placed);
         for (touch, facts) in footprint.touches.iter().zip(facts) {
-            if !matches!(touch.access, Access::Read | Access::Execute) && goes_through(&touch.path, facts, &ways) {
-                self.doubt(format!("`{}` leads through a link that the call itself makes or moves", touch.path));
+            if !matches!(touch.access, Access::Read | Access::Execute) && goes_through(&touch.path, facts, &paths) {
+                self.add_unknown(format!("`{}` leads through a link that the call itself creates or moves", touch.path));
             }
         }
     }
@@ -218,7 +218,7 @@ fn origin(placement: &Placement) -> Option<&str> {
     }
 }
 
-/// Where a link's text leads from where the link stands, not yet walked.
+/// The path that a link's target stands for at the link's location, not yet resolved.
 fn target(at: &str, text: &str) -> String {
     match at.trim_end_matches('/').rsplit_once('/') {
         _ if text.starts_with('/') => text.to_owned(),
@@ -227,22 +227,22 @@ fn target(at: &str, text: &str) -> String {
     }
 }
 
-/// Every spelling under which a call may go through what it has put in place.
-fn ways(placed: &[Placed]) -> HashSet<String> {
+/// Every spelling of a path by which a call may go through what it has put in place.
+fn placed_paths(placed: &[Placed]) -> HashSet<String> {
     placed.iter().flat_map(|one| [one.entry.clone(), prefixes(&one.at).pop().unwrap_or_default()]).collect()
 }
 
-/// Whether a path leads behind one of these.
-fn goes_through(path: &str, facts: &Facts, ways: &HashSet<String>) -> bool {
+/// Whether a path goes through one of these.
+fn goes_through(path: &str, facts: &Facts, paths: &HashSet<String>) -> bool {
     let spelled = [Some(path), facts.real_path.as_deref(), facts.entry_path.as_deref()];
     spelled.into_iter().flatten().any(|path| {
         let mut prefixes = prefixes(path);
         prefixes.pop();
-        prefixes.iter().any(|prefix| ways.contains(prefix))
+        prefixes.iter().any(|prefix| paths.contains(prefix))
     })
 }
 
-/// Every place that a walk along a path comes by, with `..` worked out as text, the end included.
+/// Every location along a path, including its end, with `..` resolved textually.
 fn prefixes(path: &str) -> Vec<String> {
     let mut names: Vec<&str> = Vec::new();
     let mut prefixes = Vec::new();

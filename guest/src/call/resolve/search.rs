@@ -8,62 +8,62 @@ use crate::effects::path::{Location, WorkspacePath};
 use crate::effects::{Extent, Operation};
 use crate::ports::{DirEntry, Facts, FileKind, Question};
 
-/// Links that are followed in one tree.
+/// The most links that are followed in one tree.
 const MAX_LINKS: usize = 10_000;
 
-/// Folders that links lead to and that are searched in turn.
+/// The most folders that are searched because links lead to them.
 const MAX_FOLDERS: usize = 16;
 
-/// One way out suffices to deny a call; a person may want to see a few.
+/// One way out is enough to deny a call; a person may want to see a few.
 const MAX_WAYS_OUT: usize = 100;
 
-/// A file with further names.
-pub(super) struct Shared {
-    /// The name or the link that came up.
+/// A file that has several names.
+pub(super) struct SharedFile {
+    /// The path by which the file was found: a name or a link.
     path: String,
-    /// Whether that is one of its names.
+    /// Whether that path is one of the file's names.
     is_name: bool,
     identity: u64,
     hard_links: u32,
 }
 
-impl Shared {
-    /// A file that the host has looked at, by whatever way.
+impl SharedFile {
+    /// A file that the host has inspected, however it was found.
     pub(super) fn of(path: &str, facts: &Facts) -> Self {
         Self { path: path.to_owned(), is_name: false, identity: facts.identity, hard_links: facts.hard_links }
     }
 
-    /// A file that was listed.
-    fn listed(entry: DirEntry) -> Self {
+    /// A file from a listing.
+    fn from_listing(entry: DirEntry) -> Self {
         Self { path: entry.path, is_name: true, identity: entry.identity, hard_links: entry.hard_links }
     }
 }
 
 impl Resolving<'_> {
-    /// Adds what can be reached through a tree that is owned and is not owned itself.
+    /// Adds what can be reached through an owned tree but is not owned itself.
     pub(super) fn search(&mut self, tree: WorkspacePath) {
         let mut shared = Vec::new();
         let mut folders = vec![tree];
         let mut next = 0;
         while let Some(folder) = folders.get(next).map(|folder| folder.as_str().to_owned()) {
             next += 1;
-            let below = self.trees.below(&folder, MAX_SEARCHED);
+            let below = self.trees.list_tree(&folder, MAX_SEARCHED);
             if let Some(why) = below.missing {
-                self.doubt(format!("{why}, and a link in it may lead anywhere"));
+                self.add_unknown(format!("{why}, and a link in it may lead anywhere"));
             }
             let (links, files): (Vec<DirEntry>, Vec<DirEntry>) =
-                below.entries.into_iter().filter(is_remarkable).partition(|entry| entry.kind == FileKind::Other);
-            shared.extend(files.into_iter().map(Shared::listed));
+                below.entries.into_iter().filter(may_lead_elsewhere).partition(|entry| entry.kind == FileKind::Other);
+            shared.extend(files.into_iter().map(SharedFile::from_listing));
             for (link, facts) in self.follow(&folder, links) {
                 if facts.kind == FileKind::File && facts.hard_links > 1 {
-                    shared.push(Shared::of(&link.path, &facts));
+                    shared.push(SharedFile::of(&link.path, &facts));
                 }
                 let Some(further) = self.follow_link(&link.path, &facts) else { continue };
                 if folders.iter().any(|known| is_at_or_below(further.as_str(), known.as_str())) {
                     continue;
                 }
                 if folders.len() >= MAX_FOLDERS {
-                    self.doubt(format!("the links in `{folder}` lead to more folders than can be searched"));
+                    self.add_unknown(format!("the links in `{folder}` lead to more folders than can be searched"));
                     break;
                 }
                 folders.push(further);
@@ -72,10 +72,10 @@ impl Resolving<'_> {
         self.add_shared(shared);
     }
 
-    /// Has the host follow the links of a folder, all at once.
+    /// Has the host follow all links of a folder at once.
     fn follow(&mut self, folder: &str, mut links: Vec<DirEntry>) -> Vec<(DirEntry, Facts)> {
         if links.len() > MAX_LINKS {
-            self.doubt(format!("there are more links in `{folder}` than can be followed"));
+            self.add_unknown(format!("there are more links in `{folder}` than can be followed"));
             links.truncate(MAX_LINKS);
         }
         if links.is_empty() {
@@ -84,40 +84,40 @@ impl Resolving<'_> {
         let questions: Vec<Question> = links.iter().map(|link| Question::project(link.path.as_str())).collect();
         let facts = self.workspace.inspect(&questions);
         if facts.len() < links.len() {
-            self.doubt(format!("the host did not follow every link in `{folder}`"));
+            self.add_unknown(format!("the host did not follow every link in `{folder}`"));
         }
         links.into_iter().zip(facts).collect()
     }
 
-    /// Adds where a link leads, unless that is owned. Returns the folder that it leads to where that is owned.
+    /// Adds where a link leads, unless that is owned. Returns the folder that it leads to, if that folder is owned.
     pub(super) fn follow_link(&mut self, link: &str, facts: &Facts) -> Option<WorkspacePath> {
         let Some(at) = facts.real_path.as_deref().map(Location::reported) else {
-            self.doubt(format!("`{link}` is a link that cannot be followed to its end"));
+            self.add_unknown(format!("`{link}` is a link that cannot be followed to its end"));
             return None;
         };
         let extent = if facts.kind == FileKind::Directory { Extent::Tree } else { Extent::Itself };
         match at {
             Location::Inside(path) if (self.owns)(&path, extent) => {
                 if facts.kind == FileKind::Unreadable {
-                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be inspected"));
+                    self.add_unknown(format!("`{link}` leads to `{path}`, which cannot be inspected"));
                 }
                 (extent == Extent::Tree).then_some(path)
             }
             at => {
-                self.add_way_out(at, extent, facts, link);
+                self.add_escape(at, extent, facts, link);
                 None
             }
         }
     }
 
-    /// Adds the names that are not owned of files that have further names.
+    /// For files with several names, adds those names that are not owned.
     pub(super) fn add_other_owners(&mut self, entries: Vec<DirEntry>) {
-        let files = entries.into_iter().filter(|entry| entry.kind == FileKind::File && is_remarkable(entry));
-        self.add_shared(files.map(Shared::listed).collect());
+        let files = entries.into_iter().filter(|entry| entry.kind == FileKind::File && may_lead_elsewhere(entry));
+        self.add_shared(files.map(SharedFile::from_listing).collect());
     }
 
-    /// The same for files however they came up.
-    pub(super) fn add_shared(&mut self, shared: Vec<Shared>) {
+    /// The same for files, however they were found.
+    pub(super) fn add_shared(&mut self, shared: Vec<SharedFile>) {
         let mut here = HashMap::<u64, BTreeSet<&str>>::new();
         for file in &shared {
             let names = here.entry(file.identity).or_default();
@@ -126,24 +126,24 @@ impl Resolving<'_> {
             }
         }
         for file in &shared {
-            // All its names are in the tree that is owned. Of several, the first speaks for all.
+            // Nothing to do if all names of the file are in the owned tree. Among several names, the first represents all.
             match here.remove(&file.identity) {
                 None => continue,
                 Some(names) if names.len() as u64 >= u64::from(file.hard_links) && file.identity != 0 => continue,
                 Some(_) => {}
             }
             let names = self.trees.names(file.identity);
-            self.doubt_names(&file.path, names.len(), file.hard_links);
+            self.add_unseen_names(&file.path, names.len(), file.hard_links);
             for name in names {
                 let at = Location::reported(&name);
                 if !matches!(&at, Location::Inside(path) if (self.owns)(path, Extent::Itself)) {
-                    self.add_way_out(at, Extent::Itself, &listed_facts(), &file.path);
+                    self.add_escape(at, Extent::Itself, &listed_facts(), &file.path);
                 }
             }
         }
     }
 
-    fn add_way_out(&mut self, at: Location, extent: Extent, facts: &Facts, via: &str) {
+    fn add_escape(&mut self, at: Location, extent: Extent, facts: &Facts, via: &str) {
         let operation = if facts.kind == FileKind::Missing { Operation::Create } else { Operation::Modify };
         if self.ways_out < MAX_WAYS_OUT {
             self.ways_out += 1;
@@ -153,11 +153,11 @@ impl Resolving<'_> {
 }
 
 /// Whether an entry may lead elsewhere.
-fn is_remarkable(entry: &DirEntry) -> bool {
+fn may_lead_elsewhere(entry: &DirEntry) -> bool {
     entry.kind == FileKind::Other || (entry.kind == FileKind::File && entry.hard_links > 1)
 }
 
-/// What is known about a file that was only listed.
+/// What is known about a file from a listing alone.
 fn listed_facts() -> Facts {
     Facts { kind: FileKind::File, hard_links: 1, ..Facts::missing() }
 }

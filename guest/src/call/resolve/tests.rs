@@ -1,4 +1,4 @@
-//! Footprints of any kind, resolved against an in-memory host.
+//! Footprints of all kinds, resolved with an in-memory host.
 
 use super::*;
 use crate::effects::Origin;
@@ -20,7 +20,7 @@ fn call() -> ToolCall {
     }
 }
 
-/// What a footprint comes to under an intent that owns `own/**`: the ways out with what leads there, and the doubts.
+/// The result of a footprint under an intent that owns `own/**`: the ways out with what leads there, and the unknowns.
 fn ways_out(workspace: &dyn Workspace, footprint: &Footprint) -> (Vec<String>, Vec<String>) {
     let scope = Scope::compile(vec!["own/**".to_owned()]);
     let owns = |path: &WorkspacePath, extent: Extent| scope.reach_of(path, extent) == Reach::Within;
@@ -40,7 +40,7 @@ fn touch(path: &str, access: Access) -> Footprint {
     footprint
 }
 
-/// A workspace that keeps something to itself.
+/// A workspace that hides something.
 struct Closed<'a>(&'a Memory);
 
 impl Workspace for Closed<'_> {
@@ -126,7 +126,7 @@ fn folders_that_links_lead_to_are_searched_up_to_a_number() {
     assert_eq!(effects.unknowns, ["the links in `own` lead to more folders than can be searched"]);
 }
 
-/// Every access that changes a file changes it under all its names; one that takes a name away does not.
+/// Every access that changes a file changes it under all its names; removing one of the names does not.
 #[test]
 fn all_names_of_a_file() {
     let world = Memory::new();
@@ -158,7 +158,7 @@ impl MapOwned for [&str] {
     }
 }
 
-/// What is put where, what is written beside it, where that leads, and whether there is a doubt.
+/// What is put where, what is written in addition, where that leads, and whether something is unknown.
 #[test]
 fn placements() {
     let world = Memory::new();
@@ -191,7 +191,7 @@ fn placements() {
         (vec![("own/l", link("other"))], "own/l/x", &[], true),
         (vec![("own/l", link("other"))], "own/l", &[], false),
         (vec![("own/l", link("other"))], "own/l/../x", &[], true),
-        // What is not owned is denied by its own touch.
+        // What is not owned is denied because of its own touch.
         (vec![("other/l", link("../own"))], "", &[], false),
     ] {
         let mut footprint = Footprint::default();
@@ -206,7 +206,7 @@ fn placements() {
     }
 }
 
-/// Copied into itself, a folder with a link in it would bring the link again and again, one folder deeper each time.
+/// If a folder with a link in it is copied into itself, the link would appear again and again, one folder deeper each time.
 #[test]
 fn a_folder_that_is_copied_into_itself_has_an_end() {
     let world = Memory::new();

@@ -1,31 +1,31 @@
-//! The folder listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
+//! Lists the folders that a ruling needs. A folder is listed at most once, and one listing serves its subfolders too.
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::ports::{DirEntry, FileKind, Listing, ListingLimits, Root, Workspace};
 
-/// A folder that goes with more in it is judged as a whole.
+/// A folder with more entries is deleted as a whole, without judging each file.
 pub(super) const MAX_JUDGED: u32 = 10_000;
 
-/// A tree with more in it is not searched, nor a workspace for the other names of a file.
+/// A tree with more entries is not searched; nor is a workspace with more entries searched for the other names of a file.
 pub(super) const MAX_SEARCHED: u32 = 50_000;
 
-/// Folders where the other names of a file are not looked for: too large, and not what anybody edits.
+/// Folders that are not searched for the other names of a file: they are large, and nobody edits them.
 const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// No tree that anybody works in is deeper.
+/// The greatest depth to which folders are listed; no working tree is deeper.
 const MAX_DEPTH: u32 = 64;
 
-/// Everything below a folder, as far as it can be seen.
+/// Everything below a folder, as far as it is visible.
 #[derive(Debug, Default)]
-pub(super) struct Below {
-    /// With paths from the workspace.
+pub(super) struct TreeListing {
+    /// The entries, with paths relative to the workspace.
     pub(super) entries: Vec<DirEntry>,
-    /// Why that is not everything.
+    /// Why the entries are not complete.
     pub(super) missing: Option<String>,
 }
 
-impl Below {
+impl TreeListing {
     pub(super) fn is_complete(&self) -> bool {
         self.missing.is_none()
     }
@@ -33,11 +33,11 @@ impl Below {
 
 pub(super) struct Trees<'a> {
     workspace: &'a dyn Workspace,
-    /// Folders that will be asked for, none within another, and how many entries are wanted at most.
+    /// Folders that will be needed, none inside another, with the most entries that are wanted.
     expected: Vec<(String, u32)>,
-    /// What was listed, with paths from the workspace.
+    /// The listings so far, with paths relative to the workspace.
     listed: Vec<(String, Result<Listing, String>)>,
-    /// Every file of the workspace by its identity, once a file with several names has come up.
+    /// All files of the workspace by identity, once a file with several names has been found.
     files: Option<HashMap<u64, Vec<String>>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Trees<'a> {
         Self { workspace, expected: Vec::new(), listed: Vec::new(), files: None }
     }
 
-    /// Says that a folder will be asked for.
+    /// Announces that a folder will be needed.
     pub(super) fn expect(&mut self, folder: &str, limit: u32) {
         if let Some((_, wanted)) = self.expected.iter_mut().find(|(above, _)| is_at_or_below(folder, above)) {
             *wanted = limit.max(*wanted);
@@ -58,8 +58,8 @@ impl<'a> Trees<'a> {
         self.expected.push((folder.to_owned(), limit));
     }
 
-    /// Everything below a folder of the workspace, whose path leads through no link.
-    pub(super) fn below(&mut self, folder: &str, limit: u32) -> Below {
+    /// Everything below a folder of the workspace, whose path does not lead through a link.
+    pub(super) fn list_tree(&mut self, folder: &str, limit: u32) -> TreeListing {
         self.expect(folder, limit);
         let expected = self.expected.iter().find(|(above, _)| is_at_or_below(folder, above));
         let (top, limit) = expected.cloned().unwrap_or_else(|| (folder.to_owned(), limit));
@@ -67,10 +67,10 @@ impl<'a> Trees<'a> {
             let listing = self.list(&top, limit);
             self.listed.push((top.clone(), listing));
         }
-        let Some((_, listing)) = self.listed.iter().find(|(listed, _)| *listed == top) else { return Below::default() };
+        let Some((_, listing)) = self.listed.iter().find(|(listed, _)| *listed == top) else { return TreeListing::default() };
         let listing = match listing {
             Ok(listing) => listing,
-            Err(why) => return Below { entries: Vec::new(), missing: Some(why.clone()) },
+            Err(why) => return TreeListing { entries: Vec::new(), missing: Some(why.clone()) },
         };
         let inside = listing.entries.iter().filter(|entry| folder != entry.path && is_at_or_below(&entry.path, folder));
         let entries: Vec<DirEntry> = inside.cloned().collect();
@@ -81,10 +81,10 @@ impl<'a> Trees<'a> {
             None if deep() => Some(format!("the folders in `{top}` are nested too deeply to be searched")),
             None => None,
         };
-        Below { entries, missing }
+        TreeListing { entries, missing }
     }
 
-    /// The names of a file, as far as they can be seen.
+    /// The names of a file, as far as they are visible.
     pub(super) fn names(&mut self, identity: u64) -> Vec<String> {
         if identity == 0 {
             return Vec::new();
@@ -99,7 +99,7 @@ impl<'a> Trees<'a> {
             }
             files
         });
-        // What was not searched may have been listed for itself.
+        // A folder that is skipped here may have been listed on its own.
         let mut names: BTreeSet<&String> = files.get(&identity).into_iter().flatten().collect();
         for listing in self.listed.iter().filter_map(|(_, listing)| listing.as_ref().ok()) {
             let same = |entry: &&DirEntry| entry.kind == FileKind::File && entry.identity == identity;
@@ -122,7 +122,7 @@ impl<'a> Trees<'a> {
     }
 }
 
-/// Whether a path is a folder or below it; both relative to the workspace and normalised.
+/// Whether a path is a folder or below it; both are relative to the workspace and normalised.
 pub(super) fn is_at_or_below(path: &str, folder: &str) -> bool {
     folder == "." || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,4 +1,4 @@
-//! The programs that a command runs, with their words, as far as they are certain.
+//! Lists the programs that a command runs, with their words, as far as they are certain.
 
 use super::reader::ShellReader;
 use super::reader::arg::{Arg, Base};
@@ -9,21 +9,21 @@ use crate::ports::Workspace;
 /// A program and its words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimpleCommand {
-    /// The words as the shell would pass them; none for one that is only known when the command runs. Paths below the home folder
-    /// begin with `~`.
+    /// The words as the shell would pass them; `None` for a word that is only known when the command runs. Paths below the home
+    /// folder begin with `~`.
     pub words: Vec<Option<String>>,
-    /// The folder that it runs in, as effects spell it; `None` if that is not certain.
+    /// The folder in which it runs, as spelled in effects; `None` if that is not certain.
     pub cwd: Option<String>,
 }
 
-/// The programs of a command line.
+/// The programs that a command line runs.
 pub fn commands(command: &str, cwd: &str, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let mut reader = ShellReader::listing(workspace);
     reader.script(command, &ShellState::new(cwd), &StandardInput::Inherited);
     reader.into_commands()
 }
 
-/// The programs of a command that is given as a list of words.
+/// The programs that a command given as a list of words runs.
 pub fn commands_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Vec<SimpleCommand> {
     let mut reader = ShellReader::listing(workspace);
     let words: Vec<Arg> = argv.iter().map(Arg::known).collect();

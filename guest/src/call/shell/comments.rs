@@ -1,15 +1,15 @@
-//! Whether appending comments to a command changes what it does.
+//! Decides whether comments can be appended to a command without changing what it does.
 //!
-//! They stand after it and not before it because the shell counts lines in its messages. Even there a few commands would
-//! notice, and some text has no end to put anything behind.
+//! Comments are put after a command and not before it, because the shell counts lines in its messages. Even there, a few commands
+//! would notice, and nothing can be appended to a text that has no end.
 
 use super::syntax;
 use super::syntax::tree::CommandNode;
 
-/// A longer command could not be passed with its comments: the kernel takes 128 KiB in one argument.
+/// The longest command. A longer one could not be passed with its comments: the kernel limits one argument to 128 KiB.
 const MAX_TEXT: usize = 48 << 10;
 
-/// Names of what sees the shell's own text, its process's arguments, what it reads, its history, or how a program was ended.
+/// Names of whatever can observe the shell's own text, its process's arguments, its input, its history, or how a program ended.
 const ONLOOKERS: [&str; 14] = [
     "BASH_EXECUTION_STRING",
     "cmdline",
@@ -27,9 +27,10 @@ const ONLOOKERS: [&str; 14] = [
     "verbose",
 ];
 
-/// Whether a POSIX shell that is given a command by `-c` does the same, prints the same and ends the same with lines of
-/// comments after the command. One thing differs that only a parent could see: Bash runs a last plain program in its own
-/// place where nothing follows it, so one that a signal ends is reported as 128 and the signal instead.
+/// Whether a POSIX shell that gets a command by `-c` does the same, prints the same and ends the same if comment lines follow the
+/// command. There is one difference, visible only to a parent process: without comments, Bash replaces itself with a plain
+/// program at the end of the command; with comments it does not, so a signal that ends the program is reported as 128 plus the
+/// signal.
 pub fn ignores_comments(command: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let unfit = command.len() > MAX_TEXT
@@ -46,8 +47,8 @@ fn is_verbose(command: &str) -> bool {
     words.any(|word| word.starts_with(['-', '+']) && word.contains('v'))
 }
 
-/// Whether a line after the command begins a new command, and is no part of a here-document, a quotation or a line that
-/// goes on. Only text that is read for certain tells.
+/// Whether a line after the command begins a new command and is not part of a here-document, a quotation or a continued line.
+/// Only text that can be parsed with certainty qualifies.
 fn is_whole(command: &str) -> bool {
     const NEXT: &str = "tollgate";
     let certain =

@@ -1,23 +1,23 @@
-//! What a shell command does: the paths it touches, as far as its text tells for certain.
+//! What a shell command does: the paths it touches, as far as its text determines them with certainty.
 //!
-//! The reader works from lists of what it knows exactly: constructs of the language, builtins, variables, programs and
-//! their options. Everything else is *unknown*, with a reason; nothing is simulated and nothing is guessed. It serves early,
-//! well-worded refusals and the ledger; it is not what keeps a hostile program in.
+//! The reader works from lists of what it knows exactly: constructs of the language, builtins, variables, programs and their
+//! options. Everything else is *unknown*, with a reason; nothing is simulated and nothing is guessed. The purpose is early,
+//! well-worded refusals and the ledger; this is not what contains a hostile program.
 //!
-//! | room | what it holds |
+//! | module | content |
 //! | --- | --- |
-//! | `syntax` | text to a typed tree, for the listed constructs only |
-//! | `reader` | the tree followed along every way it can take |
-//! | `programs` | one table: what each program does with its arguments |
+//! | `syntax` | parses text into a typed tree, for the listed constructs only |
+//! | `reader` | follows the tree along every way that it can take |
+//! | `programs` | one table of what each program does with its arguments |
 //!
-//! No library is used because none reads *less* than the whole language: a parser that understands everything still leaves
-//! open what is known about each construct, and its tree would have to be checked against the same list.
+//! No library is used, because every library reads the *whole* language: a parser that understands everything still does not say
+//! what is known about each construct, and its tree would have to be checked against the same list.
 //!
-//! # What it relies on
+//! # Assumptions
 //!
-//! The environment that a command inherits is the user's own: no aliases, functions or options in it that change the listed
-//! constructs, and a `PATH` in which the listed programs are found first. A variable that the command did not set itself has
-//! an unknown value.
+//! The environment that a command inherits is the user's own: it contains no aliases, functions or options that change the listed
+//! constructs, and its `PATH` finds the listed programs first. A variable that the command did not set itself has an unknown
+//! value.
 
 mod commands;
 mod comments;
@@ -42,7 +42,7 @@ use reader::arg::Arg;
 use reader::input::StandardInput;
 use reader::state::ShellState;
 
-/// What a Bash command line does, run in `cwd`: empty for the workspace's own folder, otherwise relative to it or absolute.
+/// What a Bash command line does when it runs in `cwd`: empty for the workspace's root, otherwise relative to it or absolute.
 pub fn footprint(command: &str, cwd: &str, workspace: &dyn Workspace) -> Footprint {
     let mut reader = ShellReader::new(workspace);
     programs::note_sockets(&mut reader, command);
@@ -51,7 +51,7 @@ pub fn footprint(command: &str, cwd: &str, workspace: &dyn Workspace) -> Footpri
     reader.footprint()
 }
 
-/// What a command given as a list of arguments does. `["bash", "-lc", "…"]` leads into the shell.
+/// What a command given as a list of arguments does. `["bash", "-lc", "…"]` is read as a shell command.
 pub fn footprint_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Footprint {
     let mut reader = ShellReader::new(workspace);
     argv.iter().for_each(|word| programs::note_sockets(&mut reader, word));
@@ -61,12 +61,12 @@ pub fn footprint_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace)
     reader.footprint()
 }
 
-/// The command of a person's that a text spells out, in whatever language it is written.
+/// A command reserved for a person that a text spells out, in whatever language the text is written.
 pub fn control_in(text: &str) -> Option<String> {
     programs::control_in(text)
 }
 
-/// What cannot be read for certain is at least searched for commands that only a person may give.
+/// Text that is not fully understood is at least searched for commands that only a person may run.
 fn search_for_controls(reader: &mut ShellReader<'_>, text: &str) {
     if reader.is_uncertain()
         && let Some(command) = programs::control_in(text)

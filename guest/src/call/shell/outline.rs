@@ -3,8 +3,8 @@
 use super::syntax;
 use super::syntax::tree::{AndOrList, CommandNode, Compound, List, Pipeline};
 
-/// The first word of every simple command outside of words, in order; none for a word that is expanded. Nothing at all where
-/// some of the text is not on the list of what is read.
+/// The first word of every simple command outside of words, in order; an item is `None` if the word is expanded. The result is
+/// `None` if some of the text is not understood.
 pub fn outline(text: &str) -> Option<Vec<Option<String>>> {
     let script = syntax::read(text, false).ok().filter(|script| script.doubts.is_empty())?;
     let mut found = Vec::new();

@@ -7,13 +7,13 @@ use super::words::words;
 use crate::json;
 use crate::programs::{ArgumentMeaning, Tool};
 
-/// How deep lists and objects are searched for paths.
+/// How deeply lists and objects are searched for paths.
 const MAX_DEPTH: usize = 4;
 
-/// No call names more paths in its arguments; a patch may.
+/// The most paths in the arguments of a call; a patch may name more.
 const MAX_PATHS: usize = 1_000;
 
-/// Arguments that hold a path, or several, in any tool; written without case, `_` and `-`.
+/// Arguments that contain one or several paths in any tool; written in lower case without `_` and `-`.
 const PATHS: &[&str] = &[
     "path",
     "paths",
@@ -44,10 +44,10 @@ const PATHS: &[&str] = &[
     "destinationpath",
 ];
 
-/// Arguments that hold objects with paths of their own.
+/// Arguments that contain objects with paths of their own.
 const CONTAINERS: &[&str] = &["edits", "replacements", "args", "arguments", "operations", "changes", "items"];
 
-/// What makes an unfamiliar argument a path's.
+/// Words that show that an unfamiliar argument is a path.
 const PATH_WORDS: &[&str] = &[
     "path",
     "paths",
@@ -68,7 +68,7 @@ const PATH_WORDS: &[&str] = &[
     "uri",
 ];
 
-/// What makes it something else after all.
+/// Words that show that it is something else after all.
 const OTHER_WORDS: &[&str] = &[
     "content",
     "contents",
@@ -95,19 +95,19 @@ const OTHER_WORDS: &[&str] = &[
     "min",
 ];
 
-/// A path, and the argument it was in.
+/// A path and the argument that contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedPath {
     pub(super) argument: String,
     pub(super) path: String,
 }
 
-/// Which arguments are taken for paths.
+/// Which arguments are treated as paths.
 #[derive(Clone, Copy)]
 pub(super) enum Keys<'a> {
-    /// Those that any program's tools use, but for what this tool's record says.
+    /// Those that any program's tools use, except where this tool's record says otherwise.
     Known(&'a Tool),
-    /// Also those whose name speaks of files.
+    /// Also those whose names suggest files.
     Likely,
     /// Exactly these.
     These(&'a [String]),
@@ -116,7 +116,7 @@ pub(super) enum Keys<'a> {
 impl Keys<'_> {
     fn holds_path(self, argument: &str) -> bool {
         match self {
-            Self::Known(tool) => match tool.kind(argument) {
+            Self::Known(tool) => match tool.meaning_of(argument) {
                 Some(kind) => matches!(kind, ArgumentMeaning::Path | ArgumentMeaning::Paths),
                 None => is_known(argument),
             },
@@ -125,18 +125,18 @@ impl Keys<'_> {
         }
     }
 
-    /// Whether a value that is not a path is a fault; where the name was only a hint, it is another kind of argument.
+    /// Whether a value that is not a path is a fault. If the name was only a hint, the argument is of another kind.
     fn must_be_path(self, argument: &str) -> bool {
         matches!(self, Self::These(_) | Self::Known(_)) || is_known(argument)
     }
 }
 
-/// Whether a name speaks of several paths.
+/// Whether a name suggests several paths.
 fn is_plural(argument: &str) -> bool {
     words(argument).iter().any(|word| ["paths", "files", "filepaths", "filenames"].contains(&word.as_str()))
 }
 
-/// Every path in the arguments, in order.
+/// All paths in the arguments, in order.
 pub(super) fn paths(args: &Map<String, Value>, keys: Keys<'_>) -> Result<Vec<NamedPath>, CallFault> {
     let mut found = Vec::new();
     collect(args, keys, MAX_DEPTH, &mut found)?;
@@ -147,7 +147,7 @@ fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut 
     for (argument, value) in args {
         if keys.holds_path(argument) {
             take(argument, value, keys, depth, found)?;
-        } else if CONTAINERS.contains(&plain(argument).as_str()) && depth > 0 {
+        } else if CONTAINERS.contains(&fold_name(argument).as_str()) && depth > 0 {
             match value {
                 Value::Array(list) => {
                     list.iter().filter_map(Value::as_object).try_for_each(|object| collect(object, keys, depth - 1, found))?
@@ -170,8 +170,8 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
     match value {
         Value::Null => Ok(()),
         Value::String(path) => {
-            // A list that was sent as text: a tool that reads it as a list sees other paths. Where one path is expected, the
-            // text may as well be a strange name.
+            // A list sent as a string: a tool that parses it as a list sees other paths. If a single path is expected, the string
+            // may also be an unusual name.
             if let (true, Ok(Value::Array(list))) = (path.trim_start().starts_with('['), json::value(path)) {
                 take(argument, &Value::Array(list), keys, depth, found)?;
                 if is_plural(argument) {
@@ -184,39 +184,39 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
         Value::Array(list) if depth > 0 => list.iter().try_for_each(|item| take(argument, item, keys, depth - 1, found)),
         Value::Object(object) if depth > 0 => collect(object, keys, depth - 1, found),
         _ if keys.must_be_path(argument) => {
-            Err(CallFault::Argument { name: argument.to_owned(), expected: "a path as a string, or a list of such" })
+            Err(CallFault::Argument { name: argument.to_owned(), expected: "a path (a string) or a list of paths" })
         }
         _ => Ok(()),
     }
 }
 
-/// Roo once sent several files as tags: `<file><path>…</path></file>`.
+/// Older versions of Roo Code sent several files as tags: `<file><path>…</path></file>`.
 fn tagged_paths(text: &str) -> impl Iterator<Item = &str> {
     text.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).map(str::trim)
 }
 
-/// Whether an argument leads to a symbol within a file, as language servers spell it: `Class/method`.
+/// Whether an argument refers to a symbol within a file, in the notation of language servers: `Class/method`.
 pub(super) fn is_symbol(argument: &str) -> bool {
-    ["namepath", "namepathpattern", "symbolpath"].contains(&plain(argument).as_str())
+    ["namepath", "namepathpattern", "symbolpath"].contains(&fold_name(argument).as_str())
 }
 
 /// Whether the objects in an argument are searched for paths.
 pub(super) fn takes_objects(argument: &str) -> bool {
-    is_path(argument) || CONTAINERS.contains(&plain(argument).as_str())
+    is_path(argument) || CONTAINERS.contains(&fold_name(argument).as_str())
 }
 
-/// Whether an argument's name is one for paths in any program's tools.
+/// Whether an argument has a name that is used for paths in any program's tools.
 pub(super) fn is_common(argument: &str) -> bool {
     is_known(argument)
 }
 
-/// Whether an argument's name is one for paths.
+/// Whether an argument has a name for paths.
 pub(super) fn is_path(argument: &str) -> bool {
     is_known(argument) || is_likely(argument)
 }
 
 fn is_known(argument: &str) -> bool {
-    PATHS.contains(&plain(argument).as_str())
+    PATHS.contains(&fold_name(argument).as_str())
 }
 
 fn is_likely(argument: &str) -> bool {
@@ -225,16 +225,16 @@ fn is_likely(argument: &str) -> bool {
     any(PATH_WORDS) && !any(OTHER_WORDS) && !is_symbol(argument)
 }
 
-/// Whether two names are one but for case, `_` and `-`.
+/// Whether two names are the same apart from case, `_` and `-`.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
-    folded(one).eq(folded(other))
+    fold_chars(one).eq(fold_chars(other))
 }
 
-fn folded(argument: &str) -> impl Iterator<Item = char> {
+fn fold_chars(argument: &str) -> impl Iterator<Item = char> {
     argument.chars().filter(|c| !"_-".contains(*c)).flat_map(char::to_lowercase)
 }
 
-/// `filePath`, `file_path` and `FILE-PATH` are one.
-pub(super) fn plain(argument: &str) -> String {
-    folded(argument).collect()
+/// Makes `filePath`, `file_path` and `FILE-PATH` equal.
+pub(super) fn fold_name(argument: &str) -> String {
+    fold_chars(argument).collect()
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::effects::Persistence;
 
-/// Arguments by which agent programs put a command into the background, and how long it then lasts.
+/// Arguments with which agent programs run a command in the background, and how long the command then lasts.
 const ARGUMENTS: &[(&str, Persistence)] = &[
     ("run_in_background", Persistence::Session),
     ("runInBackground", Persistence::Session),
@@ -18,26 +18,26 @@ const ARGUMENTS: &[(&str, Persistence)] = &[
     ("detached", Persistence::Detached),
 ];
 
-/// What an argument `mode` may say.
+/// Values of an argument `mode`.
 const MODES: &[(&str, Persistence)] =
     &[("async", Persistence::Session), ("background", Persistence::Session), ("detached", Persistence::Detached)];
 
-/// Tools whose command keeps running whatever their arguments are.
+/// Tools whose command keeps running, whatever their arguments are.
 const TOOLS: &[&str] = &["Monitor", "run_task", "create_and_run_task"];
 
 /// How an answer begins if the command keeps running.
 const ANSWERS: &[&str] = &["Command moved to background (PID", "Command running in background with ID"];
 
-/// Members of an answer that hold its text.
+/// Members of an answer that contain its text.
 const TEXTS: &[&str] = &["llmContent", "returnDisplay", "output", "stdout", "text", "content"];
 
-/// How deep an answer is looked into.
+/// How deeply an answer is searched.
 const MAX_DEPTH: usize = 4;
 
 /// Agent programs that do not report the end of a call while its command is still running.
 const SILENT: &[&str] = &["codex"];
 
-/// Whether what a call starts keeps running after it, as far as its tool and its arguments tell.
+/// Whether what a call starts keeps running after the call, judging by the tool and its arguments.
 pub(super) fn persistence(tool: &str, args: &Map<String, Value>) -> Persistence {
     let is_set = |name: &str| match args.get(name) {
         Some(Value::Bool(set)) => *set,
@@ -51,12 +51,12 @@ pub(super) fn persistence(tool: &str, args: &Map<String, Value>) -> Persistence 
 }
 
 /// Whether a program does not report a call's end while the command is running. This is also assumed if the program is unknown.
-pub(in crate::call) fn leaves_end_untold(host: Option<&str>) -> bool {
+pub(in crate::call) fn omits_end_while_running(host: Option<&str>) -> bool {
     host.is_none_or(|host| SILENT.iter().any(|silent| silent.eq_ignore_ascii_case(host)))
 }
 
 /// Whether a tool's own answer says that its command keeps running.
-pub(in crate::call) fn says_it_goes_on(answer: &Value) -> bool {
+pub(in crate::call) fn reports_still_running(answer: &Value) -> bool {
     is_running(answer, MAX_DEPTH)
 }
 
@@ -111,14 +111,14 @@ mod tests {
             (json!(null), false),
             (deep, false),
         ] {
-            assert_eq!(says_it_goes_on(&answer), expected, "{answer}");
+            assert_eq!(reports_still_running(&answer), expected, "{answer}");
         }
     }
 
     #[test]
     fn who_tells_of_every_end() {
         for (host, untold) in [(None, true), (Some("codex"), true), (Some("Codex"), true), (Some("claude-code"), false)] {
-            assert_eq!(leaves_end_untold(host), untold, "{host:?}");
+            assert_eq!(omits_end_while_running(host), untold, "{host:?}");
         }
     }
 }

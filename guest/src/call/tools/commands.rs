@@ -10,10 +10,10 @@ use crate::effects::path::{is_persistent, join, normalize};
 use crate::effects::{Access, Footprint};
 use crate::programs::{Act, ArgumentMeaning, Tool};
 
-/// In how many folders a command is judged that several arguments would run elsewhere.
+/// The most folders in which a command is judged if several arguments would run it elsewhere.
 const MAX_FOLDERS: usize = 4;
 
-/// A tool that runs what it is given, of which nothing else is known.
+/// A tool that runs what it is given and about which nothing else is known.
 pub(super) static RUNNER: Tool = Tool {
     names: &[],
     act: Act::Shell,
@@ -26,7 +26,7 @@ pub(super) static RUNNER: Tool = Tool {
     ],
 };
 
-/// The same for a tool whose name says that it runs scripts for a shell.
+/// The same for a tool whose name says that it runs scripts in a shell.
 static SCRIPT_RUNNER: Tool = Tool {
     names: &[],
     act: Act::Shell,
@@ -40,13 +40,13 @@ static SCRIPT_RUNNER: Tool = Tool {
     ],
 };
 
-/// What commands did that were judged already, each with its folder: readings of one call mostly agree about both.
-pub(super) type Judged = RefCell<Vec<(String, String, Footprint)>>;
+/// The footprints of commands that have already been judged, each with its folder: interpretations of one call mostly share both.
+pub(super) type JudgedCommands = RefCell<Vec<(String, String, Footprint)>>;
 
 impl FootprintBuilder<'_> {
-    /// A tool that runs shell commands, and nothing else.
+    /// Judges a tool that only runs shell commands.
     pub(super) fn shell(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        if self.carry_out(tool)? > 0 || self.args.iter().any(|(name, value)| self.is_stray_command(tool, name, value)) {
+        if self.record_commands(tool)? > 0 || self.args.iter().any(|(name, value)| self.is_stray_command(tool, name, value)) {
             return Ok(());
         }
         let name = tool.args.iter().find(|(_, kind)| matches!(kind, ArgumentMeaning::Command | ArgumentMeaning::Words));
@@ -54,22 +54,22 @@ impl FootprintBuilder<'_> {
         Err(CallFault::Argument { name, expected: "a string or a list of strings" })
     }
 
-    /// An unfamiliar tool whose name says that it runs something.
+    /// Judges an unfamiliar tool whose name says that it runs something.
     pub(super) fn run(&mut self, unclear: String) -> Result<(), CallFault> {
-        let runner = if verbs::speaks_shell(self.tool) { &SCRIPT_RUNNER } else { &RUNNER };
-        if self.carry_out(runner)? == 0 {
+        let runner = if verbs::suggests_shell(self.tool) { &SCRIPT_RUNNER } else { &RUNNER };
+        if self.record_commands(runner)? == 0 {
             return self.record_unclear(unclear);
         }
         self.check_strays(&[runner])
     }
 
-    /// Takes in every command there is, in every folder where it may run, and says how many there were.
-    pub(super) fn carry_out(&mut self, tool: &Tool) -> Result<usize, CallFault> {
+    /// Records every command, in every folder where it may run, and returns the number of commands.
+    pub(super) fn record_commands(&mut self, tool: &Tool) -> Result<usize, CallFault> {
         let folders = self.folders(tool)?;
         let mut commands = 0;
         for (argument, value) in self.args {
-            let kind = match tool.kind(argument) {
-                // Still judged: what is out of scope is denied, not only doubted.
+            let kind = match tool.meaning_of(argument) {
+                // It is still judged: what is out of scope is denied, not just reported as unknown.
                 None if self.is_stray_command(tool, argument, value) && value.is_string() => ArgumentMeaning::Command,
                 Some(kind @ (ArgumentMeaning::Command | ArgumentMeaning::Words)) => kind,
                 _ => continue,
@@ -79,14 +79,14 @@ impl FootprintBuilder<'_> {
             }
             commands += 1;
             for folder in &folders {
-                let footprint = self.of_command(tool, argument, kind, value, folder)?;
+                let footprint = self.judge_command(tool, argument, kind, value, folder)?;
                 self.merge(footprint)?;
             }
         }
         Ok(commands)
     }
 
-    fn of_command(
+    fn judge_command(
         &self,
         tool: &Tool,
         argument: &str,
@@ -99,9 +99,9 @@ impl FootprintBuilder<'_> {
             format!("`{argument}` of `{}` is not {expected}, so how it would be interpreted is not known", self.tool)
         };
         match (kind, value) {
-            (ArgumentMeaning::Command, Value::String(command)) => self.of_text(tool, command, cwd),
+            (ArgumentMeaning::Command, Value::String(command)) => self.judge_text(tool, command, cwd),
             (_, Value::String(command)) => {
-                let mut found = self.of_text(tool, command, cwd)?;
+                let mut found = self.judge_text(tool, command, cwd)?;
                 found.unknowns.push(mixed("a list of words"));
                 Ok(found)
             }
@@ -109,9 +109,9 @@ impl FootprintBuilder<'_> {
                 let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
                 let words = words.filter(|words| !words.is_empty()).ok_or_else(invalid)?;
                 match kind {
-                    ArgumentMeaning::Words => self.of_words(words, cwd),
+                    ArgumentMeaning::Words => self.judge_words(words, cwd),
                     _ => {
-                        let mut found = Footprint::unknown(mixed("one text"));
+                        let mut found = Footprint::unknown(mixed("a single string"));
                         found.controls.extend(shell::control_in(&words.join(" ")));
                         Ok(found)
                     }
@@ -121,18 +121,18 @@ impl FootprintBuilder<'_> {
         }
     }
 
-    /// A command as one text, by the shell that is to run it.
-    pub(super) fn of_text(&self, tool: &Tool, command: &str, cwd: &str) -> Result<Footprint, CallFault> {
+    /// The footprint of a command given as a single string, depending on the shell that runs it.
+    pub(super) fn judge_text(&self, tool: &Tool, command: &str, cwd: &str) -> Result<Footprint, CallFault> {
         if tool.act == Act::PowerShell {
             return Ok(powershell::footprint(command));
         }
-        // zsh is close to the others, but not read: its patterns run code, its `cd` takes two words.
+        // zsh is similar to the other shells but is not analysed: its patterns can run code, and its `cd` accepts two words.
         for name in tool.arguments(ArgumentMeaning::Shell) {
             match self.args.get(name) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(shell)) if is_posix(shell) && !shell.ends_with("zsh") => {}
                 Some(Value::String(shell)) => {
-                    let powershell = powershell::of_words(&[shell, "-Command", command].map(str::to_owned));
+                    let powershell = powershell::footprint_of_words(&[shell, "-Command", command].map(str::to_owned));
                     let other = || {
                         let mut found = Footprint::unknown(format!("`{shell}` may not be the shell that its name says"));
                         found.controls.extend(shell::control_in(command));
@@ -152,8 +152,8 @@ impl FootprintBuilder<'_> {
         Ok(footprint)
     }
 
-    /// Codex runs `["apply_patch", "*** Begin Patch…"]` itself.
-    fn of_words(&self, words: Vec<String>, cwd: &str) -> Result<Footprint, CallFault> {
+    /// The footprint of a command given as a list of words. Codex handles `["apply_patch", "*** Begin Patch…"]` itself.
+    fn judge_words(&self, words: Vec<String>, cwd: &str) -> Result<Footprint, CallFault> {
         if let [program, text] = words.as_slice()
             && ["apply_patch", "applypatch"].contains(&program.as_str())
         {
@@ -161,10 +161,10 @@ impl FootprintBuilder<'_> {
             inner.add(patch::changes(text, patch::PatchDialect::Any)?, cwd)?;
             return Ok(inner.found);
         }
-        Ok(powershell::of_words(&words).unwrap_or_else(|| shell::footprint_of_words(&words, cwd, self.workspace)))
+        Ok(powershell::footprint_of_words(&words).unwrap_or_else(|| shell::footprint_of_words(&words, cwd, self.workspace)))
     }
 
-    /// Paths out of a shell are a shell's: their characters are their own, but what they lead through still counts.
+    /// Paths from a shell may contain any characters, but what they lead through still counts.
     pub(super) fn merge(&mut self, mut footprint: Footprint) -> Result<(), CallFault> {
         let mut kept = Vec::new();
         for touch in footprint.touches {
@@ -177,8 +177,8 @@ impl FootprintBuilder<'_> {
         Ok(())
     }
 
-    /// Where the call works: the folder that the tool is told to take, or the call's own. A folder under a name that the
-    /// tool does not have may be left out or obeyed, so both count.
+    /// The folders in which the call may work: the one that the tool is told to use, or the call's own. A folder under a name
+    /// that the tool does not have may be ignored or obeyed, so both count.
     pub(super) fn folders(&self, tool: &Tool) -> Result<Vec<String>, CallFault> {
         let cwd = self.cwd.unwrap_or(".");
         let mut folders = vec![join("", cwd)];
@@ -195,25 +195,25 @@ impl FootprintBuilder<'_> {
             match folder.map(|folder| normalize(folder, Some(cwd))) {
                 Some(Ok(folder)) if folders.contains(&folder) => {}
                 Some(Ok(folder)) if folders.len() < MAX_FOLDERS => folders.push(folder),
-                // `check_strays` says so.
+                // `check_strays` reports that.
                 _ => {}
             }
         }
         Ok(folders)
     }
 
-    /// Whether an argument that no tool of the call's name has is called as commands are.
+    /// Whether an argument that no tool of this name has is named like a command.
     fn is_stray_command(&self, tool: &Tool, argument: &str, value: &Value) -> bool {
         self.is_stray(tool, argument) && !value.is_null() && unfamiliar::is_command(argument)
     }
 }
 
-/// Whether a command comes with a list of arguments: `{"command": "rm", "args": ["-rf", "x"]}`.
+/// Whether there is a list of arguments in addition to a command: `{"command": "rm", "args": ["-rf", "x"]}`.
 pub(super) fn has_arguments_beside(args: &Map<String, Value>) -> bool {
     ["args", "arguments"].iter().any(|name| args.get(*name).is_some_and(|value| !value.is_null()))
 }
 
-/// Whether a shell is one whose language is known, found by its name or where systems keep it.
+/// Whether a shell's language is known, judging by its name or its usual location.
 pub(super) fn is_posix(shell: &str) -> bool {
     const FOLDERS: [&str; 5] = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
     let name = match shell.rsplit_once('/') {

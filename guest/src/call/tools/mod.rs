@@ -1,7 +1,7 @@
 //! What each program's tools do, and what their arguments mean.
 //!
-//! The workspace's own settings go first (`.tollgate/config.json`), then the records of the agent programs, then the words
-//! of the tool's name. A call without a host means every program's tool of that name, and each reading counts. What stays
+//! The workspace's own settings (`.tollgate/config.json`) come first, then the records of the agent programs, then the words of
+//! the tool's name. A call without a host may mean any program's tool of that name, and every interpretation counts. What remains
 //! unclear is unknown.
 
 mod arguments;
@@ -30,39 +30,39 @@ use crate::json;
 use crate::ports::Workspace;
 use crate::programs::permissions::ServerTool;
 use crate::programs::{self, Act, ArgumentMeaning, Tool};
-use crate::servers::Standing;
+use crate::servers::Treatment;
 use arguments::{Keys, NamedPath};
-pub(super) use background::{leaves_end_untold, says_it_goes_on};
-use commands::Judged;
+pub(super) use background::{omits_end_while_running, reports_still_running};
+use commands::JudgedCommands;
 pub(super) use reader::reader;
 pub use shell_command::ShellCommand;
 pub(super) use shell_command::{shell_command, with_command};
 
-/// No tool takes more arguments.
+/// The most arguments of a call.
 const MAX_ARGUMENTS: usize = 256;
 
-/// How deep lists and objects are looked into.
+/// How deeply lists and objects are searched.
 const MAX_DEPTH: usize = 4;
 
-/// How many reasons are kept why a call is not known.
+/// The most reasons that are kept for why a call is not known.
 const MAX_UNKNOWNS: usize = 8;
 
-/// Words for the one end of a move or a copy.
+/// Words for the source of a move or a copy.
 const SOURCES: &[&str] = &["source", "src", "from", "old", "original"];
 
-/// Words for the other.
+/// Words for its target.
 const TARGETS: &[&str] = &["destination", "dest", "dst", "to", "new", "target"];
 
-/// What the call does, by its tool and its arguments.
+/// What the call does, judging by its tool and its arguments.
 pub(super) fn footprint(
     call: &ToolCall,
     args: &Map<String, Value>,
-    standing: Standing,
+    treatment: Treatment,
     config: &Config,
     workspace: &dyn Workspace,
 ) -> Result<Footprint, CallFault> {
     let tools = programs::tools(call.host.as_deref(), &call.tool);
-    let judged = Judged::default();
+    let judged = JudgedCommands::default();
     let mut meaning = FootprintBuilder {
         tool: &call.tool,
         tools: &tools,
@@ -71,7 +71,7 @@ pub(super) fn footprint(
         args,
         workspace,
         judged: &judged,
-        standing,
+        treatment,
         found: Footprint::default(),
     };
     match config.tool(&call.tool) {
@@ -87,7 +87,7 @@ pub(super) fn footprint(
     Ok(found)
 }
 
-/// The MCP server's tool that a call means by its name, or by the arguments of the program's own tool for calling one.
+/// The MCP tool that a call means by its name, or by the arguments of the program's own tool for calling MCP tools.
 pub(super) fn server_tool(call: &ToolCall, args: &Map<String, Value>) -> Option<ServerTool> {
     let tools = programs::tools(call.host.as_deref(), &call.tool);
     let Some(caller) = tools.iter().find(|tool| tool.act == Act::CallsServer) else {
@@ -100,15 +100,15 @@ pub(super) fn server_tool(call: &ToolCall, args: &Map<String, Value>) -> Option<
 /// A call while its footprint is being built.
 struct FootprintBuilder<'a> {
     tool: &'a str,
-    /// Those that the name may mean.
+    /// The tools that the name may mean.
     tools: &'a [&'static Tool],
     host: Option<&'a str>,
     cwd: Option<&'a str>,
     args: &'a Map<String, Value>,
     workspace: &'a dyn Workspace,
-    judged: &'a Judged,
-    /// How the tool is taken where nothing else says what it does.
-    standing: Standing,
+    judged: &'a JudgedCommands,
+    /// How the tool is treated if nothing else says what it does.
+    treatment: Treatment,
     found: Footprint,
 }
 
@@ -134,8 +134,8 @@ impl<'a> FootprintBuilder<'a> {
         }
     }
 
-    /// Every reading by a record counts. Where one record expects the very kind of value that came and another does not,
-    /// the other's program would refuse it.
+    /// Every interpretation by a record counts. If one record expects the type of the given value and another does not, the other
+    /// record's program would reject the call, so that record is skipped.
     fn apply_records(&mut self, config: &Config) -> Result<(), CallFault> {
         let mut readings: Vec<&Tool> = self.tools.iter().copied().filter(|tool| fits(tool, self.args)).collect();
         if readings.is_empty() {
@@ -173,7 +173,7 @@ impl<'a> FootprintBuilder<'a> {
     fn apply_record(&mut self, tool: &Tool, config: &Config) -> Result<(), CallFault> {
         let keys = Keys::Known(tool);
         for (argument, value) in self.args {
-            match tool.kind(argument) {
+            match tool.meaning_of(argument) {
                 Some(ArgumentMeaning::ReadPath) => self.paths_under(argument, value, Access::Read)?,
                 Some(ArgumentMeaning::WrittenPath) => self.paths_under(argument, value, Access::Write)?,
                 _ => {}
@@ -181,8 +181,8 @@ impl<'a> FootprintBuilder<'a> {
         }
         match tool.act {
             Act::Reads => self.record_paths(Access::Read, keys).map(drop),
-            // Some run a command on the side.
-            Act::Inert => self.carry_out(tool).map(drop),
+            // Some of these also run a command.
+            Act::Inert => self.record_commands(tool).map(drop),
             Act::Writes => self.record_required_paths(Access::Write, keys),
             Act::Deletes => self.record_required_paths(Access::Delete, keys),
             Act::MakesFolders => self.record_required_paths(Access::MakeFolder, keys),
@@ -201,7 +201,7 @@ impl<'a> FootprintBuilder<'a> {
         }
     }
 
-    /// Does the same to every path in one argument.
+    /// Records the same access for every path in one argument.
     fn paths_under(&mut self, argument: &str, value: &Value, access: Access) -> Result<(), CallFault> {
         let name = [argument.to_owned()];
         let one = Map::from_iter([(argument.to_owned(), value.clone())]);
@@ -209,7 +209,7 @@ impl<'a> FootprintBuilder<'a> {
         named.iter().try_for_each(|named| self.touch(&named.path, access))
     }
 
-    /// An editor in one tool.
+    /// Judges an editor with several functions.
     fn edit(&mut self, tool: &Tool) -> Result<(), CallFault> {
         let keys = Keys::Known(tool);
         let function = tool.arguments(ArgumentMeaning::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
@@ -226,7 +226,7 @@ impl<'a> FootprintBuilder<'a> {
         }
     }
 
-    /// A tool that types into a program. Without a word typed it only waits for what the program says.
+    /// Judges a tool that types into a program. If it types nothing, it only waits for the program's output.
     fn type_into(&mut self, tool: &Tool) -> Result<(), CallFault> {
         let typed =
             || tool.arguments(ArgumentMeaning::Typed).filter_map(|name| self.args.get(name)).filter(|value| !value.is_null());
@@ -236,10 +236,10 @@ impl<'a> FootprintBuilder<'a> {
         self.found.persistence = Persistence::Session;
         let controls: Vec<String> = typed().filter_map(Value::as_str).filter_map(super::shell::control_in).collect();
         self.found.controls.extend(controls);
-        self.unknown(format!("`{}` types into a program that runs, and what that does cannot be seen", self.tool))
+        self.unknown(format!("`{}` types into a running program, and what that does cannot be seen", self.tool))
     }
 
-    /// A tool of an MCP server, called by way of the program's own tool.
+    /// The footprint of an MCP tool that is called through the program's own tool.
     fn call_through(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
         let text = |kind| -> Result<Option<&str>, CallFault> {
             match tool.arguments(kind).find_map(|name| self.args.get(name).map(|value| (name, value))) {
@@ -280,7 +280,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     fn unknown(&mut self, why: String) -> Result<(), CallFault> {
-        // One reason is enough, and a call may be given any number of arguments.
+        // A few reasons are enough, and a call may have any number of arguments.
         if self.found.unknowns.len() < MAX_UNKNOWNS {
             self.found.unknowns.push(why);
         }
@@ -297,16 +297,16 @@ impl<'a> FootprintBuilder<'a> {
         Ok(())
     }
 
-    /// Every place that a path may mean.
+    /// Every location that a path may mean.
     fn candidates(&self, path: &str, access: Access) -> Result<Vec<String>, CallFault> {
         if access.mutates() {
             return Ok(candidates(path, self.cwd)?);
         }
-        // Reading nothing in particular is reading here.
+        // Reading an empty path means reading the current folder.
         Ok(vec![normalize(if path.is_empty() { "." } else { path }, self.cwd)?])
     }
 
-    /// Does the same to every path, and says how many there were.
+    /// Records the same access for every path, and returns the number of paths.
     fn record_paths(&mut self, access: Access, keys: Keys<'_>) -> Result<usize, CallFault> {
         let named = arguments::paths(self.args, keys)?;
         let mut known: BTreeSet<PathAccess> = self.found.touches.iter().cloned().collect();
@@ -321,7 +321,7 @@ impl<'a> FootprintBuilder<'a> {
         Ok(named.len())
     }
 
-    /// The same, for a tool that must name a path.
+    /// The same for a tool that must name a path.
     fn record_required_paths(&mut self, access: Access, keys: Keys<'_>) -> Result<(), CallFault> {
         let named = self.record_paths(access, keys)?;
         if named == 0 && !self.found.touches.iter().any(|touch| touch.access.mutates()) {
@@ -330,7 +330,7 @@ impl<'a> FootprintBuilder<'a> {
         Ok(())
     }
 
-    /// Both ends of a move or a copy. A path whose role is not known counts as the source and as the target.
+    /// Records both ends of a move or a copy. A path whose role is not known counts as source and as target.
     fn relocate(&mut self, source_access: Access) -> Result<(), CallFault> {
         let mut folder = None;
         let (mut sources, mut targets) = (0, 0);
@@ -359,13 +359,13 @@ impl<'a> FootprintBuilder<'a> {
             }
         }
         if sources == 0 || targets == 0 {
-            return self.unknown(format!("`{}` does not say what is moved where", self.tool));
+            return self.unknown(format!("`{}` does not say what it moves, or where to", self.tool));
         }
         Ok(())
     }
 }
 
-/// Whether a tool's command is of the kind that came.
+/// Whether a tool's record expects the type of the given command.
 fn fits(tool: &Tool, args: &Map<String, Value>) -> bool {
     tool.args.iter().all(|(name, kind)| match (kind, args.get(*name)) {
         (_, None | Some(Value::Null)) => true,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::CallFault;
 use super::super::patch::{self, PatchedFile, unified};
-use super::arguments::{self, Keys, plain};
+use super::arguments::{self, Keys, fold_name};
 use super::{FootprintBuilder, unfamiliar};
 use crate::effects::path::{candidates, normalize};
 use crate::effects::{Access, PathAccess};
@@ -15,10 +15,10 @@ impl FootprintBuilder<'_> {
         let mut texts = 0;
         let folders = self.folders(tool)?;
         for (argument, value) in self.args {
-            // A patch under another program's name for it counts as well.
-            let named = match tool.kind(argument) {
+            // A patch under the name that another program uses counts as well.
+            let named = match tool.meaning_of(argument) {
                 Some(kind) => kind == ArgumentMeaning::Patch,
-                None => ["patchtext", "patch", "input", "command", "diff"].contains(&plain(argument).as_str()),
+                None => ["patchtext", "patch", "input", "command", "diff"].contains(&fold_name(argument).as_str()),
             };
             if !named {
                 continue;
@@ -62,10 +62,10 @@ impl FootprintBuilder<'_> {
         if self.found.touches.is_empty() { Err(CallFault::NoPath { tool: self.tool.to_owned() }) } else { Ok(()) }
     }
 
-    /// A patch that an unfamiliar tool was given besides its paths.
+    /// Records a patch that an unfamiliar tool was given in addition to paths.
     pub(super) fn patch_beside(&mut self) -> Result<(), CallFault> {
         for (argument, value) in self.args {
-            if let (true, Value::String(text)) = (["patch", "patchtext", "diff"].contains(&plain(argument).as_str()), value) {
+            if let (true, Value::String(text)) = (["patch", "patchtext", "diff"].contains(&fold_name(argument).as_str()), value) {
                 let changes =
                     patch::changes(text, PatchDialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
                 self.add(changes, self.cwd.unwrap_or_default())?;
@@ -74,10 +74,10 @@ impl FootprintBuilder<'_> {
         Ok(())
     }
 
-    /// Takes in the files of a patch, which begin in a folder.
+    /// Records the files of a patch, relative to a folder.
     pub(super) fn add(&mut self, changes: Vec<PatchedFile>, folder: &str) -> Result<(), CallFault> {
         for PatchedFile { path, access } in changes {
-            // A patch names each file once, so there is no need to look for it among thousands.
+            // A patch names each file once, so there is no need to search thousands for it.
             let places = if access.mutates() { candidates(&path, Some(folder))? } else { vec![normalize(&path, Some(folder))?] };
             self.found.touches.extend(places.into_iter().map(|path| PathAccess { path, access }));
         }
@@ -89,13 +89,13 @@ impl FootprintBuilder<'_> {
     }
 }
 
-/// Every diff in the arguments: `diff`, and `content` below it.
+/// All diffs in the arguments: `diff`, and `content` below it.
 fn diffs<'a>(args: &'a Map<String, Value>, depth: usize, found: &mut Vec<&'a str>) {
     for (argument, value) in args {
         let list = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
         for value in list {
             match value {
-                Value::String(text) if ["diff", "content", "patch"].contains(&plain(argument).as_str()) => found.push(text),
+                Value::String(text) if ["diff", "content", "patch"].contains(&fold_name(argument).as_str()) => found.push(text),
                 Value::Object(object) if depth > 0 => diffs(object, depth - 1, found),
                 _ => {}
             }

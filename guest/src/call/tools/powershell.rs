@@ -1,10 +1,10 @@
-//! PowerShell and `cmd`, which are not parsed. A short list of read-only commands is recognised by its exact words; everything
-//! else is unknown.
+//! PowerShell and `cmd`, which are not analysed. A short list of read-only commands is recognised by exact words; everything else
+//! is unknown.
 
 use super::super::shell;
 use crate::effects::{Footprint, Persistence};
 
-/// Commands that only look, whatever plain words follow them.
+/// Commands that only read, whatever plain words follow them.
 const LOOKS: &[&str] = &[
     "cat",
     "dir",
@@ -23,11 +23,11 @@ const LOOKS: &[&str] = &[
     "type",
 ];
 
-/// The switches that they may be given.
+/// The switches that may be used with them.
 const SWITCHES: &[&str] =
     &["-directory", "-file", "-filter", "-force", "-literalpath", "-name", "-path", "-raw", "-recurse", "-tail", "-totalcount"];
 
-/// Commands of `cmd` itself that only look; `cmd` would look for others in the folder where it is.
+/// Built-in commands of `cmd` that only read; `cmd` would search for other commands in its current folder.
 const CMD_LOOKS: &[&str] = &["cd", "dir", "type", "ver", "vol"];
 
 /// What a PowerShell command does.
@@ -47,8 +47,8 @@ pub(super) fn footprint(command: &str) -> Footprint {
     found
 }
 
-/// What a list of words does, where PowerShell or `cmd` is what it starts; nothing where it starts something else.
-pub(super) fn of_words(words: &[String]) -> Option<Footprint> {
+/// What a list of words does if it starts PowerShell or `cmd`; `None` if it starts something else.
+pub(super) fn footprint_of_words(words: &[String]) -> Option<Footprint> {
     let (program, rest) = words.split_first()?;
     let lower = program.to_ascii_lowercase();
     let name = lower.rsplit(['/', '\\']).next().unwrap_or(&lower);
@@ -123,7 +123,7 @@ mod tests {
             (&["ls"], None),
         ] {
             let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            assert_eq!(of_words(&words).map(|found| found.unknowns.is_empty()), expected, "{words:?}");
+            assert_eq!(footprint_of_words(&words).map(|found| found.unknowns.is_empty()), expected, "{words:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Text arguments that a tool may execute: SQL, and commands.
+//! Decides about text arguments that a tool may execute: SQL, and commands.
 
-/// Words that begin a statement, or occur in one, that changes something, in any query language that is in use.
+/// Words in statements that change something, in any common query language.
 #[rustfmt::skip]
 const CHANGES: &[&str] = &[
     "alter", "analyze", "attach", "begin", "call", "commit", "copy", "create", "declare", "delete", "deny", "detach", "drop",
@@ -9,7 +9,7 @@ const CHANGES: &[&str] = &[
     "revoke", "rollback", "set", "shutdown", "truncate", "unload", "update", "upsert", "vacuum", "write",
 ];
 
-/// How a statement that changes something begins: its first word and what may follow.
+/// The beginnings of statements that change something: the first word, and what may follow it.
 const STATEMENTS: &[(&str, &[&str])] = &[
     ("alter", &["table", "database", "schema", "view", "index", "role", "user", "system", "type", "sequence"]),
     ("attach", &["database"]),
@@ -45,8 +45,8 @@ const PROGRAMS: &[&str] = &[
     "unzip", "wget", "xargs", "zsh",
 ];
 
-/// Whether a text is a single `SELECT` that only looks: no other statement, no word that changes anything, no comment, and
-/// no function that is not known to compute only.
+/// Whether a text is a single `SELECT` that only reads: no other statement, no word that changes anything, no comment, and only
+/// functions that are known to do nothing but compute.
 pub(super) fn is_select(text: &str) -> bool {
     let text = text.trim().trim_end_matches(';');
     let words = words(text);
@@ -58,13 +58,14 @@ pub(super) fn is_select(text: &str) -> bool {
         && calls(text).iter().all(|name| FUNCTIONS.contains(&name.as_str()))
 }
 
-/// Whether a text is words and signs of an ordinary sentence or name, none of which changes anything in a query language.
+/// Whether a text consists of words and punctuation of an ordinary sentence or name, and no word changes anything in a query
+/// language.
 pub(super) fn is_prose(text: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || " .,?!'_/:-\n".contains(c);
     text.chars().all(plain) && !text.starts_with('-') && !words(text).iter().any(|word| CHANGES.contains(&word.as_str()))
 }
 
-/// Whether a text begins like a statement that changes something.
+/// Whether a text begins with a statement that changes something.
 pub(super) fn is_statement(text: &str) -> bool {
     text.split(';').any(|statement| {
         let words = words(statement);
@@ -74,7 +75,7 @@ pub(super) fn is_statement(text: &str) -> bool {
     })
 }
 
-/// Whether a text could be a command: it begins with a program's name or path, or has a shell's signs.
+/// Whether a text could be a command: it begins with the name or path of a program, or has shell syntax.
 pub(super) fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default();

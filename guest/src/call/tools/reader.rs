@@ -1,4 +1,4 @@
-//! Which program reads the text of a call, and so whether adding text to it is harmless.
+//! Determines which program reads the text of a call, and therefore whether adding text to it is harmless.
 
 use serde_json::Value;
 
@@ -9,21 +9,21 @@ use super::verbs::{self, Verb};
 use crate::config::Config;
 use crate::programs::{self, Act};
 
-/// Hosts that hand a command to `sh -c` and leave out arguments that a tool does not know. Others judge a command by its
-/// text before it runs, type it into a terminal, or refuse what they do not know.
+/// Hosts that pass a command to `sh -c` and ignore arguments that a tool does not know. Other hosts check the text of a command
+/// before it runs, type it into a terminal, or reject unknown arguments.
 const LENIENT: [&str; 3] = ["opencode", "kilo", "kilocode"];
 
-/// Shells by `-c`, where no host is named.
+/// Tools that run a shell with `-c`, for calls without a host.
 const SHELLS: [&str; 4] = ["bash", "shell", "shell_command", "run_shell_command"];
 
-/// Tools whose text another model is given.
+/// Tools whose text is given to another model.
 const MODELS: [&str; 8] =
     ["task", "agent", "new_task", "delegate_to_agent", "spawn_agent", "send_input", "sendmessage", "runsubagent"];
 
 pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> TextReader {
     let is_in = |name: &str, list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(name));
     let lenient = call.host.as_deref().is_none_or(|host| is_in(host, &LENIENT));
-    // What the workspace says about a tool says nothing about its texts.
+    // What the workspace declares about a tool does not say how the tool treats its text.
     if config.tool(&call.tool).is_some() {
         return TextReader::default();
     }
@@ -35,23 +35,23 @@ pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> TextReader {
             TextReader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..TextReader::default() }
         }
         Some(Act::Reads) => TextReader { ignores_properties: lenient, ..TextReader::default() },
-        // An embedder's own tool that takes a prompt or a question. What a server's tool does with a text is not known.
-        None if lenient && keeps_to_itself(&call.tool) => {
+        // An embedder's own tool that takes a prompt or a question. What an MCP tool does with a text is not known.
+        None if lenient && names_no_recipient(&call.tool) => {
             TextReader { is_model: true, ignores_properties: true, ..TextReader::default() }
         }
         _ => TextReader::default(),
     }
 }
 
-/// Whether nothing in a tool's name says that its text goes to a file, to a server or to people.
-fn keeps_to_itself(tool: &str) -> bool {
+/// Whether a tool's name does not suggest that its text goes to a file, to a server or to people.
+fn names_no_recipient(tool: &str) -> bool {
     const TELL: [&str; 8] = ["comment", "email", "mail", "notify", "post", "publish", "reply", "send"];
     let name = tool.to_ascii_lowercase();
     let quiet = !name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| TELL.contains(&word));
     quiet && !tool.contains("__") && matches!(verbs::verb(tool), Verb::Reads | Verb::Unclear)
 }
 
-/// Whether the command is one text for a POSIX shell, with a place for comments.
+/// Whether the command is a single string for a POSIX shell, to which comments can be added.
 fn reads_comments(call: &ToolCall) -> bool {
     let Some(args) = call.args.as_object() else { return false };
     let posix = args.get("shell").is_none_or(|shell| shell.as_str().is_some_and(is_posix));

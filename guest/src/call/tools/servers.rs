@@ -1,5 +1,5 @@
-//! Tools without a record, mostly MCP tools. The name only hints at what the tool does: a call counts as reading only if every
-//! argument is known to be harmless under its name and with its value.
+//! Judges tools without a record, mostly MCP tools. The name only hints at what the tool does: a call counts as reading only if
+//! every argument has a harmless name and a harmless value.
 
 use serde_json::{Map, Value};
 
@@ -12,9 +12,9 @@ use super::words::words;
 use super::{FootprintBuilder, MAX_DEPTH, queries};
 use crate::effects::Access;
 use crate::effects::path::{candidates, join};
-use crate::servers::Standing;
+use crate::servers::Treatment;
 
-/// The last words of names whose values are looked up, filtered by or counted, and nothing else.
+/// The last words of names of values that are only looked up, used as filters or counted.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
     "account", "after", "app", "area", "assignee", "author", "before", "board", "branch", "by",
@@ -45,15 +45,15 @@ const CONTENT: &[&str] = &[
     "source", "str", "string", "symbol", "text", "title", "value",
 ];
 
-/// Functions of editors that are asked for in an argument `command`.
+/// Functions of editors that are selected with an argument `command`.
 const FUNCTIONS: &[&str] =
     &["append", "create", "edit", "insert", "read", "replace", "str_replace", "undo_edit", "view", "write"];
 
-/// What an argument of a tool is, whose name says that it reads.
+/// The kind of an argument to a tool whose name says that it reads.
 enum ArgumentRisk {
-    /// It does no harm.
+    /// The argument does no harm.
     Harmless,
-    /// It names what is looked at.
+    /// It names what is read.
     Looked,
     /// It may name where something is saved.
     Saved,
@@ -62,7 +62,7 @@ enum ArgumentRisk {
 }
 
 impl FootprintBuilder<'_> {
-    /// What a tool does that no record knows.
+    /// Judges a tool without a record.
     pub(super) fn apply_name(&mut self) -> Result<(), CallFault> {
         let unclear = format!("what the tool `{}` does is not known; {}", self.tool, self.remedy());
         match verbs::verb(self.tool) {
@@ -88,10 +88,10 @@ impl FootprintBuilder<'_> {
         }
     }
 
-    /// A tool whose name says that it reads.
+    /// Judges a tool whose name says that it reads.
     fn record_reads(&mut self) -> Result<(), CallFault> {
         for (argument, value) in self.args {
-            match self.role(argument, value) {
+            match self.risk_of(argument, value) {
                 ArgumentRisk::Harmless => {}
                 ArgumentRisk::Looked => {
                     let one = Map::from_iter([(argument.clone(), value.clone())]);
@@ -100,7 +100,7 @@ impl FootprintBuilder<'_> {
                     }
                 }
                 ArgumentRisk::Saved => {
-                    self.save(value);
+                    self.record_save_location(value);
                     self.record_doubt(argument)?;
                 }
                 ArgumentRisk::Unclear => self.record_doubt(argument)?,
@@ -109,8 +109,8 @@ impl FootprintBuilder<'_> {
         Ok(())
     }
 
-    /// Where something may be saved, as far as it is a path.
-    fn save(&mut self, value: &Value) {
+    /// Records a location where something may be saved, if the value is a path.
+    fn record_save_location(&mut self, value: &Value) {
         if let Some(Ok(places)) = value.as_str().map(|path| candidates(path, self.cwd)) {
             places.into_iter().for_each(|place| self.found.touch(place, Access::Write));
         }
@@ -120,23 +120,23 @@ impl FootprintBuilder<'_> {
         self.record_unfamiliar(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
     }
 
-    /// Something about a call is not known because the tool has no record, unless a person has vouched for it.
+    /// Reports that something about a call is not known because the tool has no record, unless a person has vouched for the tool.
     pub(super) fn record_unfamiliar(&mut self, why: String) -> Result<(), CallFault> {
-        match self.standing {
-            Standing::Unknown => {
+        match self.treatment {
+            Treatment::Unknown => {
                 self.found.unfamiliar = true;
                 self.unknown(why)
             }
-            Standing::Reads => Ok(()),
-            Standing::Runs => self.execute(),
+            Treatment::Reads => Ok(()),
+            Treatment::Runs => self.execute(),
         }
     }
 
-    /// The same for a tool whose name does not even say what it does with its paths. What it is plainly given counts as written,
-    /// except where the tool only reads.
+    /// The same for a tool whose name does not even say what it does with its paths. Paths that it is clearly given count as
+    /// written, unless the tool only reads.
     pub(super) fn record_unclear(&mut self, why: String) -> Result<(), CallFault> {
-        let access = if self.standing == Standing::Reads { Access::Read } else { Access::Write };
-        if self.standing != Standing::Unknown {
+        let access = if self.treatment == Treatment::Reads { Access::Read } else { Access::Write };
+        if self.treatment != Treatment::Unknown {
             match self.places_named(access) {
                 Ok(places) => places.into_iter().for_each(|place| self.found.touch(place, access)),
                 Err(_) => return self.unknown(why),
@@ -145,7 +145,7 @@ impl FootprintBuilder<'_> {
         self.record_unfamiliar(why)
     }
 
-    /// Every place that an argument names as a path.
+    /// Every location that an argument names as a path.
     fn places_named(&self, access: Access) -> Result<Vec<String>, CallFault> {
         let mut places = Vec::new();
         for NamedPath { path, .. } in arguments::paths(self.args, Keys::Likely)? {
@@ -154,7 +154,7 @@ impl FootprintBuilder<'_> {
         Ok(places)
     }
 
-    /// How a person says what a tool does: the very line, where its name can be in one.
+    /// How a person can declare what a tool does: the exact command, if the tool's name can be part of one.
     fn remedy(&self) -> String {
         let is_plain = self.tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c));
         if is_plain && !self.tool.starts_with('-') {
@@ -164,7 +164,7 @@ impl FootprintBuilder<'_> {
         }
     }
 
-    fn role(&self, argument: &str, value: &Value) -> ArgumentRisk {
+    fn risk_of(&self, argument: &str, value: &Value) -> ArgumentRisk {
         const SAVES: &[&str] = &[
             "dest",
             "destination",
@@ -193,7 +193,7 @@ impl FootprintBuilder<'_> {
             _ => {}
         }
         match words.last().map(String::as_str) {
-            // `output: "json"`, `target: "main"`, `country_code: "DE"` choose between things.
+            // `output: "json"`, `target: "main"`, `country_code: "DE"` are choices, not paths.
             Some("output" | "target") if plain && words.len() == 1 => ArgumentRisk::Harmless,
             Some("code" | "mode" | "format" | "type") if plain && words.len() > 1 => ArgumentRisk::Harmless,
             Some("sql") if value.as_str().is_some_and(queries::is_select) => ArgumentRisk::Harmless,
@@ -203,10 +203,10 @@ impl FootprintBuilder<'_> {
             _ if arguments::is_path(argument) && !has(&["target", "targets"]) && is_paths(value, MAX_DEPTH) => {
                 ArgumentRisk::Looked
             }
-            // What is chosen between may be to change something.
-            Some("method" | "action" | "operation") if value.as_str().is_some_and(is_looking) => ArgumentRisk::Harmless,
-            Some("mode" | "type" | "kind") if value.as_str().is_some_and(is_acting) => ArgumentRisk::Unclear,
-            Some("text" | "string") if verbs::speaks_of_searching(self.tool) && self.is_harmless(value, MAX_DEPTH) => {
+            // One of the choices may be to change something.
+            Some("method" | "action" | "operation") if value.as_str().is_some_and(is_reading_choice) => ArgumentRisk::Harmless,
+            Some("mode" | "type" | "kind") if value.as_str().is_some_and(is_changing_choice) => ArgumentRisk::Unclear,
+            Some("text" | "string") if verbs::suggests_search(self.tool) && self.is_harmless(value, MAX_DEPTH) => {
                 ArgumentRisk::Harmless
             }
             Some(last) if HARMLESS.contains(&last) && !has(&["command", "cmd", "script", "code", "shell", "sql", "target"]) => {
@@ -222,15 +222,15 @@ impl FootprintBuilder<'_> {
         }
     }
 
-    /// Whether a value can be neither an option, nor a command, nor a statement that changes something.
+    /// Whether a value is neither an option, nor a command, nor a statement that changes something.
     fn is_harmless(&self, value: &Value, depth: usize) -> bool {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => true,
-            Value::String(text) if verbs::speaks_of_queries(self.tool) => {
+            Value::String(text) if verbs::suggests_queries(self.tool) => {
                 !text.starts_with('-') && !queries::is_command(text) && (queries::is_prose(text) || queries::is_select(text))
             }
             Value::String(text) => {
-                let searched = verbs::speaks_of_searching(self.tool);
+                let searched = verbs::suggests_search(self.tool);
                 !queries::is_statement(text) && (searched || !(text.starts_with('-') || queries::is_command(text)))
             }
             Value::Array(list) => depth > 0 && list.iter().all(|value| self.is_harmless(value, depth - 1)),
@@ -242,10 +242,10 @@ impl FootprintBuilder<'_> {
         }
     }
 
-    /// The other arguments of a tool that says what it does to the files it names: content, or nothing of importance.
+    /// Checks the other arguments of a tool that says what it does to the files it names: content, or nothing important.
     fn check_writer(&mut self) -> Result<(), CallFault> {
         const PATCHES: &[&str] = &["patch", "patchtext", "diff"];
-        let runs = verbs::speaks_of_running(self.tool);
+        let runs = verbs::suggests_running(self.tool);
         let gives_content = verbs::verb(self.tool) == Verb::Writes;
         let mut folders = 0;
         let mut files = 0;
@@ -255,7 +255,7 @@ impl FootprintBuilder<'_> {
             let last = words.last().map_or("", String::as_str);
             let harmless = match value {
                 Value::Null | Value::Bool(_) | Value::Number(_) => true,
-                _ if PATCHES.contains(&arguments::plain(argument).as_str()) => true,
+                _ if PATCHES.contains(&arguments::fold_name(argument).as_str()) => true,
                 Value::String(text) if argument == "command" && !runs => FUNCTIONS.contains(&text.as_str()),
                 _ if self.is_relocated(argument) || arguments::is_path(argument) => {
                     if is_folder(argument) && argument != "path" {
@@ -267,21 +267,21 @@ impl FootprintBuilder<'_> {
                 }
                 _ if arguments::is_symbol(argument) => true,
                 _ if is_suspect(argument) => false,
-                // They choose files, and it is not known which.
+                // They select files, but it is not known which.
                 _ if has(&["exclude", "excludes", "glob", "globs", "include", "includes", "mask"]) => false,
                 _ if has(&["pattern", "patterns", "filter", "regex"]) && !gives_content => false,
                 _ => has(CONTENT) || HARMLESS.contains(&last),
             };
             let taken: Option<fn(&str) -> bool> = arguments::takes_objects(argument).then_some(arguments::is_path);
-            if !harmless || unfamiliar::holds_suspect(value, taken, MAX_DEPTH) {
+            if !harmless || unfamiliar::contains_suspect(value, taken, MAX_DEPTH) {
                 self.record_doubt(argument)?;
             }
             if let Some(command) = value.as_str().filter(|_| unfamiliar_command(argument, value, runs)) {
-                let footprint = self.of_text(&RUNNER, command, &join("", self.cwd.unwrap_or(".")))?;
+                let footprint = self.judge_text(&RUNNER, command, &join("", self.cwd.unwrap_or(".")))?;
                 self.merge(footprint)?;
             }
         }
-        // Whether the one is relative to the other is not known.
+        // It is not known whether one is relative to the other.
         if folders > 0 && files > 0 {
             return self.record_unfamiliar(format!(
                 "`{}` names a folder as well as files, and whether they are relative to it is not known",
@@ -291,7 +291,7 @@ impl FootprintBuilder<'_> {
         Ok(())
     }
 
-    /// Whether a move or a copy has taken the argument for one of its ends.
+    /// Whether a move or a copy treats the argument as one of its ends.
     fn is_relocated(&self, argument: &str) -> bool {
         let words = words(argument);
         matches!(verbs::verb(self.tool), Verb::Moves | Verb::Copies)
@@ -299,13 +299,14 @@ impl FootprintBuilder<'_> {
     }
 }
 
-/// A command beside files; a single word is more likely one of the tool's own functions, unless its name speaks of running.
+/// Whether an argument is a command besides files. A single word is more likely one of the tool's own functions, unless the
+/// tool's name suggests running something.
 fn unfamiliar_command(argument: &str, value: &Value, runs: bool) -> bool {
     let several = value.as_str().is_some_and(|text| text.trim().contains(char::is_whitespace));
     ["command", "cmd"].contains(&argument) && value.is_string() && (runs || several)
 }
 
-/// Whether a value holds paths and nothing else: texts, and lists or objects of them.
+/// Whether a value contains only paths: strings, and lists or objects of strings.
 fn is_paths(value: &Value, depth: usize) -> bool {
     match value {
         Value::String(text) => !text.starts_with('-'),
@@ -317,13 +318,13 @@ fn is_paths(value: &Value, depth: usize) -> bool {
     }
 }
 
-/// Whether a choice says that something is changed: in words, or as files are opened.
-fn is_acting(choice: &str) -> bool {
+/// Whether a choice says that something is changed: in words, or as a mode of opening a file.
+fn is_changing_choice(choice: &str) -> bool {
     words(choice).iter().any(|word| verbs::is_action(word))
         || ["w", "a", "x", "wb", "ab", "w+", "a+", "r+", "rw"].contains(&choice)
 }
 
-/// Whether a choice says that something is looked at.
-fn is_looking(choice: &str) -> bool {
+/// Whether a choice says that something is only read.
+fn is_reading_choice(choice: &str) -> bool {
     is_plain_word(choice) && matches!(verbs::verb(choice), Verb::Reads)
 }

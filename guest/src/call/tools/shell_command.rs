@@ -1,4 +1,4 @@
-//! Extracts the command of a call that only runs one, for a shell or for the system.
+//! Extracts the command of a call that does nothing but run a command, for a shell or for the system.
 
 use serde_json::Value;
 
@@ -7,10 +7,10 @@ use super::commands::{RUNNER, has_arguments_beside, is_posix};
 use crate::config::{Config, ToolEffect};
 use crate::programs::{self, Act, ArgumentMeaning, Tool};
 
-/// What a shell tool is given.
+/// The command given to a shell tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShellCommand {
-    /// One text, and the shell that it is for where the call names one.
+    /// A single string, and the shell that it is for if the call names one.
     Text {
         /// The text.
         command: String,
@@ -21,7 +21,7 @@ pub enum ShellCommand {
     Words(Vec<String>),
 }
 
-/// The command that a call runs; `None` if it does something else, or if what runs it is not known.
+/// The command that a call runs; `None` if the call does something else, or if what runs the command is not known.
 pub(in crate::call) fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
     let args = call.args.as_object()?;
     let tool: &Tool = match config.tool(&call.tool) {
@@ -37,8 +37,11 @@ pub(in crate::call) fn shell_command(call: &ToolCall, config: &Config) -> Option
         return None;
     }
     let is_command = |kind: Option<ArgumentMeaning>| matches!(kind, Some(ArgumentMeaning::Command | ArgumentMeaning::Words));
-    let given: Vec<&Value> =
-        args.iter().filter(|(name, value)| is_command(tool.kind(name)) && !value.is_null()).map(|(_, value)| value).collect();
+    let given: Vec<&Value> = args
+        .iter()
+        .filter(|(name, value)| is_command(tool.meaning_of(name)) && !value.is_null())
+        .map(|(_, value)| value)
+        .collect();
     let shell = tool.arguments(ArgumentMeaning::Shell).find_map(|name| args.get(name)).filter(|shell| !shell.is_null());
     if !shell.is_none_or(|shell| shell.as_str().is_some_and(is_posix)) {
         return None;
@@ -55,7 +58,7 @@ pub(in crate::call) fn shell_command(call: &ToolCall, config: &Config) -> Option
     }
 }
 
-/// The arguments of a call with another command in them; `None` if the call runs none.
+/// The arguments of a call with its command replaced; `None` if the call does not run a command.
 pub(in crate::call) fn with_command(
     call: &ToolCall,
     config: &Config,
@@ -76,7 +79,7 @@ pub(in crate::call) fn with_command(
 fn is_command_name(call: &ToolCall, config: &Config, name: &str) -> bool {
     let tool =
         config.tool(&call.tool).map(|_| &RUNNER).or_else(|| programs::tools(call.host.as_deref(), &call.tool).first().copied());
-    tool.is_some_and(|tool| matches!(tool.kind(name), Some(ArgumentMeaning::Command | ArgumentMeaning::Words)))
+    tool.is_some_and(|tool| matches!(tool.meaning_of(name), Some(ArgumentMeaning::Command | ArgumentMeaning::Words)))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Arguments that a tool does not have, and values of a type that the tool does not take.
+//! Handles arguments that a tool does not have, and values of a type that the tool does not accept.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::effects::path::normalize;
 use crate::programs::{Act, ArgumentMeaning, Tool};
 
 impl FootprintBuilder<'_> {
-    /// Whether no tool that the call may mean has such an argument.
+    /// Whether no tool that the call may mean has this argument.
     pub(super) fn is_stray(&self, tool: &Tool, argument: &str) -> bool {
-        tool.kind(argument).is_none() && self.tools.iter().all(|tool| tool.kind(argument).is_none())
+        tool.meaning_of(argument).is_none() && self.tools.iter().all(|tool| tool.meaning_of(argument).is_none())
     }
 
-    /// Arguments that none of the tools has, and values of another kind than theirs.
+    /// Checks for arguments that none of the tools has, and for values of a different type.
     pub(super) fn check_strays(&mut self, tools: &[&Tool]) -> Result<(), CallFault> {
         let changes = tools.iter().any(|tool| !matches!(tool.act, Act::Reads | Act::Inert));
         let has_paths =
@@ -21,11 +21,12 @@ impl FootprintBuilder<'_> {
         let has_folder = |act| matches!(act, Act::Shell | Act::PowerShell | Act::Patches);
         let mut folders: Vec<&Value> = Vec::new();
         for (argument, value) in self.args {
-            let mut kinds = tools.iter().filter_map(|tool| tool.kind(argument)).peekable();
+            let mut kinds = tools.iter().filter_map(|tool| tool.meaning_of(argument)).peekable();
             if kinds.peek().is_some() {
                 if kinds.any(|kind| kind == ArgumentMeaning::Folder) && !value.is_null() {
                     folders.push(value);
-                } else if changes && tools.iter().filter_map(|tool| tool.kind(argument)).all(|kind| is_misfit(kind, value)) {
+                } else if changes && tools.iter().filter_map(|tool| tool.meaning_of(argument)).all(|kind| is_misfit(kind, value))
+                {
                     let why = format!(
                         "`{argument}` of `{}` is not of the type that the tool takes, so how it would be interpreted is not known",
                         self.tool
@@ -33,7 +34,7 @@ impl FootprintBuilder<'_> {
                     self.unknown(why)?;
                 } else if changes
                     && tools.iter().all(|tool| has_paths(tool.act))
-                    && unfamiliar::holds_suspect(
+                    && unfamiliar::contains_suspect(
                         value,
                         arguments::takes_objects(argument).then_some(arguments::is_common),
                         MAX_DEPTH,
@@ -51,7 +52,7 @@ impl FootprintBuilder<'_> {
                 folders.push(value);
                 continue;
             }
-            if unfamiliar::matters(argument, value, changes) || is_rival(argument, value, tools) {
+            if unfamiliar::may_change_effect(argument, value, changes) || is_rival(argument, value, tools) {
                 let why = format!("`{}` is not known to take `{argument}`, which may change what the call does", self.tool);
                 self.unknown(why)?;
             }
@@ -73,12 +74,12 @@ fn is_rival(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
     !value.is_null() && tools.iter().any(|tool| tool.args.iter().any(same))
 }
 
-/// Whether a value is not what its kind says, and could be something else. Commands, folders and patches are looked at
-/// where they are used.
+/// Whether a value does not have the type that its argument expects, and could mean something else. Commands, folders and patches
+/// are checked where they are used.
 fn is_misfit(kind: ArgumentMeaning, value: &Value) -> bool {
     let is_list = matches!(value, Value::Array(_) | Value::Object(_));
     match kind {
-        // A list of one is that one, also when it is converted to text.
+        // A list with one item counts as that item, also when it is converted to text.
         ArgumentMeaning::Path | ArgumentMeaning::ReadPath | ArgumentMeaning::WrittenPath => {
             is_list && value.as_array().is_none_or(|list| list.len() > 1 || list.iter().any(|path| !path.is_string()))
         }

@@ -1,19 +1,19 @@
-//! Arguments without a record. Programs ignore them, refuse them or, in another version, obey them: an argument that could be a
+//! Arguments without a record. Programs ignore them, reject them or, in another version, obey them: an argument that could be a
 //! command, a path or a folder makes the call unknown.
 
 use serde_json::Value;
 
-use super::arguments::plain;
+use super::arguments::fold_name;
 use super::words::words;
 
-/// Names under which text is only text, in every program's tools; the gate itself reads the digests.
+/// Names of arguments that are plain text in every program's tools; the digests are read by the gate itself.
 #[rustfmt::skip]
 const PROSE: &[&str] = &[
     "comment", "description", "expectedhash", "expectedsha256", "explanation", "goal", "instruction", "instructions", "justification", "label", "note",
     "prehash", "prompt", "purpose", "query", "question", "reason", "reasoning", "result", "summary", "thought", "thoughts", "title",
 ];
 
-/// Words that speak of commands, paths, folders and targets.
+/// Words that suggest commands, paths, folders or targets.
 #[rustfmt::skip]
 const SUSPECTS: &[&str] = &[
     "append", "args", "argument", "arguments", "argv", "base", "bash", "bin", "binary", "cd", "chdir", "cmd", "cmdline",
@@ -25,13 +25,13 @@ const SUSPECTS: &[&str] = &[
     "workdir", "workingdir", "workspace", "write",
 ];
 
-/// Endings of words that were joined: `logfile`, `basedir`, `precmd`.
+/// Endings of compound words: `logfile`, `basedir`, `precmd`.
 const ENDINGS: &[&str] = &["path", "file", "dir", "folder", "directory", "cmd", "command", "script"];
 
-/// Ordinary words that have such an ending.
+/// Ordinary words with such an ending.
 const ORDINARY: &[&str] = &["profile", "description", "transcript"];
 
-/// Names of the folder in which something runs, written without case, `_` and `-`.
+/// Names for the folder in which something runs, in lower case without `_` and `-`.
 #[rustfmt::skip]
 const FOLDERS: &[&str] = &[
     "basedir", "basepath", "cd", "chdir", "currentdirectory", "currentworkingdirectory", "cwd", "dir", "directory",
@@ -39,7 +39,7 @@ const FOLDERS: &[&str] = &[
     "workingdirectory", "workspacefolder",
 ];
 
-/// Names of a command.
+/// Names for a command.
 const COMMANDS: &[&str] = &["command", "commands", "cmd", "cmds", "commandline", "cmdline", "shellcommand", "bashcommand"];
 
 /// Whether a name could be that of a command, a path, a folder or a target.
@@ -49,50 +49,50 @@ pub(super) fn is_suspect(argument: &str) -> bool {
         let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
         SUSPECTS.contains(&word) || (!ORDINARY.contains(&word) && ENDINGS.iter().any(|ending| word.ends_with(ending)))
     };
-    let folded = plain(argument);
+    let folded = fold_name(argument);
     FOLDERS.contains(&folded.as_str()) || COMMANDS.contains(&folded.as_str()) || words(argument).iter().any(suspect)
 }
 
-/// Whether a name is one for the folder in which something runs.
+/// Whether a name stands for the folder in which something runs.
 pub(super) fn is_folder(argument: &str) -> bool {
-    FOLDERS.contains(&plain(argument).as_str())
+    FOLDERS.contains(&fold_name(argument).as_str())
 }
 
-/// Whether a name is one for a command.
+/// Whether a name stands for a command.
 pub(super) fn is_command(argument: &str) -> bool {
-    COMMANDS.contains(&plain(argument).as_str())
+    COMMANDS.contains(&fold_name(argument).as_str())
 }
 
-/// Whether an argument that no record knows may change what the call does. Of a tool that only looks or only talks, none
-/// does unless its name says so.
-pub(super) fn matters(argument: &str, value: &Value, changes_files: bool) -> bool {
+/// Whether an argument without a record may change what the call does. For a tool that only reads or talks, it does so only if
+/// its name suggests it.
+pub(super) fn may_change_effect(argument: &str, value: &Value, changes_files: bool) -> bool {
     let is_list = matches!(value, Value::Array(_) | Value::Object(_));
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        // What the gate itself adds about the concepts that a call names.
+        // Added by the gate itself, about the concepts that a call names.
         _ if !changes_files && argument.starts_with('_') && argument.ends_with("_context") => false,
         _ if is_suspect(argument) => true,
-        _ if !changes_files || PROSE.contains(&plain(argument).as_str()) => false,
+        _ if !changes_files || PROSE.contains(&fold_name(argument).as_str()) => false,
         Value::String(text) => !is_plain_word(text),
         _ => is_list,
     }
 }
 
-/// Whether a list or an object holds something, under a name of its own, that could be a command or a path and was not taken
-/// for one. `taken` says which names were taken for paths, where objects were searched for them at all.
-pub(super) fn holds_suspect(value: &Value, taken: Option<fn(&str) -> bool>, depth: usize) -> bool {
+/// Whether a list or an object contains a named value that could be a command or a path and was not treated as one. `taken` says
+/// which names were treated as paths, if objects were searched for paths at all.
+pub(super) fn contains_suspect(value: &Value, taken: Option<fn(&str) -> bool>, depth: usize) -> bool {
     let is_taken = |name: &str| taken.is_some_and(|taken| taken(name));
     match value {
-        Value::Array(list) => list.iter().any(|value| depth == 0 || holds_suspect(value, taken, depth - 1)),
+        Value::Array(list) => list.iter().any(|value| depth == 0 || contains_suspect(value, taken, depth - 1)),
         Value::Object(object) => {
-            // An object that should name a file and does not may name it in another way.
+            // An object that should name a file but does not may name it in another way.
             let unnamed = taken.is_some() && !object.keys().any(|name| is_taken(name));
             let names_file = |name: &str| ["name", "id", "uri"].contains(&name) || name.contains(['/', '.', '\\']);
             object.iter().any(|(name, value)| {
                 (is_suspect(name) && !is_taken(name))
                     || (unnamed && names_file(name))
                     || depth == 0
-                    || holds_suspect(value, taken, depth - 1)
+                    || contains_suspect(value, taken, depth - 1)
             })
         }
         _ => false,
@@ -132,8 +132,8 @@ mod tests {
             ("run_in_background", json!(true), false, false),
             ("direction", json!("up"), false, false),
         ] {
-            assert_eq!(matters(argument, &value, false), in_reader, "{argument} {value}");
-            assert_eq!(matters(argument, &value, true), in_writer, "{argument} {value}");
+            assert_eq!(may_change_effect(argument, &value, false), in_reader, "{argument} {value}");
+            assert_eq!(may_change_effect(argument, &value, true), in_writer, "{argument} {value}");
         }
     }
 }

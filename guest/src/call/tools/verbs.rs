@@ -1,25 +1,25 @@
-//! Guesses what a tool without a record does, from the words of its name.
+//! Guesses what a tool without a record does from the words of its name.
 
 use super::words::words;
 
-/// What a tool's name says that it does.
+/// What the name of a tool says that the tool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// Looks at its paths.
+    /// Reads its paths.
     Reads,
-    /// Gives content to its paths.
+    /// Writes content to its paths.
     Writes,
-    /// Takes its paths away.
+    /// Deletes its paths.
     Deletes,
-    /// Gives a file another name.
+    /// Moves or renames a file.
     Moves,
-    /// Gives a file's content a second place.
+    /// Copies a file.
     Copies,
-    /// Makes folders.
+    /// Creates folders.
     MakesFolders,
     /// Runs a command.
     Runs,
-    /// It is not known.
+    /// Not known.
     Unclear,
 }
 
@@ -101,7 +101,8 @@ const COPIES: &[&str] = &["copy", "cp", "duplicate", "clone"];
 
 const RUNS: &[&str] = &["run", "exec", "execute", "shell", "command", "bash", "terminal", "eval", "script", "spawn", "invoke"];
 
-/// Words that change something, though it is not known what: a name that has one is not a read, whatever else it contains.
+/// Words for changing something, without saying what: a name with such a word does not count as reading, whatever else it
+/// contains.
 const OTHERS: &[&str] = &[
     "reset",
     "clear",
@@ -159,11 +160,11 @@ const OTHERS: &[&str] = &[
     "unstage",
 ];
 
-/// What a name says, its server's name left out where it can be told apart.
+/// What a name says, without the name of the server if that can be separated.
 pub(super) fn verb(tool: &str) -> Verb {
-    let (server_known, tool) = own_name(tool);
+    let (server_known, tool) = strip_server(tool);
     let mut words = words(tool);
-    // A pull request is a thing, and nobody pulls it.
+    // In `pull request`, `pull` is not a verb.
     if let Some(at) =
         words.windows(2).position(|pair| matches!(pair, [pull, request] if pull == "pull" && request.starts_with("request")))
     {
@@ -177,7 +178,7 @@ pub(super) fn verb(tool: &str) -> Verb {
     if has(&["mkdir", "makedir", "mkdirs"]) || (folder && has(&["create", "make", "new", "add"]) && !has(&["file", "files"])) {
         return Verb::MakesFolders;
     }
-    // What has another name then is written in many files.
+    // Renaming a symbol changes many files.
     if has(MOVES) && has(&["symbol", "symbols", "variable", "function", "method", "class", "identifier"]) {
         return Verb::Unclear;
     }
@@ -188,14 +189,14 @@ pub(super) fn verb(tool: &str) -> Verb {
     }
     let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
     let acts = |word: &String| is_in(OTHERS, word) || is_in(RUNS, word);
-    // `search_and_run` does both, whatever comes first.
+    // `search_and_run` does both, whichever comes first.
     let joined = words.iter().position(|word| ["and", "then"].contains(&word.as_str()));
     let also_acts =
         joined.is_some_and(|at| words.iter().skip(at).any(acts)) || has(&["exec", "execute", "eval", "spawn", "invoke"]);
     match words.iter().position(|word| is_in(READS, word)).filter(|_| !also_acts) {
-        // `get_pull_request` and `list_commands` read, whatever it is that they read.
+        // `get_pull_request` and `list_commands` read, whatever they read.
         Some(0) => Verb::Reads,
-        // A server's name may precede the verb.
+        // The name of a server may precede the verb.
         Some(at) if !server_known && !words.iter().take(at).any(acts) => Verb::Reads,
         // `directory_tree`, `file_read`.
         Some(at) if at + 1 == words.len() && !words.iter().any(acts) => Verb::Reads,
@@ -204,13 +205,13 @@ pub(super) fn verb(tool: &str) -> Verb {
     }
 }
 
-/// Whether the name speaks of running something, among other things.
-pub(super) fn speaks_of_running(tool: &str) -> bool {
-    words(own_name(tool).1).iter().any(|word| RUNS.contains(&word.as_str()))
+/// Whether the name suggests running something, among other things.
+pub(super) fn suggests_running(tool: &str) -> bool {
+    words(strip_server(tool).1).iter().any(|word| RUNS.contains(&word.as_str()))
 }
 
-/// The tool's own name, and whether a server's was taken off: `mcp__server__tool`, `server:tool`, `server.tool`.
-fn own_name(name: &str) -> (bool, &str) {
+/// The tool's own name, and whether the name of a server was removed: `mcp__server__tool`, `server:tool`, `server.tool`.
+fn strip_server(name: &str) -> (bool, &str) {
     if let Some((_, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
         return (true, tool);
     }
@@ -220,27 +221,27 @@ fn own_name(name: &str) -> (bool, &str) {
     }
 }
 
-/// Whether the name says that a shell carries it out.
-pub(super) fn speaks_shell(tool: &str) -> bool {
+/// Whether the name suggests that a shell runs what the tool is given.
+pub(super) fn suggests_shell(tool: &str) -> bool {
     const SHELLS: &[&str] = &["sh", "bash", "zsh", "shell", "terminal", "command", "cmd"];
-    words(own_name(tool).1).iter().any(|word| SHELLS.contains(&word.as_str()))
+    words(strip_server(tool).1).iter().any(|word| SHELLS.contains(&word.as_str()))
 }
 
-/// Whether a word says that something is done, and not only looked at.
+/// Whether a word says that something is done, and not only read.
 pub(super) fn is_action(word: &str) -> bool {
     [WRITES, DELETES, MOVES, COPIES, RUNS, OTHERS].iter().any(|list| list.contains(&word))
         || ["force", "overwrite", "persist", "cleanup", "prune", "confirm", "yes", "autofix"].contains(&word)
 }
 
-/// Whether the name says that something is searched for, so that its text is searched for and not carried out.
-pub(super) fn speaks_of_searching(tool: &str) -> bool {
+/// Whether the name suggests a search, so that its text is searched for and not executed.
+pub(super) fn suggests_search(tool: &str) -> bool {
     const SEARCHES: &[&str] = &["search", "find", "grep", "lookup", "glob"];
-    let words = words(own_name(tool).1);
-    words.iter().any(|word| SEARCHES.contains(&word.as_str())) && !speaks_of_queries(tool)
+    let words = words(strip_server(tool).1);
+    words.iter().any(|word| SEARCHES.contains(&word.as_str())) && !suggests_queries(tool)
 }
 
-/// Whether the name speaks of databases or query languages, so that its text may be carried out.
-pub(super) fn speaks_of_queries(tool: &str) -> bool {
+/// Whether the name suggests databases or query languages, so that its text may be executed.
+pub(super) fn suggests_queries(tool: &str) -> bool {
     const QUERIES: &[&str] = &[
         "bigquery",
         "clickhouse",

@@ -1,6 +1,6 @@
 //! Splits names of tools and arguments into words.
 
-/// The words of a name, in lower case: split at anything that is no letter or digit, and where `camelCase` turns.
+/// The words of a name, in lower case: split at anything that is not a letter or digit, and at the boundaries of `camelCase`.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut before = ' ';

@@ -11,7 +11,7 @@ use crate::hooks::components::{Function, ObjectionSeverity};
 use crate::programs::HookAnswer;
 
 impl Exchange {
-    /// Asks hooks for context and other arguments before the gate rules on the call; whether there are such hooks.
+    /// Asks hooks for context and other arguments before the gate rules on the call; returns whether there are such hooks.
     pub(super) fn ask_to_augment(&mut self, gate: &mut Gate) -> bool {
         let asks = self.tool_call().is_some_and(|call| gate.ask_to_augment(&call, self.number));
         if asks {
@@ -20,7 +20,7 @@ impl Exchange {
         asks
     }
 
-    /// Asks hooks whether they object to the call as the gate ruled on it; whether there are such hooks.
+    /// Asks hooks whether they object to the call as the gate ruled on it; returns whether there are such hooks.
     pub(super) fn ask_to_check(&mut self, gate: &mut Gate) -> bool {
         let ruled = self.tool_call().zip(self.ruling.as_ref());
         let asks = ruled.is_some_and(|(call, ruling)| gate.ask_to_check(&call, ruling, self.number));
@@ -42,7 +42,7 @@ impl Exchange {
         self.announce(gate)
     }
 
-    /// Goes on with what third-party hooks said.
+    /// Continues with the answers of third-party hooks.
     pub(in crate::exchange) fn components_said(
         &mut self,
         gate: &mut Gate,

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use crate::extensions::path;
 use crate::hooks::declaration::FieldReader;
 
-/// A component.
+/// A component of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestComponent {
-    /// What hooks call it.
+    /// The name by which hooks call it.
     pub name: String,
     /// Its file in the extension.
     pub path: String,

@@ -1,4 +1,4 @@
-//! What an extension says about itself: `manifest.json`.
+//! The manifest of an extension, `manifest.json`: what it says about itself.
 //!
 //! ```json
 //! {
@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! All of it is read or nothing: a manifest with a fault brings nothing at all.
+//! A manifest is all or nothing: with a single fault in it, the extension brings nothing.
 
 mod component;
 mod server;
@@ -37,10 +37,10 @@ use crate::json::position::{self, PathStep};
 /// The file that makes a folder an extension.
 pub const FILE: &str = "manifest.json";
 
-/// A larger manifest is a mistake.
+/// Maximum size of a manifest; a larger one is a mistake.
 pub const MAX_BYTES: u64 = 1 << 20;
 
-/// More of one kind is a mistake.
+/// Maximum number of items of one kind; more are a mistake.
 const MAX_ITEMS: usize = 200;
 
 /// The only version of the format so far.
@@ -49,12 +49,12 @@ const SCHEMA_VERSION: u64 = 1;
 const KEYS: &[&str] =
     &["$schema", "schemaVersion", "name", "version", "description", "mcpServers", "hooks", "settings", "skills", "components"];
 
-/// A manifest that can be used.
+/// A valid manifest.
 #[derive(Debug, Clone)]
 pub struct Manifest {
-    /// What the extension is called.
+    /// The extension's name.
     pub name: String,
-    /// Which version it is.
+    /// The extension's version.
     pub version: String,
     /// What it is for.
     pub description: String,
@@ -62,22 +62,22 @@ pub struct Manifest {
     pub servers: Vec<Server>,
     /// The hooks it brings.
     pub hooks: HookDeclarations,
-    /// What can be set.
+    /// The settings it has.
     pub settings: Vec<Setting>,
     /// The skills it brings.
     pub skills: Vec<Skill>,
     /// The components it brings.
     pub components: Vec<ManifestComponent>,
-    /// Of the manifest itself.
+    /// The digest of the manifest itself.
     pub digest: Digest,
 }
 
 /// Where the declarations of hooks are.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookDeclarations {
-    /// In the manifest: a list of ours, or an object of Claude Code's.
+    /// In the manifest: a list in our format, or an object in Claude Code's.
     Written(Value),
-    /// In a file of the extension, in either form.
+    /// In a file of the extension, in either format.
     File(String),
 }
 
@@ -102,7 +102,7 @@ impl Manifest {
         }
     }
 
-    /// The setting of a name.
+    /// The setting with this name.
     pub fn setting(&self, name: &str) -> Option<&Setting> {
         self.settings.iter().find(|setting| setting.name == name)
     }
@@ -138,7 +138,7 @@ fn read(document: &Value, text: &[u8], reader: &mut FieldReader) -> Option<Manif
     })
 }
 
-/// The items of a list, each under a name of its own.
+/// Reads a list of items, each of which must have a unique name.
 fn list<T>(
     reader: &mut FieldReader,
     fields: &Map<String, Value>,
@@ -189,7 +189,7 @@ fn servers(reader: &mut FieldReader, fields: &Map<String, Value>, extension: &st
     servers
 }
 
-/// Looks that hooks have the right form; where their paths lead is known once the extension's folder is.
+/// Checks that hooks have the right form; where their paths lead is known only once the extension's folder is.
 fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> HookDeclarations {
     match fields.get("hooks") {
         None => HookDeclarations::Written(Value::Array(Vec::new())),
@@ -207,7 +207,7 @@ fn hooks(reader: &mut FieldReader, fields: &Map<String, Value>) -> HookDeclarati
             for (at, hook) in list.iter().enumerate() {
                 reader.path.extend([PathStep::Key("hooks".to_owned()), PathStep::At(at)]);
                 let mut hook = hook.clone();
-                // It names one of the extension's components, whose path takes its place.
+                // The hook names one of the extension's components, whose path replaces the name later.
                 if let Some(name @ Value::String(_)) = hook.get_mut("component") {
                     *name = "component.wasm".into();
                 }
@@ -232,7 +232,7 @@ impl FieldReader {
         }
     }
 
-    /// A required name.
+    /// Reads a required name.
     pub(super) fn name_of<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
         let name = self.line(fields, key, true)?;
         if path::is_name(name) {
@@ -242,7 +242,7 @@ impl FieldReader {
         None
     }
 
-    /// A text of one line.
+    /// Reads a text of one line.
     pub(super) fn line<'v>(&mut self, fields: &'v Map<String, Value>, key: &str, is_required: bool) -> Option<&'v str> {
         let Some(value) = fields.get(key) else {
             if is_required {
@@ -253,7 +253,7 @@ impl FieldReader {
         let fits = |text: &&str| !text.trim().is_empty() && text.len() <= 1_000 && !text.contains(char::is_control);
         let text = value.as_str().filter(fits);
         if text.is_none() {
-            self.fault_at(key, "must be a text of one line, of 1 to 1,000 characters and without control characters");
+            self.fault_at(key, "must be a string of one line, with 1 to 1,000 characters and no control characters");
         }
         text
     }

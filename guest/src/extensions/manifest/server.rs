@@ -7,18 +7,18 @@ use crate::extensions::path;
 use crate::hooks::declaration::FieldReader;
 use crate::servers::{ServerSource, ServerSpec};
 
-/// A server, as it is declared: paths in it begin in the extension.
+/// A server as declared: its paths are relative to the extension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Server {
     /// Its name.
     pub name: String,
-    /// The entry of `mcpServers`.
+    /// Its entry in `mcpServers`.
     pub entry: Value,
     /// How it is reached.
     pub spec: ServerSpec,
 }
 
-/// The name that stands in for the extension's in a manifest whose own cannot be used.
+/// The name that stands in for the extension's if the manifest has no usable one.
 const UNNAMED: &str = "extension";
 
 pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extension: &str, settings: &[Setting]) -> Option<Server> {
@@ -40,12 +40,12 @@ pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extensio
     }
     for key in ["command", "cwd"] {
         let written = entry.get(key).and_then(Value::as_str);
-        if let Some(why) = written.and_then(|written| path::leaves(written).then(|| path::outside_message(written))) {
+        if let Some(why) = written.and_then(|written| path::leaves_extension(written).then(|| path::outside_message(written))) {
             reader.fault_at(key, &why);
         }
     }
     for word in entry.get("args").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
-        if path::leaves(word) {
+        if path::leaves_extension(word) {
             reader.fault_at("args", &path::outside_message(word));
         }
         if word.contains("${settings.") {

@@ -1,11 +1,11 @@
-//! Something that can be set for an extension.
+//! A setting of an extension.
 
 use serde_json::{Map, Value};
 
 use crate::extensions::path;
 use crate::hooks::declaration::FieldReader;
 
-/// What a value must be.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingType {
     /// A text.
@@ -34,7 +34,7 @@ pub struct Setting {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// What a value must be.
+    /// The type of its value.
     pub kind: SettingType,
     /// The values to choose from, if it is limited to a list.
     pub choices: Option<Vec<Value>>,
@@ -42,18 +42,18 @@ pub struct Setting {
     pub required: bool,
     /// The default value.
     pub default: Option<Value>,
-    /// The variable that it is read from, and given to the extension's programs in.
+    /// The variable that it is read from, and in which the extension's programs get it.
     pub env_var: Option<String>,
     /// Whether its value must never be shown.
     pub sensitive: bool,
-    /// Whether a workspace may set it for an extension of the user's.
+    /// Whether a workspace may set it for a user's extension.
     pub by_workspace: bool,
 }
 
-/// A secret that is shorter cannot be kept out of what is said and written down.
+/// Minimum length of a secret: a shorter one cannot be kept out of what is said and written down.
 const MIN_SECRET: usize = 4;
 
-/// Longer values are a mistake.
+/// Maximum length of a value; longer values are a mistake.
 const MAX_VALUE: usize = 16 << 10;
 
 const KEYS: &[&str] = &["name", "description", "type", "enum", "required", "default", "envVar", "sensitive", "workspace"];
@@ -111,7 +111,7 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
 }
 
 impl Setting {
-    /// Whether a value is one that it can have; else why not. Says nothing of the value itself, which may be a secret.
+    /// Checks that the setting can have a value; the error says why not, but nothing of the value itself, which may be a secret.
     pub fn check(&self, value: &Value) -> Result<(), String> {
         let fits = match (self.kind, value) {
             (SettingType::String, Value::String(text)) => text.len() <= MAX_VALUE && !text.contains(['\0', '\r', '\n']),
@@ -120,7 +120,7 @@ impl Setting {
         };
         if !fits {
             return Err(match self.kind {
-                SettingType::String => "must be a text of one line".to_owned(),
+                SettingType::String => "must be a string of one line".to_owned(),
                 SettingType::Number => "must be a number".to_owned(),
                 SettingType::Boolean => "must be true or false".to_owned(),
             });
@@ -137,7 +137,7 @@ impl Setting {
         }
     }
 
-    /// A value that was given as a text, as by a variable.
+    /// Parses a value given as text, as by a variable.
     pub fn of_text(&self, text: &str) -> Result<Value, String> {
         let value = match self.kind {
             SettingType::String => Value::from(text),
@@ -152,7 +152,7 @@ impl Setting {
     }
 }
 
-/// A value as a variable holds it.
+/// A value as text, as a variable holds it.
 pub fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

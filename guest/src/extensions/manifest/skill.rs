@@ -1,4 +1,4 @@
-//! A skill: a prompt under a name, with places to fill.
+//! A skill: a named prompt with placeholders.
 
 use serde_json::{Map, Value};
 
@@ -6,10 +6,10 @@ use super::setting::as_text;
 use crate::hooks::declaration::FieldReader;
 use crate::json::position::PathStep;
 
-/// A longer prompt is a mistake.
+/// Maximum size of a prompt; a longer one is a mistake.
 pub const MAX_PROMPT: usize = 256 << 10;
 
-/// More parameters are a mistake.
+/// Maximum number of parameters; more are a mistake.
 const MAX_PARAMETERS: usize = 32;
 
 /// A skill.
@@ -19,13 +19,13 @@ pub struct Skill {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// What is said to the model; `{{NAME}}` stands for a parameter.
+    /// The text for the model; `{{NAME}}` stands for a parameter.
     pub prompt: String,
-    /// What can be filled in.
+    /// The parameters that can be filled in.
     pub parameters: Vec<Parameter>,
 }
 
-/// Something that is filled in when a skill is invoked.
+/// A parameter that is filled in when a skill is invoked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
     /// Its name.
@@ -52,7 +52,7 @@ pub(super) fn read(reader: &mut FieldReader, fields: &Map<String, Value>) -> Opt
         Some(prompt) => {
             let prompt = prompt.as_str().filter(|prompt| !prompt.trim().is_empty() && prompt.len() <= MAX_PROMPT);
             if prompt.is_none() {
-                reader.fault_at("prompt", &format!("must be a text of at most {} KiB", MAX_PROMPT >> 10));
+                reader.fault_at("prompt", &format!("must be a string of at most {} KiB", MAX_PROMPT >> 10));
             }
             prompt
         }
@@ -102,7 +102,7 @@ fn parameter(reader: &mut FieldReader, written: &Value) -> Option<Parameter> {
             Some(choices.iter().map(as_text).collect::<Vec<_>>())
         }
         Some(_) => {
-            reader.fault_at("enum", "must be a list of texts");
+            reader.fault_at("enum", "must be a list of strings");
             None
         }
     };
@@ -120,7 +120,7 @@ fn parameter(reader: &mut FieldReader, written: &Value) -> Option<Parameter> {
     })
 }
 
-/// The names between `{{` and `}}` in a prompt, as far as they could be names.
+/// The names between `{{` and `}}` in a prompt, if they are valid names.
 pub(crate) fn placeholders(prompt: &str) -> impl Iterator<Item = &str> {
     let mut rest = prompt;
     std::iter::from_fn(move || {
@@ -137,7 +137,8 @@ pub(crate) fn placeholders(prompt: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The prompt with its parameters filled in, or what is wrong with what was given. What is filled in is not looked at again.
+/// Fills in the parameters of a skill's prompt, or says what is wrong with what was given. Text that was filled in is not
+/// searched for placeholders.
 pub fn fill_prompt(skill: &Skill, given: &Map<String, Value>) -> Result<String, String> {
     let names = || skill.parameters.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>().join(", ");
     for name in given.keys() {
@@ -151,7 +152,7 @@ pub fn fill_prompt(skill: &Skill, given: &Map<String, Value>) -> Result<String, 
         let value = match given.get(name) {
             Some(value @ (Value::String(_) | Value::Number(_) | Value::Bool(_))) => Some(as_text(value)),
             Some(Value::Null) | None => default.clone(),
-            Some(_) => return Err(format!("the parameter `{name}` of `{}` must be a text", skill.name)),
+            Some(_) => return Err(format!("the parameter `{name}` of `{}` must be a string", skill.name)),
         };
         let value = match value {
             Some(value) => value,

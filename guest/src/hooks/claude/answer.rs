@@ -2,14 +2,14 @@
 //!
 //! | answer | before a tool | at a prompt | elsewhere |
 //! | --- | --- | --- | --- |
-//! | ends with 2 | the call does not run; the reason is what it wrote to standard error | the same for the prompt | the model is told |
+//! | exit code 2 | the call does not run; the reason is what it wrote to standard error | the same for the prompt | the model is told |
 //! | `decision: "block"`, `permissionDecision: "deny"`, `continue: false` | the same; the reason is in the answer | the same | the model is told |
-//! | `permissionDecision: "ask"` | a person decides, where the program can ask one | | |
+//! | `permissionDecision: "ask"` | a person decides, if the program can ask one | | |
 //! | `permissionDecision: "allow"`, `decision: "approve"` | nothing: a hook can only object | | |
-//! | `updatedInput` | the call runs with other arguments, where the program can do that | | |
+//! | `updatedInput` | the call runs with other arguments, if the program can do that | | |
 //! | `additionalContext`, `systemMessage` | the model is told | the model is told | the model is told |
 //! | a text that is not JSON | nothing | the model is told | at the beginning of a session, the model is told |
-//! | ends with anything else | nothing, as if it had not run | | |
+//! | any other exit code | nothing, as if it had not run | | |
 
 use serde_json::{Map, Value};
 
@@ -18,23 +18,23 @@ use super::call::ClaudeCall;
 use crate::engine::RunEnding;
 use crate::json;
 
-/// Where the gate finds the arguments that a hook wants, among what hooks say.
+/// The key of the arguments that a hook wants, for the gate.
 pub const UPDATED: &str = "updated_input";
-/// And those that cannot be passed to the program.
+/// The key of arguments that a hook wants and that cannot be passed to the program.
 pub const WANTED: &str = "wanted_input";
-/// And that a person should decide.
+/// The key of the reason why a person should decide.
 pub const ASKS: &str = "asks";
 
-/// What is said where a hook gives no reason.
+/// The reason if a hook gives none.
 const NO_REASON: &str = "a hook stopped it and gave no reason";
 
-/// What a hook says, in our own words; `None` if it says nothing, or failed.
+/// Translates a hook's answer into our own format; `None` if the hook failed.
 pub fn read(declared: &Declared, ending: &RunEnding) -> Option<Map<String, Value>> {
     let RunEnding::Exited { code, stdout, stderr, .. } = ending else { return None };
     let mut said = Map::new();
     match code {
         Some(0) => {}
-        Some(2) => return Some(stop(declared, stderr.trim())),
+        Some(2) => return Some(stop_answer(declared, stderr.trim())),
         _ => return None,
     }
     let printed = stdout.trim();
@@ -50,10 +50,10 @@ pub fn read(declared: &Declared, ending: &RunEnding) -> Option<Map<String, Value
     let decision = json::text(specific, "permissionDecision").or_else(|| json::text(&answer, "decision"));
     let reason = json::text(specific, "permissionDecisionReason").or_else(|| json::text(&answer, "reason"));
     if answer.get("continue") == Some(&Value::Bool(false)) {
-        return Some(stop(declared, json::text(&answer, "stopReason").or(reason).unwrap_or_default()));
+        return Some(stop_answer(declared, json::text(&answer, "stopReason").or(reason).unwrap_or_default()));
     }
     match decision {
-        Some("deny" | "block") => return Some(stop(declared, reason.unwrap_or_default())),
+        Some("deny" | "block") => return Some(stop_answer(declared, reason.unwrap_or_default())),
         Some("ask") if declared.event == "PreToolUse" => {
             said.insert(ASKS.to_owned(), reason.unwrap_or("a hook wants a person to decide").into());
         }
@@ -70,16 +70,16 @@ pub fn read(declared: &Declared, ending: &RunEnding) -> Option<Map<String, Value
     Some(said)
 }
 
-/// What a hook that failed, or took too long, means: nothing, unless it has to agree.
-pub fn of_failure(declared: &Declared, why: &str) -> Option<Map<String, Value>> {
-    declared.blocks_on_failure.then(|| stop(declared, &format!("a hook that has to agree failed: {why}")))
+/// What the failure or timeout of a hook means: nothing, unless the hook has to agree.
+pub fn answer_for_failure(declared: &Declared, why: &str) -> Option<Map<String, Value>> {
+    declared.blocks_on_failure.then(|| stop_answer(declared, &format!("a hook that has to agree failed: {why}")))
 }
 
-/// Enters the arguments that a hook wants among the data of an event: as the program's own if they can be translated back,
-/// otherwise as a request that cannot be met.
-pub fn update(data: &mut Map<String, Value>, call: Option<&ClaudeCall>, wanted: Value) {
+/// Adds the arguments that a hook wants to the data of an event: as the program's own if they can be translated back, otherwise
+/// as a request that cannot be met.
+pub fn add_wanted_args(data: &mut Map<String, Value>, call: Option<&ClaudeCall>, wanted: Value) {
     let args = data.get("args").cloned().unwrap_or_default();
-    match call.zip(wanted.as_object()).and_then(|(call, wanted)| call.updated(&args, wanted)) {
+    match call.zip(wanted.as_object()).and_then(|(call, wanted)| call.merge_wanted(&args, wanted)) {
         Some(updated) => {
             data.insert("args".to_owned(), updated.clone());
             data.insert(UPDATED.to_owned(), updated);
@@ -89,7 +89,7 @@ pub fn update(data: &mut Map<String, Value>, call: Option<&ClaudeCall>, wanted: 
 }
 
 /// Stops what was about to happen. If it has already happened, the model is told.
-fn stop(declared: &Declared, reason: &str) -> Map<String, Value> {
+fn stop_answer(declared: &Declared, reason: &str) -> Map<String, Value> {
     let reason = if reason.is_empty() { NO_REASON } else { reason };
     let mut said = Map::from_iter([("systemMessage".to_owned(), reason.into())]);
     if matches!(declared.event, "PreToolUse" | "UserPromptSubmit") {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(event: &'static str, code: i32, stdout: &str, stderr: &str) -> Value {
+    fn read_answer(event: &'static str, code: i32, stdout: &str, stderr: &str) -> Value {
         let declared = Declared { event, matcher: Matcher::All, from: None, blocks_on_failure: false };
         let ending =
             RunEnding::Exited { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), truncated: false };
@@ -152,12 +152,12 @@ mod tests {
             ("Stop", 0, json!({"decision": "block", "reason": "go on"}).to_string(), "", json!({"systemMessage": "go on"})),
             ("SessionStart", 0, "hello".to_owned(), "", json!({"systemMessage": "hello"})),
         ] {
-            assert_eq!(told(event, code, &stdout, stderr), expected, "{event} {code} {stdout}");
+            assert_eq!(read_answer(event, code, &stdout, stderr), expected, "{event} {code} {stdout}");
         }
         let strict = Declared { event: "PreToolUse", matcher: Matcher::All, from: None, blocks_on_failure: true };
         assert_eq!(read(&strict, &RunEnding::Missing), None);
-        assert_eq!(of_failure(&strict, "it ended with 1").unwrap()["continue"], false);
+        assert_eq!(answer_for_failure(&strict, "it ended with 1").unwrap()["continue"], false);
         let lax = Declared { blocks_on_failure: false, ..strict };
-        assert_eq!(of_failure(&lax, "it ended with 1"), None);
+        assert_eq!(answer_for_failure(&lax, "it ended with 1"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Which hooks Claude Code runs itself, so that they do not run twice there.
+//! Finds out which hooks Claude Code runs itself, so that they do not run twice there.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::settings;
 use crate::hooks::declaration::Hook;
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
-/// A larger file is a mistake.
+/// Maximum size of a file; a larger one is a mistake.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// The files that Claude Code reads hooks from, as `from` names them.
@@ -19,13 +19,13 @@ pub struct Installed {
     declared: [Vec<Value>; 3],
 }
 
-/// Where a file is.
+/// The root and the path of a file.
 pub fn place(file: &str) -> (Root, &str) {
     file.strip_prefix("~/").map_or((Root::Project, file), |path| (Root::Home, path))
 }
 
 impl Installed {
-    /// Reads what has changed.
+    /// Reads the files that have changed.
     pub fn refresh(&mut self, ports: &Ports) {
         let question = |file: &str| {
             let (root, path) = place(file);
@@ -55,7 +55,7 @@ impl Installed {
     }
 }
 
-/// Whether two declarations wait for the same and run the same.
+/// Whether two declarations have the same event, matcher and command.
 pub fn is_same(one: &Value, other: &Value) -> bool {
     let event = |declared: &Value| declared.get("trigger").or_else(|| declared.get("event")).cloned();
     let matcher = |declared: &Value| declared.get("matcher").and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -3,8 +3,8 @@
 //! | matcher | what it selects |
 //! | --- | --- |
 //! | none, `""`, `*` | everything |
-//! | letters, digits, `_`, `-`, blanks, `,` and `\|` alone | the names that it lists, exactly |
-//! | anything else | what the regular expression finds anywhere in the name |
+//! | only letters, digits, `_`, `-`, blanks, `,` and `\|` | the names that it lists, exactly |
+//! | anything else | names in which the regular expression finds a match |
 
 use crate::redact::Pattern;
 
@@ -15,12 +15,12 @@ pub enum Matcher {
     All,
     /// These names.
     Names(Vec<String>),
-    /// Names in which the expression finds something.
+    /// Names in which the expression finds a match.
     Pattern(Pattern),
 }
 
 impl Matcher {
-    /// Reads a matcher, or says what is wrong with it.
+    /// Compiles a matcher, or says what is wrong with it.
     pub fn compile(text: &str) -> Result<Self, String> {
         if matches!(text, "" | "*") {
             return Ok(Self::All);
@@ -29,12 +29,13 @@ impl Matcher {
             let names = text.split(['|', ',']).map(str::trim).filter(|name| !name.is_empty());
             return Ok(Self::Names(names.map(str::to_owned).collect()));
         }
-        // The expression alone is checked first, so that a parenthesis too many does not reach out of the group.
+        // The expression is checked by itself first, so that an extra parenthesis cannot close the group.
         let checked = Pattern::compile(text).and_then(|_| Pattern::compile(&format!("^(?s:.*)(?:{text})(?s:.*)$")));
         checked.map(Self::Pattern).map_err(|fault| format!("is not a supported regular expression: {fault}"))
     }
 
-    /// Whether it selects a name. What cannot be searched counts as selected: a guard runs once too often rather than never.
+    /// Whether it selects a name. A name that cannot be searched counts as selected: a guard runs once too often rather than
+    /// never.
     pub fn selects(&self, name: &str) -> bool {
         match self {
             Self::All => true,

@@ -2,16 +2,16 @@
 //!
 //! Such a hook is declared with `"format": "claude-code"`, an event by Claude Code's name and a matcher. Whatever program the
 //! event comes from, the hook reads the payload that Claude Code would give it, with Claude Code's names for tools and arguments,
-//! and its answer is understood as Claude Code understands it.
+//! and its answer is interpreted as Claude Code interprets it.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | [`settings`] | declarations as Claude Code writes them, turned into ours |
 //! | [`matcher`] | which tools a matcher selects |
-//! | [`call`] | a call in Claude Code's words |
+//! | [`call`] | a call in Claude Code's terms |
 //! | [`payload`] | what a hook reads |
 //! | [`answer`] | what its answer means |
-//! | [`installed`] | which of them Claude Code runs itself |
+//! | [`installed`] | which of the hooks Claude Code runs itself |
 
 pub mod answer;
 pub mod call;
@@ -41,34 +41,34 @@ const EVENTS: &[(&str, &str)] = &[
     ("Stop", "after_agent"),
 ];
 
-/// The default timeout of a hook, in milliseconds: Claude Code is more patient than we are with our own.
+/// The default timeout of a hook, in milliseconds: Claude Code gives hooks more time than we give our own.
 pub const TIMEOUT_MS: u64 = 60_000;
 
-/// What makes a hook one of Claude Code's.
+/// What makes a hook one in Claude Code's format.
 #[derive(Debug, Clone)]
 pub struct Declared {
     /// The event, by Claude Code's name.
     pub event: &'static str,
-    /// Which tools, or which kinds of sessions, it is about.
+    /// The tools, or the kinds of sessions, that it is about.
     pub matcher: Matcher,
-    /// The file that it was taken over from, where Claude Code itself reads it.
+    /// The file that it was taken over from, if Claude Code itself reads it.
     pub from: Option<String>,
-    /// Whether it stops what was to happen when it fails.
+    /// Whether the hook stops what was about to happen if it fails.
     pub blocks_on_failure: bool,
 }
 
-/// The event of a name, and ours for it.
+/// Claude Code's event of this name, and our name for it.
 pub fn event(name: &str) -> Option<(&'static str, &'static str)> {
     EVENTS.iter().copied().find(|(known, _)| *known == name)
 }
 
-/// The names of the events that are known, for messages.
+/// The names of the supported events, for messages.
 pub fn events() -> String {
     EVENTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 impl Declared {
-    /// Whether an event is one that it waits for, given the calls that it is about.
+    /// Whether the hook waits for an event, given the event's calls.
     pub fn fits(&self, event: &Event, calls: &[ClaudeCall]) -> bool {
         let text = |key: &str| json::text(&event.data, key).unwrap_or_default();
         let status = text("status");
@@ -82,7 +82,7 @@ impl Declared {
         }
     }
 
-    /// Which of the calls of an event it is about, by their places.
+    /// Which calls of an event the hook is about, by index.
     pub fn parts(&self, calls: &[ClaudeCall]) -> impl Iterator<Item = usize> {
         calls.iter().enumerate().filter(|(_, call)| self.matcher.selects(&call.name)).map(|(at, _)| at)
     }

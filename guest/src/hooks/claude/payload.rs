@@ -8,7 +8,7 @@ use crate::hooks::event::Event;
 use crate::hooks::machine::Machine;
 use crate::json::{self, object};
 
-/// The payload of an event; `call` is the one that the hook is run for.
+/// The payload of an event; `call` is the call that the hook is run for.
 pub fn payload(declared: &Declared, event: &Event, call: Option<ClaudeCall>, machine: &Machine) -> Value {
     let data = &event.data;
     let text = |key: &str| Value::from(json::text(data, key).unwrap_or_default());
@@ -16,7 +16,7 @@ pub fn payload(declared: &Declared, event: &Event, call: Option<ClaudeCall>, mac
     let session = event.session.as_deref().unwrap_or_default();
     let mut fields = vec![
         ("session_id", Value::from(session)),
-        // No other program keeps one in Claude Code's form.
+        // No other program keeps a transcript in Claude Code's format.
         ("transcript_path", "".into()),
         ("cwd", cwd.as_str().into()),
         ("permission_mode", "default".into()),

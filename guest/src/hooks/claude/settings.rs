@@ -1,12 +1,12 @@
-//! Hooks as Claude Code declares them, turned into declarations of ours.
+//! Converts hooks as Claude Code declares them into our declarations.
 //!
 //! ```json
 //! {"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…/check.sh", "timeout": 5}]}]}}
 //! ```
 //!
-//! A command is a text for a shell. Where it is nothing but words, with the project's or the plugin's folder in front of paths, it
-//! becomes a list of words, so that the script is checked and copied like any other; else the shell reads it, and the files that it
-//! names are listed, so that their changes are noticed.
+//! A command is text for a shell. If it consists of nothing but words, with the project's or the plugin's folder in front of
+//! paths, it becomes a list of words, so that the script is checked and copied like any other. Otherwise a shell reads it, and an
+//! import lists the files that it names, so that their changes are noticed.
 
 use serde_json::{Map, Value};
 
@@ -16,13 +16,13 @@ use crate::json::document;
 use crate::json::object;
 use crate::json::position::PathStep;
 
-/// Fields of a handler that change nothing about what it decides.
+/// Fields of a handler that do not change what it decides.
 const HARMLESS: &[&str] = &["type", "command", "timeout", "statusMessage", "suppressOutput", "onFailure", "description", "shell"];
 
-/// One handler of Claude Code's.
+/// A handler in Claude Code's format.
 #[derive(Debug)]
 pub struct Handler {
-    /// Where it is.
+    /// Where it is declared.
     pub path: Vec<PathStep>,
     /// The equivalent declaration, or why there is none.
     pub taken: Result<Value, String>,
@@ -38,7 +38,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Handler>, String> {
     }
 }
 
-/// The handlers of all events, in order. Each gets an id of its own.
+/// The handlers of all events, in order. Each gets a unique id.
 pub fn handlers(hooks: &Map<String, Value>) -> Vec<Handler> {
     let mut found = Vec::new();
     for (name, groups) in hooks {

@@ -19,7 +19,7 @@ pub struct Candidate {
     /// The file's stamp when it was read.
     pub stamp: u64,
     digest: Digest,
-    /// What is hashed and shown: the component, and what it gets.
+    /// What is hashed and shown: the component, and what it is granted.
     pub shows: Value,
 }
 
@@ -28,16 +28,16 @@ pub struct Candidate {
 pub struct Approved {
     /// The digest of its bytes.
     pub component: String,
-    /// Tells this approval from any other of the same hook.
+    /// Distinguishes this approval from any other of the same hook.
     pub approval: String,
-    /// What can be called.
+    /// The functions that can be called.
     pub functions: Vec<Function>,
-    /// What it gets.
+    /// What the component is granted.
     pub grant: HookGrant,
     settings: String,
 }
 
-/// Where the file of a hook's component is.
+/// The location of a hook's component file.
 pub fn place(registered: &RegisteredHook) -> Option<(Root, String)> {
     let Action::Component(path) = &registered.hook.action else { return None };
     // A path in a user's file or in an extension is relative to the folder of the file that names it.
@@ -82,7 +82,7 @@ impl Candidate {
         Ok(Self { bytes, stamp: facts.stamp, digest: inspection.digest, shows })
     }
 
-    /// Keeps the bytes in the user's own folder, from where they are run.
+    /// Stores the bytes in the user's own folder, from which they are run.
     pub fn keep(&self, ports: &Ports) -> Result<(), String> {
         let path = format!("{KEPT}/{}.wasm", self.digest.hex());
         match ports.records.replace(Root::Home, &path, &self.bytes, Expectation::Absent) {
@@ -97,7 +97,7 @@ impl Candidate {
     }
 }
 
-/// Whether the settings of a declaration are what the component's schema says.
+/// Checks the settings of a declaration against the component's schema.
 fn check_settings(hook: &Hook, manifest: &HookManifest) -> Result<(), String> {
     let nothing = object(&mut []);
     let settings = hook.settings.as_ref().unwrap_or(&nothing);
@@ -111,7 +111,7 @@ fn check_settings(hook: &Hook, manifest: &HookManifest) -> Result<(), String> {
 }
 
 impl Approved {
-    /// Reads what was approved; `None` if that cannot be understood.
+    /// Reads an approval; `None` if it cannot be understood.
     pub fn read(hook: &Hook, approval: &Value) -> Option<Self> {
         let shown = approval.get("shows")?.get("component")?;
         let manifest = HookManifest::read(shown.get("manifest")?).ok()?;
@@ -139,7 +139,7 @@ impl Approved {
 }
 
 /// Reads `allow` and `settings` of a declaration, which belong to a component.
-pub fn declared(fields: &serde_json::Map<String, Value>) -> Result<(Allowed, Option<Value>), (&'static str, String)> {
+pub fn read_declared_fields(fields: &serde_json::Map<String, Value>) -> Result<(Allowed, Option<Value>), (&'static str, String)> {
     let is_component = fields.contains_key("component");
     for key in ["allow", "settings"] {
         if !is_component && fields.contains_key(key) {

@@ -1,7 +1,7 @@
 //! The outer layer of a component's bytes: names of imports and exports, and custom sections.
 //!
-//! Only names are read here. Whether the bytes are a valid component is found when they are compiled. No library is used: this
-//! takes a handful of tags, and a full parser would be a fifth of the gate's size.
+//! Only names are read here. Whether the bytes are a valid component is found out when they are compiled. No library is used:
+//! this needs only a handful of tags, and a full parser would be a fifth of the gate's size.
 
 /// The names in a component's outer layer.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Malformed {
     /// A version of the format that is not supported.
     #[error("it has a version of the component format that is not known")]
     Version,
-    /// The bytes end in the middle of something, or say something that cannot be.
+    /// The bytes end in the middle of something, or say something impossible.
     #[error("it is damaged at byte {0}")]
     Damaged(usize),
 }
@@ -35,7 +35,7 @@ const MAGIC: &[u8] = b"\0asm";
 const COMPONENT: &[u8] = &[0x0d, 0, 1, 0];
 const MODULE: &[u8] = &[1, 0, 0, 0];
 
-/// More names are a mistake, or an attack.
+/// Maximum number of names; more are a mistake, or an attack.
 const MAX_NAMES: usize = 4_096;
 
 /// Reads the outer layer.
@@ -64,7 +64,7 @@ pub fn outer(bytes: &[u8]) -> Result<Outer<'_>, Malformed> {
             1..=9 | 12 => continue,
             _ => return Err(section.damaged()),
         }
-        // A section that says it is shorter than what it holds would hide the rest.
+        // A section that claims to be shorter than its content would hide the rest.
         if section.at > reader.at || id != 0 && section.at != reader.at {
             return Err(section.damaged());
         }
@@ -75,7 +75,7 @@ pub fn outer(bytes: &[u8]) -> Result<Outer<'_>, Malformed> {
     Ok(outer)
 }
 
-/// A custom section, to be put behind a component's bytes.
+/// A custom section, to be appended to a component's bytes.
 pub fn custom_section(name: &str, content: &[u8]) -> Vec<u8> {
     let mut inner = leb128(name.len());
     inner.extend_from_slice(name.as_bytes());
@@ -106,7 +106,7 @@ pub(super) struct ByteReader<'b> {
 }
 
 impl<'b> ByteReader<'b> {
-    /// A module or a component, behind the bytes that say which.
+    /// Reads a module or a component, starting after the bytes that say which it is.
     pub(super) fn behind_header(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 8 }
     }
@@ -141,7 +141,7 @@ impl<'b> ByteReader<'b> {
         Ok(taken)
     }
 
-    /// A number of 32 bits, or a type that is written as one.
+    /// A 32-bit number, or a type that is written as one.
     pub(super) fn number(&mut self) -> Result<usize, Malformed> {
         let mut number: u64 = 0;
         for shift in (0..35).step_by(7) {
@@ -160,7 +160,7 @@ impl<'b> ByteReader<'b> {
         std::str::from_utf8(bytes).map_err(|_| self.damaged())
     }
 
-    /// A name of an import or an export, behind the byte that says how it is written.
+    /// The name of an import or an export, after the byte that says how it is written.
     fn name(&mut self) -> Result<&'b str, Malformed> {
         match self.byte()? {
             0 | 1 => self.text(),
@@ -192,7 +192,7 @@ impl<'b> ByteReader<'b> {
         Ok(())
     }
 
-    /// The type behind a name. Only its end is needed.
+    /// Skips the type after a name. Only its end is needed.
     fn description(&mut self) -> Result<(), Malformed> {
         match self.byte()? {
             // A core module.

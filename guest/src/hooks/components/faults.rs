@@ -1,7 +1,7 @@
-//! Hooks that fail repeatedly are no longer called.
+//! Stops calling hooks that fail repeatedly.
 //!
-//! Counted in the state folder, because a command hook is a process for every call. What counts belongs to one approval: a hook that
-//! is approved again starts over.
+//! Faults are counted in the state folder, because a hook command is a new process for every call. A count belongs to one
+//! approval: a hook that is approved again starts over.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::json::{self, object};
 use crate::ports::{Expectation, Ports};
 use crate::state;
 
-/// After this many faults in a row, a hook is no longer called.
+/// Number of faults in a row after which a hook is no longer called.
 pub const MAX_FAULTS: u64 = 3;
 
 const FOLDER: &str = "components";
@@ -38,7 +38,7 @@ impl Faults {
         self.count(hook, approval, ports).rests.clone()
     }
 
-    /// The hook has answered.
+    /// Records that the hook has answered.
     pub fn record_answer(&mut self, hook: &str, approval: &str, ports: &Ports) {
         let count = self.count(hook, approval, ports);
         if count.faults > 0 {
@@ -47,7 +47,8 @@ impl Faults {
         }
     }
 
-    /// The hook has failed. `for_good` is a fault that does not go away by itself. Returns whether it rests from now on.
+    /// Records that the hook has failed. `for_good` is a fault that does not go away by itself. Returns whether the hook is no
+    /// longer called from now on.
     pub fn record_fault(&mut self, hook: &str, approval: &str, why: &str, for_good: bool, ports: &Ports) -> bool {
         let count = self.count(hook, approval, ports);
         count.faults += 1;

@@ -1,13 +1,14 @@
-//! What core modules of a component use that not every host runs alike: a component that uses any of it is refused before it runs.
+//! Finds features of core modules that not every host runs alike: a component that uses any of them is refused before it runs.
 //!
-//! Only the shapes of modules are read, never their code. Anything else that is invalid is found when the component is compiled.
+//! Only the shapes of modules are read, never their code. Anything else that is invalid is found out when the component is
+//! compiled.
 
 use super::binary::{ByteReader, Malformed};
 
-/// Components in components, at most this deep.
+/// Maximum depth of components in components.
 const MAX_NESTING: usize = 16;
 
-/// Looks through all modules of a component. Returns the first feature that no hook may use.
+/// Searches all modules of a component. Returns the first feature that no hook may use.
 pub fn find_refused(bytes: &[u8]) -> Result<Option<&'static str>, Malformed> {
     component(ByteReader::behind_header(bytes), 0)
 }

@@ -3,18 +3,18 @@
 use serde_json::Value;
 
 use super::approved::Approved;
-use super::words::{self, MAX_FAULT, MAX_NOTE, MAX_REASON, attributed, clean};
+use super::words::{self, MAX_FAULT, MAX_NOTE, MAX_REASON, attribute_to_hook, clean};
 use super::{ComponentReply, Function, ObjectionSeverity};
 use crate::json::object;
 
 /// An objection that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objection {
-    /// How strongly.
+    /// How strong it is.
     pub severity: ObjectionSeverity,
-    /// `HOOK/CODE`.
+    /// The code, as `HOOK/CODE`.
     pub code: String,
-    /// Under the hook's name.
+    /// The reason, attributed to the hook.
     pub reason: String,
 }
 
@@ -27,19 +27,19 @@ pub struct HookFeedback {
     pub notes: Vec<String>,
     /// Other arguments, and the hook that they come from.
     pub args: Option<(String, Value)>,
-    /// Why the result is kept from the agent.
+    /// Why the result is withheld from the agent.
     pub withheld: Option<String>,
     /// Hooks that could not answer, and why.
     pub faults: Vec<(String, String)>,
     /// What a person should be told about hooks.
     pub notices: Vec<String>,
-    /// The same in short, a JSON object for each hook.
+    /// A summary of the answers, one JSON object for each hook.
     pub summary: Vec<Value>,
 }
 
 impl HookFeedback {
-    /// The strictest objection: that of the first hook among those that object most, with the reasons of the others behind its own.
-    /// Where the workspace is strict, a hook that could not answer counts as one that asks.
+    /// The strictest objection: the first of the most severe ones, followed by the reasons of the others. If the settings are
+    /// strict, a hook that could not answer counts as one that asks.
     pub fn strictest(&self, is_strict: bool) -> Option<Objection> {
         let severity = self.objections.iter().map(|objection| objection.severity).max();
         let mut found: Vec<Objection> =
@@ -78,7 +78,7 @@ impl HookFeedback {
             (_, ComponentReply::Nothing) => Ok(Value::Null),
             (Function::PreTool, ComponentReply::Objection { severity, code, reason }) => {
                 let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 characters of a-z, 0-9 and _") };
-                let reason = attributed(hook, reason, MAX_REASON);
+                let reason = attribute_to_hook(hook, reason, MAX_REASON);
                 let word = object(&mut [
                     ("severity", severity.as_str().into()),
                     ("code", code.as_str().into()),
@@ -89,7 +89,7 @@ impl HookFeedback {
             }
             (Function::PostTool, ComponentReply::Remark { code, text, withhold }) => {
                 let Ok(full) = checked(code) else { return broke("its code is not 1 to 64 characters of a-z, 0-9 and _") };
-                let text = attributed(hook, text, MAX_REASON);
+                let text = attribute_to_hook(hook, text, MAX_REASON);
                 let is_withheld = *withhold && approved.grant.withhold;
                 let mut word = vec![("code", code.as_str().into()), ("text", text.as_str().into())];
                 if *withhold {
@@ -105,7 +105,7 @@ impl HookFeedback {
             }
             (Function::Augment, ComponentReply::Advice { note, args }) => {
                 let mut word = Vec::new();
-                let note = note.as_deref().map(|note| attributed(hook, note, MAX_NOTE));
+                let note = note.as_deref().map(|note| attribute_to_hook(hook, note, MAX_NOTE));
                 if let Some(note) = &note {
                     word.push(("note", note.as_str().into()));
                 }
@@ -135,11 +135,11 @@ impl HookFeedback {
             (_, ComponentReply::Late) => {
                 Err(HookFailure { why: "it ran out of time".to_owned(), is_late: true, for_good: false, counts: true })
             }
-            // Not the hook's fault.
+            // This is not the hook's fault.
             (_, ComponentReply::Absent(why)) => {
                 Err(HookFailure { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false })
             }
-            _ => broke("it answered another question"),
+            _ => broke("its answer is for a different function"),
         }
     }
 }
@@ -149,8 +149,8 @@ impl HookFeedback {
 pub(crate) struct HookFailure {
     pub(crate) why: String,
     pub(crate) is_late: bool,
-    /// Whether it is permanent.
+    /// Whether the failure is permanent.
     pub(crate) for_good: bool,
-    /// Whether it is the hook's own.
+    /// Whether the failure is the hook's own.
     pub(crate) counts: bool,
 }

@@ -1,17 +1,17 @@
-//! The files of the workspace that a hook was granted, to look at.
+//! Reads and searches the files of the workspace that a hook was granted.
 
 use crate::glob::Glob;
 use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 
-/// The most names that a search for files looks at, and below, the most files that it finds.
+/// Maximum number of names that a search for files looks at.
 pub const MAX_LISTED: u32 = 20_000;
-/// See [`MAX_LISTED`].
+/// Maximum number of files that a search finds.
 pub const MAX_FOUND: usize = 10_000;
 /// How many levels of folders a search descends.
 pub const MAX_DEPTH: u32 = 32;
-/// One call of a hook reads and searches this often.
+/// How often one call of a hook may read and search.
 pub const MAX_READS: u32 = 64;
-/// Folders that are never meant and contain too many files.
+/// Folders that are skipped: they are never meant and contain too many files.
 pub const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 
 /// Why a file is not read.
@@ -19,7 +19,7 @@ pub const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 pub enum ReadFault {
     /// It is not granted, or the operating system refuses.
     Denied,
-    /// It is granted, and nothing is there.
+    /// It is granted, but nothing is there.
     Missing,
     /// It is longer than the limit.
     TooLarge,
@@ -29,12 +29,12 @@ pub enum ReadFault {
     Other,
 }
 
-/// What may be read: the files that match a glob of every list.
+/// The files that may be read: those that match a glob of every list.
 #[derive(Debug)]
 pub struct Granted(Vec<Vec<Glob>>);
 
 impl Granted {
-    /// From the globs of a question. One that does not compile grants nothing.
+    /// Compiles the globs of a question. A glob that does not compile grants nothing.
     pub fn new(files: &[Vec<String>]) -> Self {
         let compile = |globs: &Vec<String>| globs.iter().filter_map(|glob| Glob::compile(glob).ok()).collect();
         Self(files.iter().map(compile).collect())
@@ -45,7 +45,7 @@ impl Granted {
         self.0.is_empty()
     }
 
-    /// Whether a path is granted, as it is written: plain names, downwards.
+    /// Whether a path is granted as it is written: plain names only, downwards.
     pub fn has(&self, path: &str) -> bool {
         let is_plain = |name: &str| !name.is_empty() && name != "." && name != "..";
         path.split('/').all(is_plain)
@@ -54,14 +54,14 @@ impl Granted {
             && self.0.iter().all(|globs| globs.iter().any(|glob| glob.matches(path)))
     }
 
-    /// Reads a file. What is not granted is not even looked at, or a hook could find out what exists.
+    /// Reads a file. A file that is not granted is not even looked at, or a hook could find out what exists.
     pub fn read(&self, path: &str, limit_bytes: u64, ports: &Ports) -> Result<Vec<u8>, ReadFault> {
         if !self.has(path) {
             return Err(ReadFault::Denied);
         }
         let question = Question { root: Root::Project, path: path.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]).pop().ok_or(ReadFault::Other)?;
-        // Links are followed, and the place that they lead to has to be granted as well.
+        // Links are followed, and the file that they lead to has to be granted as well.
         let real = facts.real_path.filter(|real| self.has(real)).ok_or(ReadFault::Denied)?;
         match facts.kind {
             FileKind::File => {}

@@ -1,4 +1,4 @@
-//! What a hook gets: what its manifest asks for, as far as its declaration allows it.
+//! What a hook is granted: what its manifest asks for, as far as its declaration allows it.
 
 use serde_json::Value;
 
@@ -6,17 +6,18 @@ use super::Limits;
 use super::manifest::{HookManifest, globs};
 use super::words::clean;
 
-/// What a declaration allows. Without it, everything that the manifest asks for, which a person sees before approving.
+/// What a declaration allows. If it says nothing, that is everything that the manifest asks for, which a person sees before
+/// approving.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowed {
-    /// The files that it may read at most; none means as asked.
+    /// The files that it may read at most; `None` means all that it asks for.
     read: Option<Vec<String>>,
     rewrite: Option<bool>,
     withhold: Option<bool>,
 }
 
 impl Allowed {
-    /// Reads `allow` of a declaration.
+    /// Reads `allow` in a declaration.
     pub fn read(written: &Value) -> Result<Self, String> {
         let fields = written.as_object().ok_or("must be an object such as {\"read\": [\"src/**\"], \"rewrite\": false}")?;
         if let Some(key) = fields.keys().find(|key| !["read", "rewrite", "withhold"].contains(&key.as_str())) {
@@ -31,21 +32,21 @@ impl Allowed {
     }
 }
 
-/// What a hook gets.
+/// What a hook is granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookGrant {
     /// The files that it may read: those that match a glob of every list.
     pub files: Vec<Vec<String>>,
-    /// Whether its arguments replace those of a call.
+    /// Whether the arguments that it returns replace those of a call.
     pub rewrite: bool,
     /// Whether it may have results withheld.
     pub withhold: bool,
-    /// What one call may use.
+    /// The limits of one call.
     pub limits: Limits,
 }
 
 impl HookGrant {
-    /// What is asked for, as far as it is allowed.
+    /// Grants what is asked for, as far as it is allowed.
     pub fn of(asked: &HookManifest, allowed: &Allowed) -> Self {
         let files = match (&asked.read, &allowed.read) {
             (asked, _) if asked.is_empty() => Vec::new(),
@@ -61,7 +62,7 @@ impl HookGrant {
         }
     }
 
-    /// The same for a person who decides.
+    /// The grant in words, for a person who decides.
     pub fn in_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         match self.files.as_slice() {

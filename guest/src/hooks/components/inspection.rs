@@ -1,4 +1,4 @@
-//! Whether a component can be a hook, and what it is.
+//! Inspects a component: whether it can be a hook, and what it is.
 
 use serde_json::Value;
 
@@ -10,8 +10,8 @@ use super::{CONTRACT, Function, MANIFEST_SECTION, MAX_COMPONENT_BYTES};
 use crate::digest::Digest;
 use crate::json::object;
 
-/// What every hook may import of its contract.
-const LENT: &[&str] = &["types", "settings", "files", "log"];
+/// The interfaces of the hook contract that every hook may import.
+const IMPORTABLE: &[&str] = &["types", "settings", "files", "log"];
 
 /// Why a file cannot be a hook.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +22,7 @@ pub enum ComponentFault {
     /// It is not a component.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// It was built against the contract that hooks had before.
+    /// It was built against the former contract for hooks.
     #[error(
         "it is built against tollgate:hooks@0.1.0, which lets a hook do more than a third party may; build it against tollgate:hook@{CONTRACT}"
     )]
@@ -30,21 +30,21 @@ pub enum ComponentFault {
     /// It is a gate, or something made from one.
     #[error("`{0}` is the gate's own contract; a hook implements tollgate:hook@{CONTRACT}")]
     GatesContract(String),
-    /// It was built against a version that is not known.
+    /// It was built against a version that is not supported.
     #[error("`{0}` is not a supported version; build it against tollgate:hook@{CONTRACT}")]
     OtherVersion(String),
-    /// It wants something that no hook gets.
+    /// It imports something that no hook gets.
     #[error(
-        "it imports `{0}`, which is not available to hooks; it may import tollgate:hook/settings, files and log, and WASI 0.2 in name only"
+        "it imports `{0}`, which is not available to hooks; it may import tollgate:hook/settings, files and log, and WASI 0.2, which has no effect"
     )]
     Import(String),
-    /// It uses something that not every host runs.
-    #[error("it uses {0}, which not every host runs; build it without them")]
+    /// It uses a feature that not every host supports.
+    #[error("it uses {0}, which not every host supports; build it without them")]
     Feature(&'static str),
-    /// Nothing in it can be called.
+    /// It exports nothing that can be called.
     #[error("it exports none of tollgate:hook/pre-tool, post-tool, augment and events, so there is nothing to call")]
     NothingToCall,
-    /// Two manifests.
+    /// It has more than one manifest.
     #[error("it has more than one section `{MANIFEST_SECTION}`; a hook has one manifest")]
     TwoManifests,
     /// The manifest cannot be used.
@@ -52,23 +52,23 @@ pub enum ComponentFault {
     Manifest(String),
 }
 
-/// What a component is.
+/// What is known about a component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inspection {
-    /// Of all bytes.
+    /// The digest of all its bytes.
     pub digest: Digest,
-    /// How many there are.
+    /// The number of its bytes.
     pub bytes: u64,
     /// What it imports.
     pub imports: Vec<String>,
-    /// What can be called.
+    /// The functions that can be called.
     pub functions: Vec<Function>,
-    /// What it says about itself.
+    /// Its manifest.
     pub manifest: HookManifest,
 }
 
 impl Inspection {
-    /// Looks at the bytes of a component.
+    /// Inspects the bytes of a component.
     pub fn read(bytes: &[u8]) -> Result<Self, ComponentFault> {
         if bytes.len() as u64 > MAX_COMPONENT_BYTES {
             return Err(ComponentFault::TooLong);
@@ -86,8 +86,8 @@ impl Inspection {
         let is_lent = |name: &&&str| {
             let (interface, version) = name.split_once('@').unwrap_or((name, ""));
             match interface.split_once('/') {
-                Some(("tollgate:hook", of)) => LENT.contains(&of),
-                // What comes after 0.2 waits by itself, and nothing here does.
+                Some(("tollgate:hook", of)) => IMPORTABLE.contains(&of),
+                // Versions of WASI after 0.2 wait by themselves, and nothing here does.
                 Some((package, _)) => package.starts_with("wasi:") && version.starts_with("0.2."),
                 None => false,
             }
@@ -122,7 +122,7 @@ impl Inspection {
         })
     }
 
-    /// The same as JSON, to show and to keep.
+    /// The inspection as JSON, to show and to keep.
     pub fn to_json(&self) -> Value {
         let functions: Vec<&str> = self.functions.iter().map(|function| function.as_str()).collect();
         object(&mut [
@@ -137,7 +137,7 @@ impl Inspection {
 }
 
 impl HookManifest {
-    /// The manifest as it is read by [`HookManifest::read`].
+    /// The manifest as JSON, as [`HookManifest::read`] reads it.
     pub fn to_json(&self) -> Value {
         let mut fields: Vec<(&str, Value)> = Vec::new();
         for (name, text) in [("name", &self.name), ("version", &self.version), ("description", &self.description)] {

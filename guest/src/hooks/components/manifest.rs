@@ -14,9 +14,9 @@ use serde_json::{Map, Value};
 use super::{Limits, schema};
 use crate::glob::Glob;
 
-/// A longer manifest is a mistake.
+/// Maximum size of a manifest, in bytes; a longer one is a mistake.
 pub const MAX_BYTES: usize = 64 << 10;
-/// So are more globs, and longer texts.
+/// Maximum number of globs in a list, and of characters in a text.
 const MAX_GLOBS: usize = 32;
 const MAX_CHARS: usize = 200;
 
@@ -27,7 +27,7 @@ pub struct HookManifest {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it does, in a sentence.
+    /// What it does, in one sentence.
     pub description: String,
     /// The files that it wants to read, as globs.
     pub read: Vec<String>,
@@ -37,7 +37,7 @@ pub struct HookManifest {
     pub withhold: bool,
     /// The schema of its settings.
     pub settings: Option<Value>,
-    /// What one call may use.
+    /// The limits of one call.
     pub limits: Limits,
 }
 
@@ -109,7 +109,7 @@ impl HookManifest {
     }
 }
 
-/// A list of globs of the workspace.
+/// Reads a list of globs for files of the workspace.
 pub fn globs(written: Option<&Value>, whose: &str) -> Result<Vec<String>, String> {
     let list = match written {
         None | Some(Value::Null) => return Ok(Vec::new()),

@@ -1,17 +1,17 @@
-//! Hooks that are components of third parties: who is called with what, what counts, what is recorded.
+//! Third-party hooks that are components: which are called with what, which answers count, what is recorded.
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `binary` | the outer layer of a component's bytes: what it imports, what it exports, its manifest |
 //! | `inspection` | whether a component can be a hook at all, and what it is |
 //! | `manifest`, `schema` | what it asks for, and whether settings fit it |
-//! | `features` | what core modules use that not every host runs alike |
-//! | `grant` | what it gets: what it asks for, as far as that is allowed |
+//! | `features` | features of core modules that not every host runs alike |
+//! | `grant` | what it is granted: what it asks for, as far as that is allowed |
 //! | `files` | the files that it was granted |
 //! | `approved` | the hook as a person approved it |
 //! | `feedback` | collects the answers of all third-party hooks about one call |
 //! | `faults` | hooks that fail repeatedly are no longer called |
-//! | `words` | what hooks say, made fit for models and people |
+//! | `words` | cleans what hooks say for models and people |
 //!
 //! A hook can object, remark and add. Nothing that it returns is executed, and it cannot allow a call.
 
@@ -35,7 +35,7 @@ pub const CONTRACT: &str = "0.2.0";
 /// The custom section that holds a hook's manifest.
 pub const MANIFEST_SECTION: &str = "tollgate:hook";
 
-/// A longer component is refused.
+/// Maximum size of a component.
 pub const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 
 /// The folder in the home folder that holds the bytes of approved components.
@@ -55,10 +55,10 @@ pub enum Function {
 }
 
 impl Function {
-    /// All of them, in the order in which a call meets them.
+    /// All of them, in the order in which they apply to a call.
     pub const ALL: [Self; 4] = [Self::Augment, Self::PreTool, Self::PostTool, Self::Events];
 
-    /// The interface that has it.
+    /// The interface that exports it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Augment => "augment",
@@ -68,7 +68,7 @@ impl Function {
         }
     }
 
-    /// The event at which it is called; `None` if any but these can be meant.
+    /// The event at which it is called; `None` if it is called at any other event.
     pub fn trigger(self) -> Option<&'static str> {
         match self {
             Self::Augment | Self::PreTool => Some("before_tool"),
@@ -89,11 +89,11 @@ pub struct Call {
     pub tool: String,
     /// The arguments: one JSON object.
     pub args: String,
-    /// What it would do.
+    /// The effects that it would have.
     pub effects: Vec<(String, Operation)>,
-    /// Whether that is everything.
+    /// Whether `effects` is complete.
     pub complete: bool,
-    /// What else is known: one JSON object.
+    /// What else is known, as one JSON object.
     pub facts: String,
 }
 
@@ -111,7 +111,7 @@ pub enum Outcome {
 /// What hooks are called about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// A call, before it is judged.
+    /// A call, before the gate rules on it.
     Augment(Call),
     /// A call that the gate has ruled on.
     PreTool(Call),
@@ -123,7 +123,7 @@ pub enum Subject {
         name: String,
         /// Its session.
         session: Option<String>,
-        /// One JSON object.
+        /// Its data, as one JSON object.
         data: String,
     },
 }
@@ -140,7 +140,7 @@ impl Subject {
     }
 }
 
-/// What one call of a hook may use.
+/// The limits of one call of a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Processor time of one call.
@@ -151,9 +151,9 @@ pub struct Limits {
     pub start_ms: u32,
     /// All linear memories together.
     pub memory_bytes: u64,
-    /// What crosses to the host in one call.
+    /// Bytes that cross to the host in one call.
     pub lifted_bytes: u64,
-    /// What is read from files in one call.
+    /// Bytes read from files in one call.
     pub read_bytes: u64,
 }
 
@@ -172,13 +172,13 @@ pub struct ComponentQuestion {
     pub component: String,
     /// The files that it may read: those that match a glob of every list.
     pub files: Vec<Vec<String>>,
-    /// One JSON object.
+    /// Its settings, as one JSON object.
     pub settings: String,
-    /// What it may use.
+    /// The limits of the call.
     pub limits: Limits,
 }
 
-/// Hooks to call about one subject, under a number.
+/// Hooks to call about one subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     /// Unique within the instance.
@@ -224,25 +224,25 @@ pub enum ComponentReply {
     Objection {
         /// How strongly.
         severity: ObjectionSeverity,
-        /// For programs.
+        /// The code, for programs.
         code: String,
-        /// For people.
+        /// The reason, for people.
         reason: String,
     },
     /// A remark about a result.
     Remark {
-        /// For programs.
+        /// The code, for programs.
         code: String,
-        /// For people.
+        /// The remark, for people.
         text: String,
-        /// Whether the result should be kept from the agent.
+        /// Whether the result should be withheld from the agent.
         withhold: bool,
     },
     /// A reaction to an event.
     Reaction {
-        /// Whether it should not happen.
+        /// Whether what the event reports should not happen.
         stop: bool,
-        /// What is shown.
+        /// The message that is shown.
         message: Option<String>,
     },
     /// Its settings cannot be used, in its own words.
@@ -253,7 +253,7 @@ pub enum ComponentReply {
     Broke(String),
     /// Its time was up.
     Late,
-    /// It cannot be called yet or not at all.
+    /// It cannot be called yet, or not at all.
     Absent(String),
 }
 

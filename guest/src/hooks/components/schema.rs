@@ -1,18 +1,18 @@
-//! The part of JSON Schema that settings of hooks are described with: `type`, `properties`, `required`, `items`, `enum`,
-//! `additionalProperties`, `minimum`, `maximum`, and texts for people, which are not looked at.
+//! The subset of JSON Schema that describes the settings of hooks: `type`, `properties`, `required`, `items`, `enum`,
+//! `additionalProperties`, `minimum`, `maximum`, and texts for people, which are ignored.
 
 use serde_json::Value;
 
 use super::words::clean;
 
-/// Schemas within schemas.
+/// Maximum depth of schemas within schemas.
 const MAX_DEPTH: usize = 16;
 
 const TYPES: &[&str] = &["object", "array", "string", "number", "integer", "boolean", "null"];
 const KEYWORDS: &[&str] = &["type", "properties", "required", "items", "enum", "additionalProperties", "minimum", "maximum"];
 const FOR_PEOPLE: &[&str] = &["$schema", "title", "description", "default", "examples", "$comment"];
 
-/// Whether a schema uses only keywords that are understood here: others could not be enforced.
+/// Checks that a schema uses only supported keywords: others could not be enforced.
 pub fn check_schema(schema: &Value) -> Result<(), String> {
     check_below(schema, 0)
 }
@@ -52,7 +52,7 @@ fn check_below(schema: &Value, depth: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with settings, by a schema that [`check_schema`] has passed.
+/// Checks settings against a schema that [`check_schema`] has accepted.
 pub fn check(settings: &Value, schema: &Value) -> Result<(), String> {
     check_at(settings, schema, "settings")
 }

@@ -1,16 +1,16 @@
-//! What hooks say, made fit for models and people: on one line, bounded, and with nothing in it that shows as something else.
+//! Cleans what hooks say for models and people: on one line, bounded, and with nothing in it that shows as something else.
 
-/// How many characters of a reason or a remark are shown.
+/// Maximum number of characters shown of a reason or a remark.
 pub const MAX_REASON: usize = 2_000;
-/// How many characters of a note or a message are shown.
+/// Maximum number of characters shown of a note or a message.
 pub const MAX_NOTE: usize = 4_000;
-/// How many characters of a fault are shown.
+/// Maximum number of characters shown of a fault.
 pub const MAX_FAULT: usize = 300;
-/// How long a code may be.
+/// Maximum length of a code.
 const MAX_CODE: usize = 64;
 
-/// A text on one line, without control characters, invisible ones and those that change the direction of writing, and no longer
-/// than this many characters.
+/// Puts a text on one line, removes control characters, invisible ones and those that change the direction of writing, and cuts
+/// it to this many characters.
 pub fn clean(text: &str, max_chars: usize) -> String {
     let mut out = String::new();
     let (mut count, mut gap) = (0, false);
@@ -49,12 +49,12 @@ fn is_hidden(c: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// A text under the name of the hook that said it.
-pub fn attributed(hook: &str, text: &str, max_chars: usize) -> String {
+/// A text, attributed to the hook that said it.
+pub fn attribute_to_hook(hook: &str, text: &str, max_chars: usize) -> String {
     format!("hook {}: {}", clean(hook, 128), clean(text, max_chars))
 }
 
-/// Whether a code is one: 1 to 64 of `a` to `z`, `0` to `9` and `_`.
+/// Whether a text is a code: 1 to 64 of `a` to `z`, `0` to `9` and `_`.
 pub fn is_code(code: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=MAX_CODE).contains(&code.len()) && code.bytes().all(fits)
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(clean("abcdef", 3), "abc…");
         assert_eq!(clean("ab cdef", 3), "ab…");
         assert_eq!(clean(&"x".repeat(5_000), MAX_REASON).chars().count(), MAX_REASON + 1);
-        assert_eq!(attributed("a\u{202e}b", "no\nway", 10), "hook ab: no way");
+        assert_eq!(attribute_to_hook("a\u{202e}b", "no\nway", 10), "hook ab: no way");
     }
 
     #[test]

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use super::DeclarationFault;
 use crate::json::position::PathStep;
 
-/// The most faults that are reported: each is looked up in the text, and more are not useful.
+/// Maximum number of faults that are reported: each is looked up in the text, and more are not useful.
 pub(super) const MAX_FAULTS: usize = 20;
 
-/// Reads an object field by field, and collects everything that is wrong, and where.
+/// Reads an object field by field, and collects everything that is wrong with it, and where.
 #[derive(Debug, Default)]
 pub(crate) struct FieldReader {
     pub(crate) faults: Vec<DeclarationFault>,

@@ -19,17 +19,17 @@ use crate::redact::Pattern;
 /// The only version of the format so far.
 const SCHEMA_VERSION: u64 = 1;
 
-/// Longer files and ids are mistakes.
+/// Maximum number of hooks in a file, and length of an id; more is a mistake.
 const MAX_HOOKS: usize = 10_000;
 const LONGEST_ID: usize = 128;
-/// More patterns of files for one hook are a mistake.
+/// Maximum number of file patterns for one hook; more are a mistake.
 const MAX_FILE_PATTERNS: usize = 32;
-/// The most patterns that the braces of all file patterns of a file may expand to.
+/// Maximum number of patterns that the braces of all patterns in a file may expand to.
 const MAX_GLOBS_SIZE: usize = 20_000;
-/// All patterns of secrets of a file together, in states of an automaton.
+/// Maximum size of all secret patterns in a file together, in automaton states.
 const MAX_PATTERNS_SIZE: usize = 200_000;
 
-/// Reads a file of declarations: all hooks, or everything that is wrong.
+/// Reads a file of declarations: all hooks, or everything that is wrong with it.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<DeclarationFault>> {
     let mut reader = FieldReader::default();
     let mut hooks: Vec<Hook> = Vec::new();
@@ -38,7 +38,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<DeclarationFault>> {
     }
     let list = match document {
         Value::Array(list) => Some(list),
-        Value::Object(fields) => reader.within(fields, |reader, key, value| match (key, value) {
+        Value::Object(fields) => reader.check_members(fields, |reader, key, value| match (key, value) {
             ("hooks", Value::Array(_)) | ("$schema" | "description", Value::String(_)) => {}
             ("hooks", _) => reader.fault("must be a list of hooks"),
             ("schemaVersion", version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
@@ -79,8 +79,12 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<DeclarationFault>> {
 }
 
 impl FieldReader {
-    /// Looks at every member, and hands back the list of hooks if this is the document.
-    fn within<'v>(&mut self, fields: &'v Map<String, Value>, look: impl Fn(&mut Self, &str, &Value)) -> Option<&'v Vec<Value>> {
+    /// Checks every member of an object; returns the list of hooks if the object is the document.
+    fn check_members<'v>(
+        &mut self,
+        fields: &'v Map<String, Value>,
+        look: impl Fn(&mut Self, &str, &Value),
+    ) -> Option<&'v Vec<Value>> {
         for (key, value) in fields {
             self.path.push(PathStep::Key(key.clone()));
             look(self, key, value);
@@ -106,7 +110,7 @@ impl FieldReader {
         if self.faults.is_empty() { Ok(hooks) } else { Err(self.faults) }
     }
 
-    /// What makes a hook one of Claude Code's, and our name for its event.
+    /// Reads the fields of a hook in Claude Code's format, and replaces its event by our name for it.
     fn claude(&mut self, fields: &Map<String, Value>, trigger: &mut String) -> Option<Declared> {
         let format = self.text(fields, "format");
         let matcher = self.text(fields, "matcher");
@@ -155,7 +159,7 @@ impl FieldReader {
             Ok(glob) => {
                 self.globs_size += glob.size();
                 if self.globs_size > MAX_GLOBS_SIZE {
-                    self.fault_at("pattern", "makes the patterns of this file expand to too many together");
+                    self.fault_at("pattern", "makes the patterns of this file expand to too many in total");
                 }
                 Some(glob)
             }
@@ -185,7 +189,7 @@ impl FieldReader {
             settings: None,
             written: written.clone(),
         };
-        match approved::declared(fields) {
+        match approved::read_declared_fields(fields) {
             Ok((allowed, settings)) => (hook.allowed, hook.settings) = (allowed, settings),
             Err((key, why)) => self.fault_at(key, &why),
         }
@@ -200,7 +204,7 @@ impl FieldReader {
             Ok(patterns) => {
                 self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
                 if self.patterns_size > MAX_PATTERNS_SIZE {
-                    self.fault_at("secretPatterns", "make all patterns of this file too large together");
+                    self.fault_at("secretPatterns", "make the patterns of this file too large in total");
                 }
                 hook.secrets = patterns;
             }
@@ -224,7 +228,7 @@ impl FieldReader {
         (self.faults.len() == faults && faults < MAX_FAULTS).then_some(hook)
     }
 
-    /// A required name, under either of two keys.
+    /// Reads a required name, under either of two keys.
     fn name(&mut self, fields: &Map<String, Value>, key: &'static str, other: &'static str) -> Option<String> {
         let (key, value) = match (fields.get(key), fields.get(other)) {
             (Some(_), Some(_)) => {
@@ -343,13 +347,13 @@ impl FieldReader {
     }
 }
 
-/// Whether a path can be that of a component: plain names, downwards.
+/// Whether a path can be that of a component: plain names only, downwards.
 fn is_component_path(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains([':', '\\']);
     path.ends_with(".wasm") && path.split('/').all(is_name) && !path.contains(char::is_control)
 }
 
-/// Everything that a declaration may say.
+/// All keys that a declaration may have.
 const KEYS: &[&str] = &[
     "id",
     "name",

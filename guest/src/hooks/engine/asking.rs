@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::components::approved::{Approved, place};
 use super::super::components::feedback::{HookFailure, HookFeedback};
-use super::super::components::words::{MAX_NOTE, attributed, clean};
+use super::super::components::words::{MAX_NOTE, attribute_to_hook, clean};
 use super::super::components::{Ask, ComponentAnswer, ComponentReply, Function, MAX_COMPONENT_BYTES, Subject};
 use super::super::declaration::{Action, Hook};
 use super::super::outcome::RunOutcome;
@@ -21,7 +21,7 @@ use crate::engine::Order;
 use crate::json::{self, object};
 use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
-/// How much of one hook's log a record keeps: lines, and characters of each.
+/// Maximum size of one hook's log in a record: lines, and characters of each.
 const MAX_LINES: usize = 100;
 const MAX_LINE: usize = 1_000;
 
@@ -31,7 +31,7 @@ const SLACK_MS: u64 = 5_000;
 /// A round of calls that is under way.
 pub(super) struct Round {
     number: u64,
-    /// Who the answer is for; `None` if it is the run of an event.
+    /// Who gets the answer; `None` if it is the run of an event.
     asker: Option<u64>,
     function: Function,
     session: Option<String>,
@@ -41,7 +41,7 @@ pub(super) struct Round {
 }
 
 impl Hooks {
-    /// Whether any hook is called for a function about a tool. Declarations are as they were last looked at.
+    /// Whether any hook is called for a function about a tool, going by the declarations as last refreshed.
     pub fn has_components(&self, function: Function, tool: &str) -> bool {
         self.registry.all().iter().any(|registered| is_called(registered, function, tool))
     }
@@ -51,7 +51,7 @@ impl Hooks {
         self.registry.all().iter().any(|registered| matches!(registered.hook.action, Action::Component(_)))
     }
 
-    /// Has hooks called about a tool call; false if there is none to call. The answer comes by [`Hooks::take_feedback`].
+    /// Asks hooks about a tool call; false if there is none to call. [`Hooks::take_feedback`] gives the answer.
     pub fn ask(&mut self, asker: u64, subject: Subject, ports: &Ports) -> bool {
         let function = subject.function();
         let call = match &subject {
@@ -61,7 +61,7 @@ impl Hooks {
         let fitting: Vec<RegisteredHook> =
             self.registry.all().iter().filter(|registered| is_called(registered, function, &call.tool)).cloned().collect();
         let (mut called, mut said) = (Vec::new(), HookFeedback::default());
-        // All files are looked at in one crossing, and the approvals once.
+        // All files are inspected in one crossing, and the approvals once.
         let questions: Vec<Question> = fitting.iter().filter_map(file_question).collect();
         let files = if questions.is_empty() { Vec::new() } else { ports.workspace.inspect(&questions) };
         self.approvals.refresh(ports);
@@ -78,7 +78,7 @@ impl Hooks {
             }
         }
         if called.is_empty() {
-            // Only where a hook could object does it matter that it cannot be asked.
+            // That a hook cannot be asked matters only if it could object.
             let waits = function == Function::PreTool && !said.faults.is_empty();
             if waits {
                 self.said.push((asker, said));
@@ -94,7 +94,7 @@ impl Hooks {
         true
     }
 
-    /// What the host is to call now.
+    /// The calls that the host has to make now.
     pub fn take_due(&mut self) -> Vec<Ask> {
         std::mem::take(&mut self.due)
     }
@@ -147,7 +147,7 @@ impl Hooks {
         self.record_call(round, hook, answer, status, word, ports);
     }
 
-    /// Counts a fault of the hook itself. Returns the message if the hook is no longer called because of it.
+    /// Counts a fault of the hook itself. Returns a notice if the hook is no longer called because of it.
     fn count_fault(&mut self, hook: &Hook, approved: &Approved, fault: &HookFailure, ports: &Ports) -> Option<String> {
         let id = clean(&hook.id, 128);
         ports.warn(&format!("the hook `{id}` did not answer: {}", fault.why));
@@ -186,7 +186,7 @@ impl Hooks {
         fields.push(("ended", ports.clock.now().to_string().into()));
         fields.push(("duration_us", answer.took_us.into()));
         fields.push(word);
-        fields.extend(logged(answer).map(|log| ("log", log)));
+        fields.extend(log_lines(answer).map(|log| ("log", log)));
         let mut record = object(&mut fields);
         ports.secrets.redact_value(&mut record, &hook.secrets);
         self.lines.push_str(&record.to_string());
@@ -194,7 +194,7 @@ impl Hooks {
         self.command(Order::Record(record));
     }
 
-    /// Begins the run of a component's hook for an event.
+    /// Starts the run of a component's hook for an event.
     pub(super) fn begin_component(&mut self, key: RunKey, ports: &Ports) {
         let Some(run) = self.schedule.get(key).cloned() else { return };
         let hook = run.hook.clone();
@@ -236,7 +236,7 @@ impl Hooks {
         let (function, said) = (Function::Events, HookFeedback::default());
         self.rounds.push(Round { number, asker: None, function, session, call: None, called, said });
         self.schedule.mark_running(key, number, self.now.saturating_add(longest));
-        self.show(key, RunStatus::Running, ports);
+        self.report_status(key, RunStatus::Running, ports);
     }
 
     fn finish_event(&mut self, number: u64, hook: &Hook, approved: &Approved, answer: &ComponentAnswer, ports: &Ports) {
@@ -246,7 +246,7 @@ impl Hooks {
                 let mut said = Map::new();
                 said.insert("continue".to_owned(), (!stop).into());
                 if let Some(message) = message {
-                    said.insert("systemMessage".to_owned(), attributed(&hook.id, message, MAX_NOTE).into());
+                    said.insert("systemMessage".to_owned(), attribute_to_hook(&hook.id, message, MAX_NOTE).into());
                 }
                 RunOutcome { status: Some(RunStatus::Success), answer: Some(said), ..RunOutcome::default() }
             }
@@ -268,9 +268,9 @@ impl Hooks {
         self.settle(key, outcome, ports);
     }
 
-    /// The component of a hook as it was approved; otherwise how the run ends, and a person is asked.
+    /// Finds the component of a hook as it was approved; otherwise returns how the run ends, and a person is asked.
     ///
-    /// The approvals have been looked at just now, and so has the component's file.
+    /// The caller has just refreshed the approvals and inspected the component's file.
     fn approved_component(
         &mut self,
         registered: &RegisteredHook,
@@ -311,13 +311,13 @@ impl Hooks {
             }
             Ok(fingerprint) => {
                 let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
-                Err(self.want_approval(&hook.id, &fingerprint, trust, ports))
+                Err(self.request_approval(&hook.id, &fingerprint, trust, ports))
             }
         }
     }
 }
 
-/// Whether declaration and file are what was approved. The bytes that run are the kept ones in any case.
+/// Whether the declaration and the file are what was approved. The bytes that run are the stored ones in any case.
 fn is_as_approved(registered: &RegisteredHook, approval: &Value, file: &Facts, ports: &Ports) -> bool {
     let shows = approval.get("shows");
     if shows.and_then(|shows| shows.get("declaration")) != Some(&trust::declaration(&registered.hook)) {
@@ -355,13 +355,13 @@ fn fault_status(fault: &HookFailure) -> RunStatus {
     }
 }
 
-/// What to ask the host about the file of a component.
+/// The question for the host about the file of a component.
 fn file_question(registered: &RegisteredHook) -> Option<Question> {
     let (root, path) = place(registered)?;
     Some(Question { root, path, digest: false })
 }
 
-fn logged(answer: &ComponentAnswer) -> Option<Value> {
+fn log_lines(answer: &ComponentAnswer) -> Option<Value> {
     let line = |(level, text): &(String, String)| {
         object(&mut [("level", clean(level, 10).into()), ("text", clean(text, MAX_LINE).into())])
     };

@@ -45,7 +45,7 @@ impl Hooks {
         self.advance(number, ports);
     }
 
-    /// Begins the next hook of a chain, or answers.
+    /// Starts the next hook of a chain, or answers.
     pub(super) fn advance(&mut self, number: u64, ports: &Ports) {
         while let Some(chain) = self.chains.get_mut(&number)
             && let Some(next) = chain.left.pop_front()

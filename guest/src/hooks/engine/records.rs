@@ -53,7 +53,7 @@ impl Hooks {
             && matches!(status, RunStatus::Failed | RunStatus::Timeout)
             && outcome.answer.is_none()
         {
-            outcome.answer = claude::answer::of_failure(declared, outcome.reason.as_deref().unwrap_or_default());
+            outcome.answer = claude::answer::answer_for_failure(declared, outcome.reason.as_deref().unwrap_or_default());
         }
         let call = run.hook.claude.as_ref().and_then(|_| self.claude_call(run, &run.event.data));
         let took = run.began.map_or(0, |(began, _)| self.now.saturating_sub(began));
@@ -85,7 +85,7 @@ impl Hooks {
                         .messages
                         .extend(value.as_str().map(|message| ports.secrets.redact_with(message, &run.hook.secrets).into_owned())),
                     claude::answer::UPDATED if run.hook.claude.is_some() => {
-                        claude::answer::update(&mut chain.data, call.as_ref(), value);
+                        claude::answer::add_wanted_args(&mut chain.data, call.as_ref(), value);
                     }
                     _ => drop(chain.data.insert(key, value)),
                 }
@@ -108,7 +108,7 @@ impl Hooks {
     }
 
     /// Reports the status of a run to observers.
-    pub(super) fn show(&mut self, key: RunKey, status: RunStatus, ports: &Ports) {
+    pub(super) fn report_status(&mut self, key: RunKey, status: RunStatus, ports: &Ports) {
         if let Some(run) = self.schedule.get(key).cloned() {
             let record = object(&mut self.fields(&run, status, ports));
             self.command(Order::Record(record));
@@ -116,7 +116,7 @@ impl Hooks {
     }
 
     fn fields(&mut self, run: &Run, status: RunStatus, ports: &Ports) -> Vec<(&'static str, Value)> {
-        self.take_name(ports);
+        self.name_process(ports);
         let clean = |text: &str| Value::from(ports.secrets.redact_with(text, &run.hook.secrets));
         let mut fields = vec![
             ("id", self.run_id(run).into()),
@@ -137,12 +137,12 @@ impl Hooks {
 
     /// The id of a record that is not a run's.
     pub(super) fn record_id(&mut self, number: u64, ports: &Ports) -> String {
-        self.take_name(ports);
+        self.name_process(ports);
         format!("{}-{number}", self.name)
     }
 
-    /// Runs of other processes are in the same log.
-    fn take_name(&mut self, ports: &Ports) {
+    /// Names this process, because the runs of other processes are in the same log.
+    fn name_process(&mut self, ports: &Ports) {
         if self.name.is_empty() {
             self.name = ports.random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         }

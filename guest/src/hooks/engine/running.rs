@@ -25,23 +25,23 @@ const ENVIRONMENT: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_
 /// How much of each output stream the host keeps.
 const OUTPUT_BYTES: u64 = 1 << 20;
 
-/// At most this many runs of hooks without approval are looked at in one step, because each may mean reading a folder.
+/// Maximum number of runs of hooks without approval examined in one step, because each may mean reading a folder.
 pub(super) const MAX_EXAMINED: usize = 256;
 
-/// Where copies of scripts lie while they run, below the home folder.
+/// The folder for copies of scripts while they run, below the home folder.
 const COPIES: &str = ".tollgate/run";
 
-/// How long commands of lifecycle events may take, and everything else.
+/// The default time limits for commands of lifecycle events, and for everything else.
 const LIFECYCLE_MS: u64 = 30_000;
 const BACKGROUND_MS: u64 = 60_000;
 
 impl Hooks {
-    /// Gives a run that has its slot to the host, unless it may not run.
+    /// Hands a run that has its slot to the host, unless it may not run.
     pub(super) fn begin(&mut self, key: RunKey, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let (hook, source) = (run.hook.clone(), run.source);
         if run.part == TOO_MANY {
-            return self.finish(key, too_many(), ports);
+            return self.finish(key, too_many_parts(), ports);
         }
         if matches!(hook.action, Action::Component(_)) {
             return self.begin_component(key, ports);
@@ -61,10 +61,10 @@ impl Hooks {
         };
         let command = self.command(order);
         self.schedule.mark_running(key, command, self.now.saturating_add(self.time_ms(&run)));
-        self.show(key, RunStatus::Running, ports);
+        self.report_status(key, RunStatus::Running, ports);
     }
 
-    /// What may run, where it may. A workspace's hook is looked at each time, so that what runs is what was approved.
+    /// What may run, if anything. A workspace's hook is examined each time, so that what runs is what was approved.
     fn find_permitted(
         &mut self,
         hook: &Rc<Hook>,
@@ -84,12 +84,12 @@ impl Hooks {
             }
             let name = &owner.extension;
             let why = format!(
-                "the extension `{name}` is no longer what was approved; a person can look at it and approve it: `tollgate extensions approve {name}`"
+                "the extension `{name}` has changed since it was approved; a person can review and approve it: `tollgate extensions approve {name}`"
             );
             ports.warn(&format!("the hook `{id}` does not run: {why}"));
             return Err(RunOutcome::boxed(RunStatus::Skipped, &why));
         }
-        // These do not run in any case, so a flood of them is not looked at and delays no other hooks.
+        // Such hooks do not run in any case, so a flood of them is not examined and does not delay other hooks.
         if !self.approvals.was_approved(id, &self.machine, ports) {
             self.examined += 1;
             if self.examined > MAX_EXAMINED {
@@ -100,12 +100,18 @@ impl Hooks {
             .map_err(|why| RunOutcome::boxed(RunStatus::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
         match self.approvals.trust(hook, &fingerprint, &self.machine, ports) {
             Trust::Approved => Ok(fingerprint.program),
-            trust => Err(self.want_approval(id, &fingerprint, trust, ports)),
+            trust => Err(self.request_approval(id, &fingerprint, trust, ports)),
         }
     }
 
     /// Tells a person, once, that a hook waits for approval. Returns how its run ends.
-    pub(super) fn want_approval(&mut self, id: &str, fingerprint: &Fingerprint, trust: Trust, ports: &Ports) -> Box<RunOutcome> {
+    pub(super) fn request_approval(
+        &mut self,
+        id: &str,
+        fingerprint: &Fingerprint,
+        trust: Trust,
+        ports: &Ports,
+    ) -> Box<RunOutcome> {
         let (name, why, notice, before) = (trust.as_str(), trust.reason(), trust.notice(), trust.previous());
         let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
@@ -122,7 +128,7 @@ impl Hooks {
         skipped_outcome(id, why)
     }
 
-    /// The command for the host that carries out a run.
+    /// The order for the host to carry out a run.
     fn order(&self, run: &Run, program: Option<ResolvedProgram>, ports: &Ports) -> Result<Order, Box<RunOutcome>> {
         let data = (*run.event.data).clone();
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
@@ -135,7 +141,7 @@ impl Hooks {
             }
             None => object(&mut event),
         };
-        let surroundings = self.surroundings(run);
+        let surroundings = self.run_environment(run);
         match &run.hook.action {
             Action::Command { words, shell } => {
                 let copied = program.as_ref().and_then(|program| program.copied.as_ref());
@@ -150,7 +156,7 @@ impl Hooks {
                 Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings, confine })
             }
             Action::Prompt(prompt) => {
-                let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
+                let runner = self.registry.user_settings().prompt_runner.clone().filter(|_| !self.prompts_by_host);
                 if runner.is_none() && !self.prompts_by_host {
                     let why = "nothing is configured to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
                     return Err(RunOutcome::boxed(RunStatus::Failed, why));
@@ -163,7 +169,7 @@ impl Hooks {
                 let argv = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
                 Ok(Order::Prompt { text, argv, surroundings })
             }
-            // They are called, not run; see `asking`.
+            // Components are called, not run; see `asking`.
             Action::Component(_) => Err(RunOutcome::boxed(RunStatus::Failed, "a component was about to be run as a program")),
         }
     }
@@ -174,7 +180,7 @@ impl Hooks {
         (self.registry.translate)(data, &folder).into_iter().nth(run.part)
     }
 
-    fn surroundings(&self, run: &Run) -> RunEnvironment {
+    fn run_environment(&self, run: &Run) -> RunEnvironment {
         let mut set = vec![
             ("PATH", self.machine.path_variable()),
             ("TOLLGATE_EVENT", (*run.event.name).to_owned()),
@@ -194,14 +200,14 @@ impl Hooks {
             run: self.run_id(run),
             cwd: String::new(),
             inherit: ENVIRONMENT.iter().map(|name| (*name).to_owned()).collect(),
-            // What the gate sets comes last: no setting of an extension takes its place.
+            // What the gate sets comes last, so that no setting of an extension can replace it.
             set: settings.chain(set.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
             output_bytes: OUTPUT_BYTES,
         }
     }
 
-    /// Which files the host copies, the digest that each must have, the words that become paths of the copy, and the
-    /// folders that the copy may lie in, best first.
+    /// The order to copy a script: the files, the digest that each must have, the words that become paths of the copy, and the
+    /// folders in which the copy may be, best first.
     fn copy_order(&self, copied: &Copied, ports: &Ports) -> Result<Copy, Box<RunOutcome>> {
         let folders = self.copy_folders(ports);
         if folders.is_empty() {
@@ -212,8 +218,9 @@ impl Hooks {
         Ok(Copy { files: copied.files.iter().map(file).collect(), arguments: copied.words.clone(), folders })
     }
 
-    /// The user's own folder is better than the one for temporary files, where interpreters may find files of others in
-    /// the folders above. Neither counts where the workspace holds it, because anyone who can write there could replace the copy.
+    /// The folders in which a copy may be. The user's own folder is better than the one for temporary files, where interpreters
+    /// may find other people's files in the folders above. Neither is used if it is in the workspace, because anyone who can
+    /// write there could replace the copy.
     fn copy_folders(&self, ports: &Ports) -> Vec<String> {
         let home = Question { root: Root::Home, path: COPIES.to_owned(), digest: false };
         let temp = self.machine.temp.as_ref().map(Question::project);
@@ -228,7 +235,7 @@ impl Hooks {
         }
     }
 
-    pub(super) fn call_off(&mut self, key: RunKey, why: &str, ports: &Ports) {
+    pub(super) fn cancel_run(&mut self, key: RunKey, why: &str, ports: &Ports) {
         match self.schedule.get(key).map(|run| run.stage) {
             Some(RunStage::Running { .. }) => self.stop(key, RunStatus::Canceled),
             Some(stage) if !stage.is_active() => self.finish(key, RunOutcome::of(RunStatus::Canceled, why), ports),
@@ -245,7 +252,7 @@ impl Hooks {
         self.settle(key, outcome, ports);
     }
 
-    /// A run that was told to end has ended, or did not report back.
+    /// Settles a run that was told to end, once it has ended or did not report back.
     pub(super) fn confirm_end(&mut self, key: RunKey, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let RunStage::Ending { status, .. } = run.stage else { return };
@@ -260,18 +267,18 @@ impl Hooks {
         self.settle(key, RunOutcome::of(status, &reason), ports);
     }
 
-    /// How long a run may take.
+    /// The time limit of a run.
     fn time_ms(&self, run: &Run) -> u64 {
         let is_lifecycle = matches!(run.hook.action, Action::Command { .. }) && !event::is_background(&run.event.name);
         let usual = if is_lifecycle { LIFECYCLE_MS } else { BACKGROUND_MS };
-        // A workspace does not say how long the user's own hooks may take: a guard that is out of time guards nothing.
+        // A workspace does not decide how long the user's own hooks may take: a guard that runs out of time guards nothing.
         let of_workspace = run.source == Source::Workspace;
         let configured = if of_workspace { self.settings.timeout_ms } else { None };
-        let configured = configured.or(self.registry.of_user().timeout_ms);
+        let configured = configured.or(self.registry.user_settings().timeout_ms);
         run.hook.timeout_ms.or(configured).unwrap_or(usual)
     }
 
-    /// Ends a run, or lets it rest before it is tried again.
+    /// Ends a run, or lets it wait for a retry.
     pub(super) fn settle(&mut self, key: RunKey, outcome: RunOutcome, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let again = matches!(outcome.status, Some(RunStatus::Failed | RunStatus::Timeout))
@@ -285,7 +292,7 @@ impl Hooks {
             };
             let wait = run.hook.retry.wait_ms(run.attempts, chance);
             self.schedule.wait_for_retry(key, self.now.saturating_add(wait));
-            self.show(key, RunStatus::Queued, ports);
+            self.report_status(key, RunStatus::Queued, ports);
         } else {
             self.finish(key, outcome, ports);
         }
@@ -302,8 +309,8 @@ impl Hooks {
     }
 }
 
-/// A call with more parts than a hook is run for is denied, because the hook has not seen all of it.
-fn too_many() -> RunOutcome {
+/// The outcome of a call with more parts than a hook is run for: it is denied, because the hook has not seen all of it.
+fn too_many_parts() -> RunOutcome {
     let why = format!("the call changes more than {MAX_PARTS} files, more than a hook can be told about; split it");
     let answer = [("continue".to_owned(), false.into()), ("systemMessage".to_owned(), why.as_str().into())];
     RunOutcome { answer: Some(answer.into_iter().collect()), ..RunOutcome::of(RunStatus::Failed, &why) }
@@ -311,6 +318,6 @@ fn too_many() -> RunOutcome {
 
 /// The outcome of a run whose hook has not been approved in its current form.
 pub(super) fn skipped_outcome(id: &str, why: &str) -> Box<RunOutcome> {
-    let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
+    let remedy = format!("a person can review and approve it: `tollgate hooks approve {id}`");
     RunOutcome::boxed(RunStatus::Skipped, &format!("{why}; {remedy}"))
 }

@@ -1,7 +1,8 @@
-//! What a file of declarations is about, kept so that a process that has no use for its hooks does not parse it.
+//! What a file of declarations is about, kept so that a process that needs none of its hooks does not parse it.
 //!
-//! A process answers one event, and a file may declare a thousand hooks of others. Kept are the events that hooks wait for and
-//! whether one is a component, for the version of the file that was parsed ([`kept`]). A file with a fault is never kept.
+//! A process answers one event, and a file may declare a thousand hooks for others. What is kept are the events that hooks wait
+//! for and whether a hook is a component, for the version of the file that was parsed ([`kept`]). A file with a fault is never
+//! kept.
 
 use crate::hooks::declaration::{Action, Hook};
 use crate::ports::{Facts, Ports, Question};
@@ -28,15 +29,15 @@ impl Brief {
         Self { triggers, has_components: hooks.clone().any(|hook| matches!(hook.action, Action::Component(_))) }
     }
 
-    /// What was kept of this version of a file.
+    /// Reads the brief that was kept for this version of a file.
     pub(super) fn open(name: &str, file: &Facts, ports: &Ports) -> Option<Self> {
         let kept = KeptFile::open(name, file, ports)?;
         let mut front = RecordReader(kept.front());
         Some(Self { has_components: front.number()? == 1, triggers: front.texts()? })
     }
 
-    /// Keeps it for a file that was read after the host reported these facts, unless it changed since. When it was read, it could no
-    /// longer [change unnoticed](kept::may_change_unnoticed).
+    /// Keeps the brief of a file that was read after the host reported these facts, unless the file changed since. When it was
+    /// read, it could no longer [change unnoticed](kept::may_change_unnoticed).
     pub(super) fn keep(&self, name: &str, question: Question, file: &Facts, ports: &Ports) {
         let is_kept = Self::open(name, file, ports).as_ref() == Some(self);
         if is_kept || ports.workspace.inspect(&[question]).first() != Some(file) {

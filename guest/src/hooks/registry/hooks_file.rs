@@ -11,10 +11,10 @@ use crate::json::position::{PathStep, place};
 use crate::ports::{Facts, Ports, Question, Root};
 use crate::state::{self, kept};
 
-/// A larger file is a mistake.
+/// Maximum size of a file; a larger one is a mistake.
 const MAX_BYTES: u64 = 8 << 20;
 
-/// What longer files are about is kept: shorter ones are parsed as fast as that is read.
+/// Minimum size of files whose brief is kept: shorter ones are parsed as fast as the brief is read.
 const LONG: usize = 8 << 10;
 
 /// Something wrong in a file.
@@ -35,9 +35,9 @@ pub struct HooksFileFault {
 pub(super) struct HooksFile {
     pub(super) root: Root,
     pub(super) path: &'static str,
-    /// How people call it.
+    /// Its path as shown to people.
     pub(super) shown: &'static str,
-    /// Whose word it is; none where another file is the same file.
+    /// Whose file it is; `None` if another path leads to the same file.
     pub(super) source: Option<Source>,
     pub(super) stamp: u64,
     pub(super) hooks: Vec<Rc<Hook>>,
@@ -57,13 +57,13 @@ impl HooksFile {
         Question { root: self.root, path: self.path.to_owned(), digest: false }
     }
 
-    /// What the brief is kept as.
-    pub(super) fn kept_as(&self) -> String {
+    /// The name under which the brief is kept.
+    pub(super) fn brief_name(&self) -> String {
         let whose = if self.root == Root::Home { "" } else { "workspace" };
-        format!("{whose}{}", self.copy())
+        format!("{whose}{}", self.last_good_name())
     }
 
-    /// Reads the file as it is now. What cannot be used leaves the last good version in force.
+    /// Reads the file as it is now. If it cannot be used, the last good version stays in force.
     pub(super) fn read(&mut self, facts: &Facts, stamp: u64, ports: &Ports) {
         let first = self.stamp == 0 || self.brief.is_some();
         self.stamp = stamp;
@@ -85,9 +85,9 @@ impl HooksFile {
         match parse(&text) {
             Ok(hooks) => {
                 self.hooks = hooks;
-                state::keep_good(&self.copy(), &text, ports);
+                state::keep_good(&self.last_good_name(), &text, ports);
                 if is_settled {
-                    Brief::of(self.hooks.iter().map(|hook| &**hook)).keep(&self.kept_as(), self.question(), facts, ports);
+                    Brief::of(self.hooks.iter().map(|hook| &**hook)).keep(&self.brief_name(), self.question(), facts, ports);
                 }
             }
             Err(faults) => {
@@ -102,15 +102,15 @@ impl HooksFile {
     /// A process that has not read the file before takes the last good version from the state.
     fn fall_back(&mut self, first: bool, ports: &Ports) {
         if first {
-            self.hooks = state::last_good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
+            self.hooks = state::last_good(&self.last_good_name(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
         }
         if self.hooks.is_empty() {
             ports.warn(&format!("no hook of `{}` runs until it is fixed", self.shown));
         }
     }
 
-    /// What the last good version is kept as.
-    fn copy(&self) -> String {
+    /// The name under which the last good version is kept.
+    fn last_good_name(&self) -> String {
         let whose = if self.root == Root::Home { "user" } else { "" };
         format!("{whose}{}", self.path.replace('/', "-"))
     }
@@ -127,9 +127,9 @@ impl HooksFile {
     }
 }
 
-type Wrong = (String, (usize, usize), String);
+type RawFault = (String, (usize, usize), String);
 
-fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
+fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<RawFault>> {
     let document: Value = match serde_json::from_slice(text) {
         Ok(document) => document,
         Err(fault) => {

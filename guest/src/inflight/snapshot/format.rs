@@ -1,5 +1,5 @@
-//! Snapshots as bytes, in a form that loads without parsing: a process that rules on one call reads every file of the workspace from
-//! one, and writes one.
+//! Snapshots as bytes, in a form that loads without parsing: a process that rules on one call reads a snapshot with every file of
+//! the workspace, and writes one.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -18,7 +18,7 @@ const FORMAT: [u8; 8] = *b"snapsht1";
 /// The length of everything before the files.
 const HEADER: usize = 24;
 
-/// Where the checksum ends, and what it is of begins.
+/// Where the checksum ends and the bytes that it covers begin.
 const CHECKED: usize = 16;
 
 /// The length of one file's record.
@@ -54,7 +54,7 @@ impl Snapshot {
         bytes
     }
 
-    /// Reads what [`to_bytes`](Self::to_bytes) made; none if it is damaged.
+    /// Reads what [`to_bytes`](Self::to_bytes) made; `None` if it is damaged.
     pub(in crate::inflight) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (sum, rest) = bytes.strip_prefix(&FORMAT)?.split_first_chunk::<8>()?;
         if u64::from_le_bytes(*sum) != state::checksum(rest) {

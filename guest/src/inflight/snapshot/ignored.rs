@@ -7,9 +7,9 @@ use crate::ports::{Ports, Root};
 /// The folders that git ignores, by `.gitignore` at the root. A single file that is ignored, such as `.env`, is watched.
 #[derive(Debug, Default)]
 pub struct Ignored {
-    /// At any depth.
+    /// Names of folders that are ignored at any depth.
     names: Vec<String>,
-    /// From the root.
+    /// Patterns of folders, from the root.
     folders: Vec<Glob>,
     /// Folders that are not ignored after all (`!`), from the root.
     exceptions: Vec<Glob>,
@@ -22,11 +22,11 @@ impl Ignored {
         String::from_utf8_lossy(&text).into_owned()
     }
 
-    /// Reads the rules.
+    /// Parses the rules.
     pub fn parse(text: &str) -> Self {
         let mut ignored = Self::default();
         let exceptions = || text.lines().filter_map(|line| line.trim().strip_prefix('!')).map(|line| line.trim_end_matches('/'));
-        // An exception counts wherever it is in the file: better to see too much.
+        // An exception applies wherever it is in the file: better to see too much.
         ignored.exceptions = exceptions().filter_map(from_root).collect();
         // Only the last part of an exception names the folder: git does not look for exceptions within an ignored folder.
         let last_parts = exceptions().filter_map(|folder| folder.rsplit('/').next());
@@ -35,11 +35,11 @@ impl Ignored {
         for line in text.lines() {
             let pattern = line.trim();
             let folder = pattern.trim_end_matches('/');
-            // What means everything is not followed.
+            // A pattern that matches everything is not followed.
             if folder.is_empty() || pattern.starts_with(['#', '!']) || folder.chars().all(|c| matches!(c, '*' | '/')) {
                 continue;
             }
-            // What governs the gate and its hosts is watched, also where git ignores it.
+            // Folders that govern the gate and its hosts are watched, even if git ignores them.
             if Control::is_root(folder.trim_start_matches('/')) {
                 continue;
             }
@@ -68,17 +68,17 @@ impl Ignored {
     }
 }
 
-/// What makes a pattern more than a name.
+/// Characters that make a pattern more than a name.
 const WILDCARDS: [char; 4] = ['*', '?', '[', '\\'];
 
-/// A pattern of `.gitignore` as one from the root; none if it cannot be compiled.
+/// Converts a pattern of `.gitignore` to one from the root; `None` if it cannot be compiled.
 fn from_root(folder: &str) -> Option<Glob> {
     let pattern = if folder.contains('/') { folder.trim_start_matches('/').to_owned() } else { format!("**/{folder}") };
     Glob::compile(&pattern).ok()
 }
 
-/// Whether files are in ignored folders, for sorted paths: files of one folder follow each other, and patterns are matched once for
-/// each folder.
+/// Tells whether files are in ignored folders, for sorted paths: the files of one folder follow each other, and patterns are
+/// matched once for each folder.
 pub(super) struct SortedIgnored<'i> {
     ignored: &'i Ignored,
     folder: String,

@@ -18,12 +18,12 @@ fn told(text: &[u8]) -> Vec<String> {
     diagnose(text).iter().map(line).collect()
 }
 
-/// Severity and place, and some of the words.
+/// Severity and position, and some of the words.
 type Told<'t> = (&'t str, &'t [&'t str]);
 
 const GOOD: &str = "- {id: G, name: Good, status: PLANNED, owned_scope: [a]}\n";
 
-/// Each text and, in order, where and with which words it is reported.
+/// Each text and, in order, where its faults are and some words of their messages.
 #[test]
 fn everything_is_told_with_its_place() {
     let rows: &[(&str, &[Told<'_>])] = &[
@@ -175,7 +175,7 @@ fn hostile_texts_end_soon() {
     let braces = "'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ".repeat(20_000);
     for (text, said) in [
         (many, "more faults"),
-        (format!("{long_list}{aliases}"), "more than can be kept"),
+        (format!("{long_list}{aliases}"), "too much up to here"),
         (format!("a0: &a0 [x]\n{laughs}active_intents: *a29\n"), "use fewer aliases"),
         ("active_intents: &a [*a]".to_owned(), "the list or map that it is in"),
         ("[".repeat(1 << 20), "too deeply"),
@@ -183,7 +183,7 @@ fn hostile_texts_end_soon() {
         ("- ".repeat(100_000), "too deeply"),
         ("? ".repeat(100_000), "too deeply"),
         ("a\n".repeat(1 << 19), "this is text"),
-        ("- a\n".repeat(600_000), "more than can be kept"),
+        ("- a\n".repeat(600_000), "too much up to here"),
         ("- 1\n".repeat(1 << 17), "more faults"),
         (format!("[{}]", "1, ".repeat(1 << 17)), "more faults"),
         (format!("- {{id: A, name: N, status: PLANNED, owned_scope: [{braces}]}}"), "fewer braces"),
@@ -241,7 +241,7 @@ const PIECES: [&str; 40] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
-    /// Whatever is in the file, reading it comes to an end, every error has a position, and it is in the text.
+    /// Whatever is in the file, reading it ends, every error has a position, and the position is in the text.
     #[test]
     fn positions_are_in_the_text(pieces in proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..24)) {
         let text = pieces.concat();

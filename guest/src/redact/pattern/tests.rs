@@ -11,14 +11,14 @@ fn cover(pattern: &str, text: &str) -> Result<Vec<Range<usize>>, Exhausted> {
     Ok(covered)
 }
 
-/// What some match covers, by trying every part of the text with a full engine.
+/// What matches cover, found by trying every part of the text with a full engine.
 fn tried(pattern: &str, text: &str) -> Vec<bool> {
-    // Our classes know ASCII alone.
+    // Our classes are limited to ASCII.
     let pattern = pattern.replace("[\\w-]", "[0-9A-Za-z_-]").replace("\\w", "[0-9A-Za-z_]").replace("\\d", "[0-9]");
     let pattern = pattern.replace("\\W", "[^0-9A-Za-z_]").replace("\\b", "(?-u:\\b)");
     let search = regex::Regex::new(&pattern).unwrap();
     let whole = regex::Regex::new(&format!("^(?:{pattern})$")).unwrap();
-    // What looks around cannot be tried on a part of the text; one search after the other has to do.
+    // Look-around cannot be tried on a part of the text; successive searches have to do.
     let looks_around = pattern.contains("\\b") || pattern.starts_with('^') || pattern.ends_with('$');
     let mut covered = vec![false; text.len()];
     if looks_around {
@@ -105,7 +105,7 @@ fn covers_what_a_full_engine_finds() {
 fn signs_mean_themselves() {
     for (pattern, text, expected) in [
         ("\\<t\\>", "a<t>b", 1..4),
-        // Of a word in another script only ASCII letters are letters.
+        // In a word of another script, only ASCII letters count as letters.
         ("\\bACME-\\d+", "üACME-12٣", 2..9),
     ] {
         assert_eq!(cover(pattern, text).as_deref(), Ok(&[expected][..]), "{pattern}");
@@ -128,7 +128,7 @@ fn what_cannot_be_used_is_said() {
         ("\\", "incomplete escape sequence"),
         ("\\q", "unrecognized escape sequence at `\\q`"),
         ("((a{99}){99}){99}", "too large"),
-        ("x\\p{Greek}", "Unicode classes are not supported, write the characters at `\\p{Greek}`, column 2"),
+        ("x\\p{Greek}", "Unicode classes are not supported; write out the characters at `\\p{Greek}`, column 2"),
         ("[a\\pL]", "Unicode classes"),
         ("(?-u:.)", "UTF-8"),
     ] {
@@ -139,14 +139,14 @@ fn what_cannot_be_used_is_said() {
     assert!(Pattern::compile(&"a".repeat(1_001)).is_err());
 }
 
-/// What was said to fit does.
+/// The estimated size is sufficient.
 #[test]
 fn sizes_are_no_lower_than_what_is_built() {
     for pattern in ["a", "(.*a){20}", "[^a]{1000}", "(?i)key[-_]?[0-9a-f]{32,64}", "[äöü]+|ß{3,}", "(a|b)*a(a|b){20}", "\\bx\\B"]
     {
         let pattern = Pattern::compile(pattern).unwrap();
         let nfa = regex_automata::nfa::thompson::Compiler::new().build_from_hir(&pattern.tree).unwrap();
-        // Around every pattern stand a few states that find its beginning and tell its end.
+        // Every pattern is surrounded by a few states that find its beginning and report its end.
         assert!(nfa.states().len() <= 4 * pattern.size() + 16, "{}: {}", pattern.size(), nfa.states().len());
     }
 }

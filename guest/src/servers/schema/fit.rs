@@ -6,20 +6,20 @@ use serde_json::Value;
 
 use super::{JsonType, Schema};
 
-/// References are followed no further.
+/// Maximum depth to which parts and references are followed.
 const MAX_STEPS: usize = 64;
 
-/// No more pairs of a value and a schema are looked at: schemas that refer to themselves could make it any number.
+/// Maximum number of pairs of a value and a schema that are compared: schemas that refer to themselves could make it any number.
 const MAX_LOOKS: u32 = 100_000;
 
-/// What is compared with: the whole schema, for its references, and how many looks are left.
+/// The context of a comparison: the whole schema, for its references, and how many comparisons are left.
 struct FitContext<'s> {
     whole: &'s Schema,
     looks: Cell<u32>,
 }
 
 impl Schema {
-    /// What is wrong with a value; `None` if it fits, and if that cannot be told.
+    /// What is wrong with a value; `None` if it fits, or if that cannot be told.
     pub fn misfit(&self, value: &Value) -> Option<String> {
         self.misfit_at(value, &FitContext { whole: self, looks: Cell::new(MAX_LOOKS) }, "", 0)
     }
@@ -59,7 +59,7 @@ impl Schema {
             }
         }
         if let (Some(items), Some(schema)) = (value.as_array(), &self.items) {
-            // In the latest drafts `items` is about those behind `prefixItems`.
+            // In the latest drafts, `items` is about the items after `prefixItems`.
             let skipped = self.verbatim.get("prefixItems").and_then(Value::as_array).map_or(0, Vec::len);
             for (at, item) in items.iter().enumerate().skip(skipped) {
                 if let Some(misfit) = schema.misfit_at(item, comparison, &format!("{path}[{at}]"), steps + 1) {

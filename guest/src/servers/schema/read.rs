@@ -4,17 +4,17 @@ use serde_json::Value;
 
 use super::{JsonType, NamedSchemas, Schema, TYPES, Types, Union};
 
-/// Schemas are nested no deeper.
+/// Maximum depth of nested schemas.
 const MAX_DEPTH: usize = 64;
 
-/// And have no more parts.
+/// Maximum number of parts of a schema.
 const MAX_PARTS: usize = 10_000;
 
 /// Why a schema cannot be used: where in it, and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` {why}")]
 pub struct SchemaFault {
-    /// Such as `properties.path.type`.
+    /// The place, such as `properties.path.type`.
     pub path: String,
     /// What is wrong there.
     pub why: String,
@@ -24,7 +24,7 @@ pub struct SchemaFault {
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 impl Schema {
-    /// Reads the schema of a whole tool, which has to describe an object.
+    /// Parses the schema of a whole tool, which has to describe an object.
     pub fn read(written: &Value) -> Result<Self, SchemaFault> {
         let mut reader = SchemaReader { path: Vec::new(), parts: 0, references: Vec::new() };
         let schema = reader.schema(written)?;
@@ -39,7 +39,7 @@ impl Schema {
         }
     }
 
-    /// What a reference within this schema leads to. None where it leads nowhere, or to a place that is not read here.
+    /// What a reference within this schema leads to; `None` if it leads nowhere, or to a place that is not read here.
     pub(super) fn resolve_reference(&self, reference: &str) -> Option<&Self> {
         let path = reference.strip_prefix('#')?;
         if path.is_empty() {
@@ -55,7 +55,7 @@ impl Schema {
 struct SchemaReader {
     path: Vec<String>,
     parts: usize,
-    /// References into the schema itself, and where they are.
+    /// The references into the schema itself, and where they are.
     references: Vec<(String, String)>,
 }
 
@@ -75,8 +75,8 @@ impl SchemaReader {
         }
     }
 
-    fn below(&mut self, step: &str, written: &Value) -> Result<Schema, SchemaFault> {
-        // Names come from outside and go into a message.
+    fn read_at(&mut self, step: &str, written: &Value) -> Result<Schema, SchemaFault> {
+        // Names come from outside and become part of a message.
         self.path.push(step.chars().filter(|c| !c.is_control()).take(64).collect());
         let schema = self.schema(written);
         self.path.pop();
@@ -116,7 +116,7 @@ impl SchemaReader {
                 Value::Array(choices) if !choices.is_empty() => schema.choices = Some(choices.clone()),
                 _ => return self.fault(key, "must be a list with at least one value"),
             },
-            "properties" => schema.properties = Some(self.named(key, value)?),
+            "properties" => schema.properties = Some(self.read_named_schemas(key, value)?),
             "required" => {
                 let names = value.as_array().map(|names| names.iter().map(|name| name.as_str().map(str::to_owned)).collect());
                 match names {
@@ -124,16 +124,16 @@ impl SchemaReader {
                     _ => return self.fault(key, "must be a list of names"),
                 }
             }
-            "additionalProperties" => schema.additional = Some(Box::new(self.below(key, value)?)),
+            "additionalProperties" => schema.additional = Some(Box::new(self.read_at(key, value)?)),
             // A list of schemas is how earlier drafts wrote what is now `prefixItems`.
-            "items" if !value.is_array() => schema.items = Some(Box::new(self.below(key, value)?)),
+            "items" if !value.is_array() => schema.items = Some(Box::new(self.read_at(key, value)?)),
             "anyOf" | "oneOf" => {
                 let Some(written) = value.as_array().filter(|written| !written.is_empty()) else {
                     return self.fault(key, "must be a list of schemas");
                 };
                 let mut alternatives = Vec::new();
                 for (at, written) in written.iter().enumerate() {
-                    alternatives.push(self.below(&format!("{key}[{at}]"), written)?);
+                    alternatives.push(self.read_at(&format!("{key}[{at}]"), written)?);
                 }
                 schema.unions.push((if key == "anyOf" { Union::Any } else { Union::One }, alternatives));
             }
@@ -148,7 +148,7 @@ impl SchemaReader {
             },
             _ => match DEFINITIONS.iter().find(|word| **word == key) {
                 Some(word) => {
-                    let named = self.named(key, value)?;
+                    let named = self.read_named_schemas(key, value)?;
                     schema.definitions.push((word, named));
                 }
                 None => drop(schema.verbatim.insert(key.to_owned(), value.clone())),
@@ -157,12 +157,12 @@ impl SchemaReader {
         Ok(())
     }
 
-    fn named(&mut self, key: &str, value: &Value) -> Result<NamedSchemas, SchemaFault> {
+    fn read_named_schemas(&mut self, key: &str, value: &Value) -> Result<NamedSchemas, SchemaFault> {
         let Some(fields) = value.as_object() else { return self.fault(key, "must be an object of schemas") };
         self.path.push(key.to_owned());
         let mut named = Vec::new();
         for (name, written) in fields {
-            named.push((name.clone(), self.below(name, written)?));
+            named.push((name.clone(), self.read_at(name, written)?));
         }
         self.path.pop();
         Ok(named)

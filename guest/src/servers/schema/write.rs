@@ -40,7 +40,7 @@ impl Schema {
         Value::Object(written)
     }
 
-    /// The members as they are shown: a list of `{name, type, required, …}`, with what is not understood under `verbatim`.
+    /// The members as shown to people: a list of `{name, type, required, …}`, with what is not understood under `verbatim`.
     pub fn parameters(&self) -> Value {
         let member = |(name, schema): &(String, Self)| {
             let mut shown = schema.shown();

@@ -48,17 +48,17 @@ fn not_trusted_is_not_live() {
     let hooks = codex.text("/h/.codex/hooks.json").replacen("30", "31", 1);
     let asks = r#"{"security": {"folderTrust": {"enabled": true}}}"#;
     for (host, machine, said) in [
-        ("codex", wired("codex"), "before you trust it: open `/hooks` in Codex"),
+        ("codex", wired("codex"), "until you trust it: open `/hooks` in Codex"),
         ("codex", codex.clone().with("/h/.codex/config.toml", &format!("{config}enabled = false\n")), "it is switched off"),
         ("codex", codex.clone().with("/h/.codex/hooks.json", &hooks), "it has changed since you trusted it"),
-        ("gemini", wired("gemini"), "before you trust the folder"),
+        ("gemini", wired("gemini"), "until you trust the folder"),
         (
             "gemini",
             wired("gemini").with("/h/.gemini/trustedFolders.json", "{\"/w\": \"DO_NOT_TRUST\"}"),
             "told not to trust the folder",
         ),
-        ("qwen", wired("qwen").with("/h/.qwen/settings.json", asks), "before you trust the folder"),
-        ("copilot", wired("copilot").with("/h/.copilot/config.json", "{}"), "before you trust the folder: trust it when"),
+        ("qwen", wired("qwen").with("/h/.qwen/settings.json", asks), "until you trust the folder"),
+        ("copilot", wired("copilot").with("/h/.copilot/config.json", "{}"), "until you trust the folder: trust it when"),
         (
             "copilot",
             wired("copilot").with("/h/.copilot/config.json", "// mine\n{\"trustedFolders\": [\"/w/sub\"]}"),
@@ -74,7 +74,7 @@ fn not_trusted_is_not_live() {
     assert_eq!(wired("qwen").doctor("qwen", denied())["state"], "live");
     let listed = wired("copilot").with("/h/.copilot/config.json", "// mine\n{\"trustedFolders\": [\"/w\"]}");
     assert_eq!(listed.doctor("copilot", denied())["state"], "live");
-    // In an editor, the editor asks.
+    // In an editor, the editor asks about trust.
     assert_eq!(wired("copilot").doctor("copilot", denied())["state"], "live");
 }
 
@@ -165,10 +165,10 @@ fn every_way_to_load_a_plugin_is_known_and_kept() {
         let mut machine = Machine::new().with(path, text);
         let found = machine.doctor("opencode", json!({"stdout": "denied\n", "code": 0}));
         assert_eq!((&found["state"], &found["command"]), (&json!("live"), &json!(tried)), "{path}: {found}");
-        // Advice never replaces one that works.
+        // `init` does not replace a plugin that works.
         let plan = machine.init(json!({"programs": ["opencode"]}));
         assert!(!plan["changes"].to_string().contains("opencode"), "{path}: {plan}");
-        assert!(plan["notes"][0].as_str().unwrap().contains("already wired"), "{plan}");
+        assert!(plan["notes"][0].as_str().unwrap().contains("already set up"), "{plan}");
         let absent = machine.doctor("opencode", json!({"stdout": "absent\n", "code": 0}));
         assert_eq!(absent["state"], "installed, not proven", "{absent}");
     }
@@ -181,10 +181,10 @@ fn every_way_to_load_a_plugin_is_known_and_kept() {
     assert_eq!(found["state"], "missing");
 }
 
-/// The command of a confined trial, and what its hook would answer.
+/// The wrapped command of a confinement trial, and what its hook would answer.
 const WRAPPED: &str = "/opt/tollgate confine --session s --call c -- bash -c x";
 
-/// Runs trials as a machine would on which everything works; `held` says whether the kernel holds commands.
+/// Runs trials as on a machine where everything works; `held` says whether the kernel confines commands.
 fn working(trial: &serde_json::Value, held: bool) -> serde_json::Value {
     let id = trial["id"].as_str().unwrap();
     let answer = json!({"hookSpecificOutput": {"updatedInput": {"command": WRAPPED}, "tool_input": {"command": WRAPPED}},
@@ -220,7 +220,7 @@ fn the_commands_of_each_program_are_tried_as_it_runs_them() {
         let (judged, held, ran) = found(&confiner, true);
         assert_eq!(
             (&held["state"], &judged["confinement"]),
-            (&json!("live"), &json!("commands are held to their scope by the kernel"))
+            (&json!("live"), &json!("commands are confined to their scope by the kernel"))
         );
         assert_eq!(held["commands"], if takes_none { "unconfined" } else { "confined" }, "{held}");
         let run = ran.iter().find(|trial| trial["id"] == format!("{host}/run"));
@@ -244,7 +244,7 @@ fn the_commands_of_each_program_are_tried_as_it_runs_them() {
         assert_eq!(judged["ok"], false);
         assert_eq!(broken["commands"], if takes_none { "unconfined" } else { "not held" }, "{broken}");
         assert!(judged["confinement"].as_str().unwrap().contains("NOT"), "{judged}");
-        // A machine that cannot confine is reported, and is not a fault.
+        // A machine that cannot confine is reported, but that is not a fault.
         let (judged, plain, ran) = found(&json!({"why": "the kernel has no Landlock"}), true);
         assert!(judged["confinement"].as_str().unwrap().ends_with("unconfined: the kernel has no Landlock"), "{judged}");
         let asks = ran.iter().any(|trial| trial["id"] == "kernel");
@@ -257,13 +257,13 @@ fn commands_that_are_not_wrapped_are_told() {
     let confiner = json!({"confiner": "/opt/tollgate"});
     let mut machine = Machine::new();
     machine.init(json!({"programs": ["gemini"]}));
-    // The hook answers that a person has to be asked: the settings say `off`, or it runs another version.
+    // The hook answers that a person has to be asked: the settings say `off`, or a different version runs.
     let machine = trusted(machine);
     let judged = machine.judge(&confiner, |trial| if trial["id"] == "gemini/confine" { denied() } else { working(trial, true) });
     let found = &judged["hosts"][0];
     assert_eq!((&judged["ok"], &found["commands"]), (&json!(true), &json!("unconfined")), "{judged}");
     assert!(found["confinement"].as_str().unwrap().contains("does not replace the command"), "{found}");
-    // Settings that name no program, or another one.
+    // Settings that name no program, or a different one.
     for (settings, said) in
         [("{}", "does not name"), (r#"{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/usr/bin/time"}}"#, "does not name")]
     {
@@ -275,7 +275,7 @@ fn commands_that_are_not_wrapped_are_told() {
         assert_eq!(found["commands"], "unconfined", "{found}");
         assert!(found["confinement"].as_str().unwrap().contains(said), "{found}");
     }
-    // One that could not even write in scope.
+    // A command that could not even write in scope.
     let mut machine = Machine::new();
     machine.init(json!({"programs": ["gemini"]}));
     let judged = trusted(machine).judge(&confiner, |trial| {

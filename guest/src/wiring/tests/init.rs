@@ -1,11 +1,11 @@
-//! What `tollgate init` writes and takes back.
+//! What `tollgate init` writes and undoes.
 
 use serde_json::{Value, json};
 
 use super::{Machine, denied};
 use crate::programs::PROGRAMS;
 
-/// A program is one record: whatever has one is wired, found and taken back, for the workspace and for the user.
+/// Every program with a record is wired, detected and unwired, for the workspace and for the user.
 #[test]
 fn every_program_is_wired_and_taken_back() {
     for program in PROGRAMS.iter().filter(|program| program.wiring.is_some()) {
@@ -18,7 +18,7 @@ fn every_program_is_wired_and_taken_back() {
             let settings = changes.iter().rfind(|change| change["program"] == program.name()).unwrap();
             assert_eq!(settings["path"].as_str().unwrap().starts_with("/h/"), of_user, "{settings}");
             let said = plan["notes"][0].as_str().unwrap();
-            assert!(said.starts_with(&format!("{}: wired in {}", program.title, settings["shown"].as_str().unwrap())), "{said}");
+            assert!(said.starts_with(&format!("{}: set up in {}", program.title, settings["shown"].as_str().unwrap())), "{said}");
 
             let again = machine.clone().init(json!({"programs": [program.name()], "scope": scope}));
             assert_eq!(again["changes"], json!([]), "{}", program.title);
@@ -61,7 +61,7 @@ fn one_file_that_cannot_be_edited_does_not_stop_the_others() {
         assert_eq!(plan["problems"][0]["program"], "claude-code");
         let why = plan["problems"][0]["message"].as_str().unwrap();
         assert!(why.starts_with("Claude Code: `.claude/settings.json` is left as it is: ") && why.contains(said), "{why}");
-        // Nothing of the program that could not be wired is half done.
+        // A program that could not be wired is not left half-wired.
         assert!(!machine.files.contains_key("/w/.mcp.json"));
         assert_eq!(machine.files.get("/w/.claude/settings.json"), Some(&content));
         assert!(machine.text("/w/.gemini/settings.json").contains("tollgate hook gemini"));
@@ -92,7 +92,7 @@ fn a_hook_that_serves_two_workspaces_goes_with_the_last() {
     }
 }
 
-/// A workspace that has been deleted uses nothing.
+/// A workspace that has been deleted no longer uses any file.
 #[test]
 fn a_workspace_that_is_gone_keeps_nothing() {
     let mut machine = Machine::new();
@@ -113,7 +113,7 @@ fn what_was_changed_since_loses_only_what_is_ours() {
     let mut machine = machine.with("/w/.claude/settings.json", &edited);
     machine.undo();
     let now = machine.json("/w/.claude/settings.json");
-    // The first entry keeps someone's own hook, with its matcher.
+    // In the first entry, the other hook stays, with its matcher.
     let entry = json!({"matcher": "*", "hooks": [{"type": "command", "command": "./mine.sh"}]});
     assert_eq!(now, json!({"model": "sonnet", "hooks": {"PreToolUse": [entry]}}));
 }
@@ -147,12 +147,12 @@ fn the_settings_that_count_are_chosen() {
     let (shown, why) = chosen(Machine::new().started_in("/w/sub"));
     assert_eq!(shown, Some(json!("~/.claude/settings.json")));
     assert!(why.contains("started in `/w/sub`, it would not read those of the workspace"), "{why}");
-    // What the user has wired already needs no second hook.
+    // If the user's own settings are wired already, no second hook is needed.
     let mut machine = Machine::new();
     machine.init(json!({"programs": ["claude-code"], "scope": "user"}));
     let (shown, why) = chosen(machine);
     assert_eq!(shown, None);
-    assert!(why.contains("already wired in ~/.claude/settings.json"), "{why}");
+    assert!(why.contains("already set up in ~/.claude/settings.json"), "{why}");
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_path_with_spaces_is_one_word_for_the_shell_and_for_servers() {
 
 const LOCAL: &str = "/w/.claude/settings.local.json";
 
-/// The path differs from machine to machine, so it stands in what a team does not share, and goes with the rest.
+/// The path differs from machine to machine, so it is in settings that a team does not share, and is removed with the rest.
 #[test]
 fn shell_commands_are_given_to_the_native_program() {
     for before in [None, Some("{\n  // mine\n  \"env\": {\"A\": \"/opt/tollgate\"}\n}\n")] {
@@ -182,7 +182,7 @@ fn shell_commands_are_given_to_the_native_program() {
         let again = machine.clone().init(question);
         assert_eq!((&again["changes"], &again["receipt"]), (&json!([]), &plan["receipt"]));
 
-        // What was changed since keeps what is someone else's.
+        // If the file was changed since, the changes of others stay.
         let edited = machine.text(LOCAL).replace("\"env\": {", "\"env\": {\"B\": \"/opt/tollgate\", ");
         let mut changed = machine.clone().with(LOCAL, &edited);
         changed.undo();
@@ -221,7 +221,7 @@ fn a_prefix_of_somebody_else_is_left_alone() {
         assert!(!machine.files.values().any(names), "{file}");
         assert_eq!(plan["problems"], json!([]));
     }
-    // Where the system cannot confine, nothing is said or done about it.
+    // If the system cannot confine, confinement is not mentioned and nothing is done about it.
     let plan = Machine::new().with("/w/.claude/a", "").init(json!({"programs": ["claude-code"]}));
     assert!(!plan.to_string().contains("confined"), "{plan}");
 }

@@ -1,4 +1,4 @@
-//! Whole courses: what is looked at, planned, written, found and taken back, for every program.
+//! Complete runs: what is looked at, planned, written, found and undone, for every program.
 
 mod doctor;
 mod init;
@@ -11,7 +11,7 @@ use crate::gate::Gate;
 use crate::operations::perform;
 use crate::ports::memory::Memory;
 
-/// A machine with files, on which a host would be.
+/// The files on a machine where a host would run.
 #[derive(Clone)]
 struct Machine {
     files: BTreeMap<String, Value>,
@@ -62,7 +62,7 @@ impl Machine {
         answer
     }
 
-    /// A question with what a host would see of what it is told to look at.
+    /// A question together with what a host sees when told what to look at.
     fn see(&self, mut question: Value) -> Value {
         question["op"] = "wiring".into();
         question["place"] = self.place.clone();
@@ -130,13 +130,13 @@ impl Machine {
         undo
     }
 
-    /// How a program is found when every trial ends like this.
+    /// How a program is judged if all trials have the same outcome.
     fn doctor(&self, host: &str, outcome: Value) -> Value {
         let judged = self.judge(&json!({}), |_| outcome.clone());
         judged["hosts"].as_array().unwrap().iter().find(|found| found["host"] == host).cloned().unwrap_or_default()
     }
 
-    /// What is found when trials are run like this. `more` goes into every question.
+    /// The judgement if trials are run like this. `more` is added to every question.
     fn judge(&self, more: &Value, run: impl Fn(&Value) -> Value) -> Value {
         let question = |what: &str, outcomes: &[Value]| {
             let mut question = json!({"do": what, "trial_folder": "/tmp/c", "outcomes": outcomes});

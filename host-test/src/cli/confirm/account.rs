@@ -1,4 +1,5 @@
-//! The account that the command runs under, from the system's account database: `$USER` and `$HOME` can be set to anything.
+//! Looks up the account that the command runs under in the system's account database, because `$USER` and `$HOME` can be set to
+//! anything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub(crate) struct Account {
 impl Account {
     /// The account that this process runs under.
     #[cfg(unix)]
-    pub(crate) fn own() -> Self {
+    pub(crate) fn current() -> Self {
         let number = rustix::process::getuid().as_raw().to_string();
         let listed = fs::read_to_string("/etc/passwd").ok().and_then(|text| find_account(&text, &number));
         let found = listed.or_else(|| find_account(&query_system(&number)?, &number));
@@ -30,7 +31,7 @@ impl Account {
 
     /// The account that this process runs under, according to its environment.
     #[cfg(not(unix))]
-    pub(crate) fn own() -> Self {
+    pub(crate) fn current() -> Self {
         Self { name: std::env::var("USERNAME").unwrap_or_default(), home: std::env::home_dir() }
     }
 

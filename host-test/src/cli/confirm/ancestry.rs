@@ -69,7 +69,7 @@ fn ancestors_of(processes: &dyn Processes, id: u32) -> Vec<Process> {
     line
 }
 
-fn words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
+fn truncate_words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
     words.take(MAX_WORDS).map(|word| word.chars().take(MAX_CHARS).collect()).collect()
 }
 
@@ -80,7 +80,7 @@ mod linux {
     use std::fs;
     use std::path::Path;
 
-    use super::{Process, Processes, words};
+    use super::{Process, Processes, truncate_words};
 
     /// The first major device number of pseudo-terminals.
     const PTS: u32 = 136;
@@ -101,7 +101,7 @@ mod linux {
                 id,
                 parent,
                 name: name.to_owned(),
-                words: words(line.trim_end_matches('\0').split('\0')),
+                words: truncate_words(line.trim_end_matches('\0').split('\0')),
                 variables: names.collect(),
             })
         }
@@ -182,7 +182,7 @@ mod listed {
 
     use std::collections::BTreeMap;
 
-    use super::{Process, Processes, words};
+    use super::{Process, Processes, truncate_words};
 
     pub(crate) struct Listed(BTreeMap<u32, Process>);
 
@@ -212,7 +212,7 @@ mod listed {
             let process = |line: &str| {
                 let mut fields = line.split_whitespace();
                 let (id, parent) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-                let words = words(fields);
+                let words = truncate_words(fields);
                 let name = words.first().and_then(|word| word.rsplit('/').next()).unwrap_or_default().to_owned();
                 Some((id, Process { id, parent, name, words, variables: Vec::new() }))
             };

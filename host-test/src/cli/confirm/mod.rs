@@ -59,7 +59,7 @@ impl Person {
     /// Checks that a person runs this command, before it does anything. `command` is the command without options; `yes` says
     /// whether `--yes` was given, which counts because only a person gets this far.
     pub(crate) fn require(gate: &mut dyn Gate, root: &Path, command: &[&str], yes: bool) -> Result<Self, CommandError> {
-        let account = Account::own();
+        let account = Account::current();
         let terminal = Terminal::open();
         let unattended = account.is_unattended(root);
         let mut question = ancestry::describe(true);
@@ -107,7 +107,7 @@ impl Person {
         let mut question = json!({"op": "person", "step": "record", "program": program});
         self.sign(&mut question, changed);
         let entered = ask(gate, &question);
-        entered.map(drop).map_err(|stop| stop.after("the command succeeded, but it could not be recorded in the ledger"))
+        entered.map(drop).map_err(|stop| stop.with_context("the command succeeded, but it could not be recorded in the ledger"))
     }
 
     /// Adds the user, the command and the changed files to a request.

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 
 use super::Confirmation;
 
-/// A longer answer is not a yes.
+/// The most bytes that are read of an answer. A longer answer does not confirm.
 const MAX_ANSWER: u64 = 256;
 
 /// An open terminal.

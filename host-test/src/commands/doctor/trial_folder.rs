@@ -58,7 +58,7 @@ impl TrialFolder {
     /// Runs a test and returns its result.
     pub(super) fn run(&self, trial: &Value) -> Value {
         let id = text(trial, "/id");
-        let said = match ran(trial) {
+        let said = match run_command(trial) {
             Ok(said) => said,
             Err(fault) => return json!({"id": id, "fault": fault}),
         };
@@ -83,7 +83,7 @@ struct CommandResult {
     err: String,
 }
 
-fn ran(trial: &Value) -> Result<CommandResult, String> {
+fn run_command(trial: &Value) -> Result<CommandResult, String> {
     let mut command = match (trial.get("shell").and_then(Value::as_str), texts(trial, "words").split_first()) {
         (Some(line), _) => {
             let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
@@ -107,14 +107,14 @@ fn ran(trial: &Value) -> Result<CommandResult, String> {
         // A command that does not read its input closes the pipe.
         let _ = stdin.write_all(text(trial, "/stdin").as_bytes());
     }
-    let (out, err) = (collected(child.stdout.take()), collected(child.stderr.take()));
-    let Ok(out) = out.recv_timeout(TIME_LIMIT) else { return Err(stopped(child)) };
+    let (out, err) = (collect_output(child.stdout.take()), collect_output(child.stderr.take()));
+    let Ok(out) = out.recv_timeout(TIME_LIMIT) else { return Err(stop_child(child)) };
     let err = err.recv_timeout(TIME_LIMIT).unwrap_or_default();
     let status = child.wait().map_err(|why| format!("the command cannot be waited for: {why}"))?;
     Ok(CommandResult { code: status.code(), out, err })
 }
 
-fn collected(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {
+fn collect_output(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -126,7 +126,7 @@ fn collected(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<Str
     receiver
 }
 
-fn stopped(mut child: Child) -> String {
+fn stop_child(mut child: Child) -> String {
     let _ = child.kill();
     let _ = child.wait();
     format!("the command did not answer within {} seconds", TIME_LIMIT.as_secs())

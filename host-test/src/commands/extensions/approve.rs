@@ -90,7 +90,7 @@ mod tests {
     use crate::cli::client::tests::Script;
     use crate::cli::output::tests::capture;
 
-    fn shown() -> (Value, Value) {
+    fn show_exchange() -> (Value, Value) {
         let brings = ["hook `h`: at `before_tool` runs `node h.mjs`", "MCP server `s`: talks to a.example (https://a.example/)"];
         let extension = json!({"name": "x", "version": "1", "source": "workspace", "folder": ".tollgate/extensions/x", "state": "unapproved",
             "digest": "sha256:1", "shows": {"brings": brings, "files": [["manifest.json", "sha256:2"]]},
@@ -105,13 +105,13 @@ mod tests {
             (question, json!({"id": "x", "digest": "sha256:1", "state": "active"}))
         };
         for (answer, exchanges, expected) in [
-            (Confirmation::Yes, vec![shown(), approved()], Ok(Outcome::Done)),
-            (Confirmation::No, vec![shown()], Ok(Outcome::No)),
-            (Confirmation::NoTerminal, vec![shown()], Err("--yes")),
+            (Confirmation::Yes, vec![show_exchange(), approved()], Ok(Outcome::Done)),
+            (Confirmation::No, vec![show_exchange()], Ok(Outcome::No)),
+            (Confirmation::NoTerminal, vec![show_exchange()], Err("--yes")),
         ] {
             let mut gate = Script::new(exchanges);
             let (came_to, out, _) = capture(|output| approve(&mut gate, "x", |_| answer, false, output));
-            gate.end();
+            gate.assert_finished();
             let expected_lines = "\
 x 1 (workspace extension, .tollgate/extensions/x): unapproved
   brings       hook `h`: at `before_tool` runs `node h.mjs`

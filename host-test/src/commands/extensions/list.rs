@@ -106,7 +106,7 @@ mod tests {
             {"name": "b\u{1b}", "version": "2", "state": "disabled", "why": "it is not enabled", "folder": ".tollgate/extensions/b"},
             {"name": "c", "state": "invalid", "why": "its manifest cannot be used", "folder": ".tollgate/extensions/c"},
         ]);
-        let fault = json!({"file": ".tollgate/extensions/c/manifest.json", "path": "$.name", "line": 2, "column": 3, "message": "must be a text"});
+        let fault = json!({"file": ".tollgate/extensions/c/manifest.json", "path": "$.name", "line": 2, "column": 3, "message": "must be a string"});
         let answer = json!({"extensions": extensions, "faults": [fault]});
         let mut gate = Script::new([(json!({"op": "extensions", "do": "list"}), answer)]);
         let (came_to, out, _) = capture(|output| show(&mut gate, false, output));
@@ -117,7 +117,7 @@ a        1.0.0    active    1 hook, 2 skills  ~/.tollgate/extensions/a
 b\\u{1b}  2        disabled                    .tollgate/extensions/b
 c                 invalid                     .tollgate/extensions/c
 b\\u{1b}: it is not enabled
-.tollgate/extensions/c/manifest.json:2:3: error: `$.name` must be a text
+.tollgate/extensions/c/manifest.json:2:3: error: `$.name` must be a string
 ";
         assert_eq!(out, expected);
     }

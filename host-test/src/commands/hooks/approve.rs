@@ -46,14 +46,14 @@ pub(super) fn run(
     if !changed.is_empty() {
         person.record(gate, &changed)?;
     }
-    // The last is the component, if it is one. It is compiled while the person waits, not at the first call.
+    // The last item is the component, if the hook is one. It is compiled now, while the person waits, and not on the first call.
     if let Some(component) = changed.get(2) {
         compile(component, home, json, output);
     }
     Ok(outcome)
 }
 
-/// Has a component compiled, with a note if it takes long, and a warning if it cannot be compiled and so is never called.
+/// Compiles a component. Prints a note if that takes long, and a warning if it fails, because then the hook is never called.
 fn compile(digest: &str, home: Option<&Path>, json: bool, output: &mut Output<'_>) {
     let Some(home) = home.and_then(|home| home.canonicalize().ok()) else { return };
     let waiting = |took: Duration| {
@@ -131,13 +131,13 @@ mod tests {
     use crate::cli::client::tests::Script;
     use crate::cli::output::tests::capture;
 
-    fn shown(trust: &str) -> (Value, Value) {
+    fn show_exchange(trust: &str) -> (Value, Value) {
         let hook = json!({"id": "a", "source": "workspace", "file": "f", "trigger": "t", "trust": trust, "digest": "sha256:1",
                           "shows": {"runs": ["/bin/true"]}, "before": null});
         (json!({"op": "hooks", "do": "show", "id": "a"}), hook)
     }
 
-    fn approved() -> (Value, Value) {
+    fn approve_exchange() -> (Value, Value) {
         let question = json!({"op": "hooks", "do": "approve", "id": "a", "digest": "sha256:1"});
         (question, json!({"id": "a", "digest": "sha256:1"}))
     }
@@ -145,14 +145,14 @@ mod tests {
     #[test]
     fn only_what_was_shown_and_agreed_to_is_approved() {
         for (trust, word, exchanges, expected) in [
-            ("new", Confirmation::Yes, vec![shown("new"), approved()], Ok(Outcome::Done)),
-            ("changed", Confirmation::Yes, vec![shown("changed"), approved()], Ok(Outcome::Done)),
-            ("new", Confirmation::No, vec![shown("new")], Ok(Outcome::No)),
-            ("new", Confirmation::NoTerminal, vec![shown("new")], Err("--yes")),
+            ("new", Confirmation::Yes, vec![show_exchange("new"), approve_exchange()], Ok(Outcome::Done)),
+            ("changed", Confirmation::Yes, vec![show_exchange("changed"), approve_exchange()], Ok(Outcome::Done)),
+            ("new", Confirmation::No, vec![show_exchange("new")], Ok(Outcome::No)),
+            ("new", Confirmation::NoTerminal, vec![show_exchange("new")], Err("--yes")),
         ] {
             let mut gate = Script::new(exchanges);
             let (came_to, out, _) = capture(|output| approve(&mut gate, "a", |_| word, false, output));
-            gate.end();
+            gate.assert_finished();
             assert!(out.contains("  runs         /bin/true\n"), "{trust}: {out}");
             match (came_to, expected) {
                 (Ok((came_to, changed)), Ok(expected)) => {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn programs_get_one_object() {
-        let mut gate = Script::new([shown("new"), approved()]);
+        let mut gate = Script::new([show_exchange("new"), approve_exchange()]);
         let (_, out, err) = capture(|output| approve(&mut gate, "a", |_| Confirmation::Yes, true, output));
         assert_eq!(out, "{\"id\":\"a\",\"digest\":\"sha256:1\"}\n");
         assert!(err.starts_with("a (workspace hook, f)"), "{err}");

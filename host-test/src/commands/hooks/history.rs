@@ -56,7 +56,7 @@ mod tests {
             let mut gate = Script::new([(question, json!({"records": records}))]);
             let options = Options { id: id.map(str::to_owned), limit: 2 };
             let (_, out, _) = capture(|output| show(&mut gate, &options, false, output));
-            gate.end();
+            gate.assert_finished();
             assert_eq!(out, "09:00:00  success  a  1 ms\n10:00:00  success  b  1 ms\n");
         }
     }

@@ -114,7 +114,7 @@ fn print(found: &Value, json: bool, output: &mut Output<'_>) -> Result<(), Comma
         lines.push(format!("{}  {place}: {}", output.paint(Style::Yellow, "skipped"), escape(text(left, "/why"))));
     }
     match number(found, "known") {
-        0 if lines.is_empty() => output.note("there are no hooks for Claude Code to import"),
+        0 if lines.is_empty() => output.note("there are no Claude Code hooks to import"),
         0 => {}
         known => output.note(&format!("{known} already declared")),
     }

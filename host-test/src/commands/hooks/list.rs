@@ -118,7 +118,7 @@ mod tests {
             let answer = json!({"hooks": hooks, "faults": faults});
             let mut gate = Script::new([(json!({"op": "hooks", "do": "list"}), answer)]);
             let (came_to, out, err) = capture(|output| show(&mut gate, false, output));
-            gate.end();
+            gate.assert_finished();
             assert_eq!((came_to.unwrap(), err.as_str()), (code, ""));
             let long = format!("prompt: {}…", "x".repeat(36));
             let width = long.chars().count() + 2;

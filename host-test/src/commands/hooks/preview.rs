@@ -141,7 +141,7 @@ mod tests {
     use super::*;
     use crate::cli::output::tests::capture;
 
-    fn shown(hook: &Value) -> String {
+    fn render_text(hook: &Value) -> String {
         capture(|output| render(hook, output)).0.join("\n")
     }
 
@@ -168,7 +168,7 @@ lint (workspace hook, .tollgate/hooks.json): not approved yet
   | #!/bin/sh
   | echo \\u{1b}[2J
 ";
-        let shown = shown(&hook);
+        let shown = render_text(&hook);
         assert!(shown.starts_with(expected), "{shown}");
         assert!(shown.ends_with("  | x\n  | … 12 more lines"), "{shown}");
     }
@@ -182,7 +182,7 @@ lint (workspace hook, .tollgate/hooks.json): not approved yet
         let before = shows("sha256:old", "one\nTWO\nthree\nfour\nfive\nsix\n", "left");
         let now = shows("sha256:new", "one\ntwo\nthree\nfour\nfive\nsix\n", "right");
         let hook = json!({"id": "a", "source": "workspace", "trust": "changed", "notice": "why", "shows": now, "before": before});
-        let shown = shown(&hook);
+        let shown = render_text(&hook);
         for line in [
             "a (workspace hook): why",
             "  since it was approved:",

@@ -70,7 +70,7 @@ mod tests {
             let mut gate = Script::new([(question, json!({"record": record}))]);
             let options = Options { id: "a".to_owned(), data: Some(r#"{"file":"f"}"#.to_owned()) };
             let (came_to, out, _) = capture(|output| run(&mut gate, &options, false, output));
-            gate.end();
+            gate.assert_finished();
             assert_eq!(came_to.unwrap(), outcome);
             assert!(out.starts_with("10:00:00  ") && out.ends_with("\nx\ny\n"), "{out}");
         }

@@ -86,7 +86,12 @@ fn init(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Comman
     };
     if changes.is_empty() {
         receipts.apply(folders, text(&plan, "/receipt"), &[])?;
-        tell(options, output, &plan, if problems.is_empty() { "everything is set up already" } else { "nothing else to do" })?;
+        print_plan(
+            options,
+            output,
+            &plan,
+            if problems.is_empty() { "everything is set up already" } else { "nothing else to do" },
+        )?;
         return outcome(Ok(Outcome::Done));
     }
     for change in &changes {
@@ -101,7 +106,7 @@ fn init(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Comman
     // A new gate, because this one has not seen the folder that makes the workspace governed.
     person.record_with(&mut open(folders)?, &changed, &confirm::own_program())?;
     let last = "done; check it with `tollgate doctor`, undo it with `tollgate init --undo`";
-    tell(options, output, &plan, last)?;
+    print_plan(options, output, &plan, last)?;
     outcome(Ok(Outcome::Done))
 }
 
@@ -119,7 +124,7 @@ fn plan(gate: &mut dyn Gate, mut question: Value) -> Result<(Value, Vec<Change>)
         let links = question.pointer("/seen/links").cloned().unwrap_or_default();
         let Some(files) = question.pointer_mut("/seen/files").and_then(Value::as_object_mut) else { break };
         for (path, why) in faults {
-            let names = files.keys().filter(|name| **name == path || text(&links, &pointer(name)) == path).cloned();
+            let names = files.keys().filter(|name| **name == path || text(&links, &json_pointer(name)) == path).cloned();
             let names: Vec<String> = names.chain([path.clone()]).collect();
             for name in names {
                 files.insert(name, json!({"fault": format!("it cannot be written: {why}")}));
@@ -130,7 +135,7 @@ fn plan(gate: &mut dyn Gate, mut question: Value) -> Result<(Value, Vec<Change>)
 }
 
 /// A name as a JSON pointer.
-fn pointer(name: &str) -> String {
+fn json_pointer(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
@@ -182,7 +187,7 @@ fn print(line: &str, json: bool, output: &mut Output<'_>) -> Result<(), CommandE
     Ok(())
 }
 
-fn tell(options: &Options, output: &mut Output<'_>, plan: &Value, last: &str) -> Result<(), CommandError> {
+fn print_plan(options: &Options, output: &mut Output<'_>, plan: &Value, last: &str) -> Result<(), CommandError> {
     if options.workspace.json {
         let file = |change: &Value| json!({"host": change.get("program"), "path": text(change, "/shown"), "made": change.get("before") == Some(&Value::Null)});
         let files: Vec<Value> = list(plan, "changes").iter().map(file).collect();

@@ -50,16 +50,18 @@ fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResu
     let answer = ask(gate, &json!({"op": "list-intents"}))?;
     let (errors, _) = severities(&answer);
     let intents = list(&answer, "intents");
+    let is_governed = flag(&answer, "governed");
     if json {
         output.json(&answer)?;
-    } else if !flag(&answer, "governed") {
+    } else if !is_governed {
         output.note(UNGOVERNED);
     } else if intents.is_empty() && errors == 0 {
         output.note(&format!("`{FILE}` lists no intents"));
     } else if !intents.is_empty() {
         table(intents, output)?;
     }
-    if errors == 0 {
+    // Without a workspace that is governed, the file is missing, which is no error.
+    if errors == 0 || !is_governed {
         return Ok(Outcome::Done);
     }
     let why = format!("`{FILE}` has {}; `tollgate intents check` shows what is wrong", count(errors, "error", "errors"));
@@ -71,7 +73,7 @@ fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResu
     Ok(Outcome::Done)
 }
 
-const UNGOVERNED: &str = "there is no .orchestration/ in the workspace, so nothing is governed";
+const UNGOVERNED: &str = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one";
 
 fn table(intents: &[Value], output: &mut Output<'_>) -> io::Result<()> {
     let mut rows = vec![["ID", "STATUS", "NAME", "SCOPE"].map(|title| Cell::styled(title, Style::Bold)).into_iter().collect()];
@@ -128,10 +130,10 @@ mod tests {
     type Run = fn(&mut dyn Gate, bool, &mut Output<'_>) -> CommandResult;
 
     /// Runs a command on an answer and returns exit code, standard output and standard error.
-    fn made(run: Run, json: bool, answer: &Value) -> (u8, String, String) {
+    fn run_on(run: Run, json: bool, answer: &Value) -> (u8, String, String) {
         let mut gate = Script::new([(json!({"op": "list-intents"}), answer.clone())]);
         let (came_to, out, err) = capture(|output| run(&mut gate, json, output));
-        gate.end();
+        gate.assert_finished();
         match came_to {
             Ok(Outcome::Done) => (0, out, err),
             Ok(Outcome::No) => (1, out, err),
@@ -151,7 +153,7 @@ mod tests {
             intent("INT-001", "IN_PROGRESS", "Login", &["src/auth/**", "docs/auth.md"]),
             intent("I2", "DONE", "Pay \u{1b}[2J", &[]),
         ];
-        let (code, out, err) = made(show, false, &json!({"governed": true, "intents": intents, "diagnostics": []}));
+        let (code, out, err) = run_on(show, false, &json!({"governed": true, "intents": intents, "diagnostics": []}));
         let expected = "\
 ID       STATUS       NAME           SCOPE
 INT-001  IN_PROGRESS  Login          src/auth/**, docs/auth.md
@@ -170,7 +172,7 @@ I2       DONE         Pay \\u{1b}[2J
             (json!({"governed": true, "intents": [], "diagnostics": [error]}), 2, 0, "has 1 error; `tollgate intents check`"),
             (json!({"governed": true, "intents": [some], "diagnostics": [error, error]}), 0, 2, "has 2 errors"),
         ] {
-            let (got, out, err) = made(show, false, &answer);
+            let (got, out, err) = run_on(show, false, &answer);
             assert_eq!((got, out.lines().count()), (code, out_lines), "{answer}");
             assert!(err.contains(said), "{err}");
         }
@@ -193,9 +195,9 @@ I2       DONE         Pay \\u{1b}[2J
             ),
         ] {
             let answer = json!({"governed": true, "intents": [], "diagnostics": diagnostics});
-            let (got, out, _) = made(check, false, &answer);
+            let (got, out, _) = run_on(check, false, &answer);
             assert_eq!((got, out.as_str()), (code, expected));
-            assert_eq!(made(check, true, &answer), (code, format!("{answer}\n"), String::new()));
+            assert_eq!(run_on(check, true, &answer), (code, format!("{answer}\n"), String::new()));
         }
     }
 }

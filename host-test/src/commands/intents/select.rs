@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    fn wanted(intent: Option<&str>, session: Option<&str>) -> Options {
+    fn select_options(intent: Option<&str>, session: Option<&str>) -> Options {
         let text = |text: Option<&str>| text.map(str::to_owned);
         Options { intent: text(intent), session: text(session), none: intent.is_none(), yes: false }
     }
@@ -132,10 +132,10 @@ mod tests {
                 question = text.to_owned();
                 Confirmation::Yes
             };
-            let (changed, out, _) = capture(|output| select(&mut gate, &wanted(intent, session), yes, false, output));
+            let (changed, out, _) = capture(|output| select(&mut gate, &select_options(intent, session), yes, false, output));
             assert!(changed.unwrap().is_some());
             assert_eq!((question.as_str(), out.as_str()), (asked, said));
-            gate.end();
+            gate.assert_finished();
         }
     }
 
@@ -143,7 +143,8 @@ mod tests {
     fn nothing_is_asked_of_the_gate_without_a_yes() {
         for (word, expected) in [(Confirmation::No, None), (Confirmation::NoTerminal, Some("--yes"))] {
             let mut gate = Script::new([] as [(Value, Value); 0]);
-            let (came_to, _, _) = capture(|output| select(&mut gate, &wanted(Some("INT-1"), None), |_| word, false, output));
+            let (came_to, _, _) =
+                capture(|output| select(&mut gate, &select_options(Some("INT-1"), None), |_| word, false, output));
             match (came_to, expected) {
                 (Ok(None), None) => {}
                 (Err(CommandError::Failed(why)), Some(said)) => assert!(why.contains(said), "{why}"),

@@ -1,4 +1,4 @@
-//! `tollgate mcp add`: one more server in the user's own settings.
+//! `tollgate mcp add`: declares an MCP server in the user's own settings.
 
 use std::path::Path;
 
@@ -42,7 +42,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// What is declared; null for what the workspace declares.
+    /// The declaration from the command line; null to use the workspace's declaration.
     fn declaration(&self) -> Result<Value, CommandError> {
         let mut declared = Map::new();
         let mut put = |key: &str, value: Value| drop(declared.insert(key.to_owned(), value));
@@ -50,13 +50,13 @@ impl Options {
             put("type", if self.sse { "sse" } else { "http" }.into());
             put("url", url.as_str().into());
             if !self.headers.is_empty() {
-                put("headers", pairs("--header", &self.headers)?);
+                put("headers", parse_pairs("--header", &self.headers)?);
             }
         } else if let Some((command, args)) = self.command.split_first() {
             put("command", command.as_str().into());
             put("args", args.to_vec().into());
             if !self.env.is_empty() {
-                put("env", pairs("--env", &self.env)?);
+                put("env", parse_pairs("--env", &self.env)?);
             }
         } else {
             return Ok(Value::Null);
@@ -65,7 +65,7 @@ impl Options {
     }
 }
 
-fn pairs(option: &str, written: &[String]) -> Result<Value, CommandError> {
+fn parse_pairs(option: &str, written: &[String]) -> Result<Value, CommandError> {
     let pair = |pair: &String| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.into())),
         _ => Err(CommandError::Failed(format!("`{option} {}` cannot be understood; write NAME=VALUE", escape(pair)))),
@@ -128,7 +128,7 @@ mod tests {
     use crate::cli::output::tests::capture;
     use std::fs;
 
-    fn wanted(words: &[&str]) -> Options {
+    fn parse_options(words: &[&str]) -> Options {
         #[derive(clap::Parser)]
         struct Line {
             #[command(flatten)]
@@ -150,9 +150,9 @@ mod tests {
             (&["s", "--url", "https://a/", "--sse"], json!({"type": "sse", "url": "https://a/"})),
             (&["s"], Value::Null),
         ] {
-            assert_eq!(wanted(words).declaration().unwrap(), expected, "{words:?}");
+            assert_eq!(parse_options(words).declaration().unwrap(), expected, "{words:?}");
         }
-        assert!(wanted(&["s", "--env", "A", "--", "x"]).declaration().is_err());
+        assert!(parse_options(&["s", "--env", "A", "--", "x"]).declaration().is_err());
     }
 
     #[test]
@@ -165,7 +165,7 @@ mod tests {
             let answer = json!({"server": "s", "declaration": declaration, "target": "x", "settings": after});
             let mut gate = Script::new([(question, answer)]);
             let (came_to, out, _) =
-                capture(|output| add(&mut gate, temp.path(), &wanted(&["s", "--", "x"]), |_| word, false, output));
+                capture(|output| add(&mut gate, temp.path(), &parse_options(&["s", "--", "x"]), |_| word, false, output));
             assert_eq!(came_to.unwrap(), if expected.is_some() { Outcome::Done } else { Outcome::No });
             assert!(out.contains("+ \"s\": {\"command\":\"x\",\"args\":[]}"), "{out}");
             assert_eq!(fs::read_to_string(temp.path().join(FILE)).ok().as_deref(), expected);

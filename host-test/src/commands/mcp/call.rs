@@ -1,4 +1,4 @@
-//! `tollgate mcp call`: one call of one tool, through the gate.
+//! `tollgate mcp call`: calls a tool of an MCP server through the gate.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ fn show(answer: &Value, json: bool, output: &mut Output<'_>) -> CommandResult {
         output.line(&escape_lines(said))?;
         let others = list(answer, "parts").iter().filter(|part| text(part, "/type") != "text").count();
         if others > 0 {
-            output.note("the answer has more than text; `--json` shows all of it");
+            output.note("the answer contains more than text; `--json` shows all of it");
         }
     } else if outcome != "unavailable" {
         output.note(said);

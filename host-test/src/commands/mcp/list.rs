@@ -95,7 +95,7 @@ fn show_tools(mut answer: Value, wanted: &Tools, json: bool, output: &mut Output
     rows.extend(tools.iter().map(|tool| {
         let first = text(tool, "/description").lines().next().unwrap_or_default();
         let mut row: Vec<Cell> = ["/name", "/server"].map(|field| Cell::new(text(tool, field))).into_iter().collect();
-        row.extend([Cell::new(takes(tool)), Cell::styled(first.chars().take(80).collect::<String>(), Style::Dim)]);
+        row.extend([Cell::new(parameter_list(tool)), Cell::styled(first.chars().take(80).collect::<String>(), Style::Dim)]);
         row
     }));
     if !tools.is_empty() {
@@ -117,7 +117,7 @@ fn show_tools(mut answer: Value, wanted: &Tools, json: bool, output: &mut Output
 }
 
 /// `path: string, depth?: integer`
-fn takes(tool: &Value) -> String {
+fn parameter_list(tool: &Value) -> String {
     let takes = |parameter: &Value| {
         let mark = if parameter.get("required") == Some(&Value::Bool(true)) { "" } else { "?" };
         format!("{}{mark}: {}", text(parameter, "/name"), text(parameter, "/type"))

@@ -1,6 +1,6 @@
-//! `tollgate mcp`: the MCP servers that are declared, their tools, and calls of these.
+//! `tollgate mcp`: lists the declared MCP servers and their tools, and calls tools.
 //!
-//! The gate decides which servers are connected to and what becomes of a call; every call passes it, like that of an agent.
+//! The gate decides which servers to connect to and what happens to a call. It checks every call, as it does for an agent.
 
 mod add;
 mod call;
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     })
 }
 
-/// What drives the gate's connections. Ctrl-C ends the servers, too.
+/// Creates the hooks that drive the gate's connections. Ctrl-C also ends the servers.
 fn hooks(gate: &mut tollgate::Tollgate, options: HookOptions) -> Hooks<&mut tollgate::Tollgate> {
     let hooks = Hooks::new(gate, options);
     let remote = hooks.remote();

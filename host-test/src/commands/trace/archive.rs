@@ -59,7 +59,7 @@ fn archive(gate: &mut dyn Gate, root: &Path, json: bool, output: &mut Output<'_>
     let (from, to) = (text(&answer, "/rename/from").to_owned(), text(&answer, "/rename/to").to_owned());
     move_aside(root, &from, &to)?;
     let done = format!("`{from}` was moved to `{to}`, but the new ledger is not linked to it");
-    let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"})).map_err(|stop| stop.after(&done))?;
+    let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"})).map_err(|stop| stop.with_context(&done))?;
     if json {
         output.json(&add_tied(answer, &tied))?;
         return Ok(vec![from, to]);
@@ -125,7 +125,7 @@ mod tests {
         ]);
         let (came_to, out, _) = capture(|output| archive(&mut gate, folder.path(), true, output));
         assert_eq!(came_to.unwrap(), [FROM, TO]);
-        gate.end();
+        gate.assert_finished();
         assert_eq!(out, format!("{}\n", json!({"rename": {"from": FROM, "to": TO}, "bytes": 4, "tied": ["sha256:aa"]})));
         assert!(!folder.path().join(FROM).exists());
         assert_eq!(fs::read_to_string(folder.path().join(TO)).unwrap(), "old\n");

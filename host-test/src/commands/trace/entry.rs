@@ -32,8 +32,8 @@ fn row(entry: &Value) -> Vec<Cell> {
         Cell::styled(file.map(hashes).unwrap_or_default(), Style::Dim),
         Cell::styled(if text(entry, "/scope_validation") == "FAIL" { "FAIL" } else { "" }, Style::Red),
         Cell::styled(if flag(entry, "success") { "" } else { "failed" }, Style::Yellow),
-        Cell::styled(concurrent(entry).unwrap_or_default(), Style::Yellow),
-        Cell::styled(late(entry).unwrap_or_default(), Style::Yellow),
+        Cell::styled(concurrent_note(entry).unwrap_or_default(), Style::Yellow),
+        Cell::styled(late_note(entry).unwrap_or_default(), Style::Yellow),
     ]
 }
 
@@ -67,12 +67,12 @@ fn hashes(file: &Value) -> String {
     format!("{}→{}", hash("/pre_hash"), hash("/post_hash"))
 }
 
-fn concurrent(entry: &Value) -> Option<String> {
+fn concurrent_note(entry: &Value) -> Option<String> {
     let other = entry.get("concurrent").filter(|other| !other.is_null())?;
     Some(format!("concurrent with {} of {}", short_id(text(other, "/entry_id")), text(other, "/session_id")))
 }
 
-fn late(entry: &Value) -> Option<String> {
+fn late_note(entry: &Value) -> Option<String> {
     let late = entry.get("late").filter(|late| !late.is_null())?;
     let others = match late.get("others").and_then(Value::as_u64).unwrap_or_default() {
         0 => String::new(),

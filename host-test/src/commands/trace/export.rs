@@ -47,7 +47,7 @@ pub(super) fn run(opened: &mut OpenGate, options: &Options, output: &mut Output<
     question.insert("format".to_owned(), options.format.name().into());
     match options.output.as_deref() {
         Some(path) if path != Path::new("-") => {
-            let records = to_file(path, |out| records(&mut opened.gate, question, out))?;
+            let records = write_to_file(path, |out| records(&mut opened.gate, question, out))?;
             output.note(&format!("wrote {} to `{}`", count(records, "record", "records"), path.display()));
         }
         _ => drop(records(&mut opened.gate, question, &mut output.out)?),
@@ -75,7 +75,7 @@ fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn 
 }
 
 /// Writes a file that appears only when it is complete.
-fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, CommandError>) -> Result<u64, CommandError> {
+fn write_to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, CommandError>) -> Result<u64, CommandError> {
     let fault = |why: io::Error| CommandError::Failed(format!("cannot write `{}`: {why}", path.display()));
     // A link is followed, and a device or pipe is written to rather than replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -122,7 +122,7 @@ mod tests {
         let mut out = Vec::new();
         assert_eq!(records(&mut gate, question(), &mut out).unwrap(), 2);
         assert_eq!(String::from_utf8(out).unwrap(), "{\"b\":1,\"a\":2}\n{\"c\":3}\n");
-        gate.end();
+        gate.assert_finished();
         let still = json!({"records": [], "cursor": 10});
         let mut gate = Script::new([(json!({"op": "export"}), still.clone()), (json!({"op": "export", "cursor": 10}), still)]);
         assert!(records(&mut gate, question(), &mut io::sink()).is_err());
@@ -137,16 +137,16 @@ mod tests {
             out.write_all(b"half")?;
             Err(CommandError::Failed("it broke".to_owned()))
         };
-        assert!(to_file(&path, half).is_err());
+        assert!(write_to_file(&path, half).is_err());
         assert_eq!(names(), 0);
         let whole = |out: &mut dyn Write| {
             out.write_all(b"whole")?;
             Ok(1)
         };
-        assert_eq!(to_file(&path, whole).unwrap(), 1);
-        assert!(to_file(&path, half).is_err());
+        assert_eq!(write_to_file(&path, whole).unwrap(), 1);
+        assert!(write_to_file(&path, half).is_err());
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names()), ("whole", 1));
-        let Err(CommandError::Failed(why)) = to_file(&folder.path().join("no/out"), whole) else { panic!() };
+        let Err(CommandError::Failed(why)) = write_to_file(&folder.path().join("no/out"), whole) else { panic!() };
         assert!(why.contains("no/out"), "{why}");
     }
 
@@ -161,10 +161,10 @@ mod tests {
             out.write_all(b"new")?;
             Ok(1)
         };
-        to_file(&folder.path().join("link"), whole).unwrap();
+        write_to_file(&folder.path().join("link"), whole).unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("real")).unwrap(), "new");
         assert!(folder.path().join("link").is_symlink());
-        to_file(Path::new("/dev/null"), whole).unwrap();
+        write_to_file(Path::new("/dev/null"), whole).unwrap();
         assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
     }
 }

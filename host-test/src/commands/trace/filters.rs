@@ -22,7 +22,7 @@ pub(super) struct Filters {
     /// Only changes since this time: 2026-11-16, 2026-11-16T09:30:00Z, or an age: 90m, 2h, 3d
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only changes until this time, spelled like --since
+    /// Only changes until this time, in the same format as --since
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 }

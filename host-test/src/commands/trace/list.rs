@@ -47,7 +47,7 @@ fn show(
     output: &mut Output<'_>,
 ) -> CommandResult {
     let question = options.filters.question("trace", root, here)?;
-    let answer = latest(gate, question, options.limit.unwrap_or(DEFAULT_LIMIT))?;
+    let answer = fetch_latest(gate, question, options.limit.unwrap_or(DEFAULT_LIMIT))?;
     if json {
         output.json(&answer)?;
         return Ok(Outcome::Done);
@@ -74,7 +74,7 @@ fn show(
 }
 
 /// The latest entries, merged from as many pages as necessary.
-fn latest(gate: &mut dyn Gate, question: Map<String, Value>, limit: usize) -> Result<Value, CommandError> {
+fn fetch_latest(gate: &mut dyn Gate, question: Map<String, Value>, limit: usize) -> Result<Value, CommandError> {
     let mut pages = Pages::new(question);
     let (mut newest, mut found, mut notes) = (None, Vec::new(), Vec::new());
     let mut missing = limit;
@@ -170,7 +170,7 @@ mod tests {
         let mut gate = Script::new(exchanges());
         let (came_to, out, err) = capture(|output| show(&mut gate, &options, at, false, output));
         assert_eq!(came_to.unwrap(), Outcome::Done);
-        gate.end();
+        gate.assert_finished();
         let paths: Vec<_> = out.lines().map(|line| line.split_whitespace().nth(6).unwrap()).collect();
         assert_eq!(paths, ["a:3-9,12", "b:3-9,12", "c:3-9,12"]);
         assert_eq!(

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use crate::cli::failed;
+use crate::cli::fail;
 use crate::cli::workspace::WorkspaceArgs;
 
 /// The options of `tollgate trace`.
@@ -68,7 +68,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         && options.list != list::Options::default()
     {
         let name = command.name();
-        return failed(&format!("options must follow `{name}`: tollgate trace {name} …"));
+        return fail(&format!("options must follow `{name}`: tollgate trace {name} …"));
     }
     options.workspace.run(|opened, output| match &options.command {
         None => list::run(opened, &options.list, json, output),

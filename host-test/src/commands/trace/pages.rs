@@ -62,6 +62,6 @@ mod tests {
         let mut pages = Pages::new(Map::from_iter([("op".to_owned(), "trace".into())]));
         assert!(pages.next(&mut gate, 2).unwrap().is_some());
         assert!(pages.next(&mut gate, 2).is_err());
-        gate.end();
+        gate.assert_finished();
     }
 }

@@ -35,7 +35,7 @@ pub(super) enum RestoreError {
 }
 
 impl RestoreError {
-    fn io(path: &str) -> impl Fn(io::Error) -> Self + '_ {
+    fn io_error(path: &str) -> impl Fn(io::Error) -> Self + '_ {
         move |why| {
             // This comes from the folder handle, not from the operating system.
             let refused = why.kind() == io::ErrorKind::PermissionDenied && why.raw_os_error().is_none();
@@ -47,7 +47,7 @@ impl RestoreError {
 
 /// Changes a file if its digest is still `now` at the last moment; `None` means that it does not exist.
 pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &Change<'_>) -> Result<(), RestoreError> {
-    let fault = RestoreError::io(path);
+    let fault = RestoreError::io_error(path);
     let dir = Dir::open_ambient_dir(workspace, ambient_authority()).map_err(&fault)?;
     let (folder, name) = split_path(path)?;
     let folder = match (open_folder(&dir, folder), change) {
@@ -87,7 +87,7 @@ fn open_folder(dir: &Dir, folder: &Path) -> io::Result<Dir> {
 
 /// Checks that the file is still what it was when the person was asked.
 fn check_unchanged(folder: &Dir, name: &Path, path: &str, now: Option<&str>) -> Result<(), RestoreError> {
-    let fault = RestoreError::io(path);
+    let fault = RestoreError::io_error(path);
     let changed = |is: String| Err(RestoreError::Changed { path: path.to_owned(), is });
     match (folder.symlink_metadata(name), now) {
         (Err(why), None) if why.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -93,7 +93,8 @@ fn revert(
     let mut record = json!({"op": "revert", "entry": id, "step": "record"});
     (consent.sign)(&mut record, &path);
     let recorded = ask(gate, &record);
-    let recorded = recorded.map_err(|stop| stop.after(&format!("{done}, but that could not be recorded in the ledger")))?;
+    let recorded =
+        recorded.map_err(|stop| stop.with_context(&format!("{done}, but that could not be recorded in the ledger")))?;
     if json {
         if let (Some(plan), Some(entries)) = (plan.as_object_mut(), recorded.get("entries")) {
             plan.insert("source".to_owned(), version.map(|version| version.from).into());
@@ -122,7 +123,7 @@ fn previous_version(plan: &Value, root: &Path, state: &Path, path: &str) -> Resu
     if let Some(image) = image
         && let Some(bytes) = restore::read(state, image).filter(|bytes| Digest::of(bytes).to_string() == want)
     {
-        let executable = versions::executable_in_head(root, path);
+        let executable = versions::is_executable_in_head(root, path);
         return Ok(Version { bytes, executable, from: format!("the gate's own copy, {image}") });
     }
     versions::find_by_digest(root, path, want).map_err(|why| {
@@ -175,7 +176,7 @@ mod tests {
     use std::fs;
 
     use super::super::entry::tests::entry;
-    use super::super::versions::tests::git_in;
+    use super::super::versions::tests::run_git;
     use super::*;
     use crate::cli::client::tests::Script;
     use crate::cli::output::tests::capture;
@@ -187,10 +188,10 @@ mod tests {
     fn workspace() -> tempfile::TempDir {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
-        git_in(root, &["init", "-q"]);
+        run_git(root, &["init", "-q"]);
         fs::write(root.join("a"), "committed").unwrap();
-        git_in(root, &["add", "a"]);
-        git_in(root, &["commit", "-qm", "x"]);
+        run_git(root, &["add", "a"]);
+        run_git(root, &["commit", "-qm", "x"]);
         fs::write(root.join("a"), "agent's").unwrap();
         fs::create_dir_all(root.join("state/images")).unwrap();
         fs::write(root.join("state").join(IMAGE), "copied").unwrap();
@@ -198,7 +199,7 @@ mod tests {
     }
 
     /// A person who is not recorded by name.
-    fn by<A: FnOnce(&str) -> Confirmation>(ask: A) -> Consent<A, fn(&mut Value, &str)> {
+    fn anonymous_consent<A: FnOnce(&str) -> Confirmation>(ask: A) -> Consent<A, fn(&mut Value, &str)> {
         Consent { of_gate: false, ask, sign: |_, _| {} }
     }
 
@@ -207,11 +208,11 @@ mod tests {
         json!({"path": "a", "action": action, "now": hash(now), "want": hash(want), "image": image, "entry": entry(ID, "a")})
     }
 
-    fn planned(plan: &Value) -> (Value, Value) {
+    fn plan_exchange(plan: &Value) -> (Value, Value) {
         (json!({"op": "revert", "entry": ID, "step": "plan"}), plan.clone())
     }
 
-    fn recorded() -> (Value, Value) {
+    fn record_exchange() -> (Value, Value) {
         (json!({"op": "revert", "entry": ID, "step": "record"}), json!({"entries": [entry("99999999-9", "a")]}))
     }
 
@@ -231,16 +232,17 @@ mod tests {
             (plan("remove", Some("agent's"), None, None), None, "no file", "remove a?"),
         ] {
             let temp = workspace();
-            let mut gate = Script::new([planned(&plan), recorded()]);
+            let mut gate = Script::new([plan_exchange(&plan), record_exchange()]);
             let mut question = String::new();
             let yes = |text: &str| {
                 question = text.to_owned();
                 Confirmation::Yes
             };
-            let (came_to, out, err) =
-                capture(|output| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(yes), false, output));
+            let (came_to, out, err) = capture(|output| {
+                revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, anonymous_consent(yes), false, output)
+            });
             assert_eq!(came_to.unwrap(), Outcome::Done);
-            gate.end();
+            gate.assert_finished();
             assert_eq!(fs::read_to_string(temp.path().join("a")).ok().as_deref(), left);
             assert!(out.contains(source) && out.ends_with("d a; recorded as 99999999\n"), "{out}");
             assert!(question.contains(asked), "{question}");
@@ -251,9 +253,16 @@ mod tests {
     #[test]
     fn the_plan_is_shown_before_it_is_done() {
         let temp = workspace();
-        let mut gate = Script::new([planned(&plan("restore", Some("agent's"), Some("copied"), Some(IMAGE)))]);
+        let mut gate = Script::new([plan_exchange(&plan("restore", Some("agent's"), Some("copied"), Some(IMAGE)))]);
         let (came_to, out, err) = capture(|output| {
-            revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| Confirmation::No), false, output)
+            revert(
+                &mut gate,
+                (temp.path(), &temp.path().join("state")),
+                ID,
+                anonymous_consent(|_| Confirmation::No),
+                false,
+                output,
+            )
         });
         assert_eq!(came_to.unwrap(), Outcome::No);
         let expected = format!(
@@ -276,9 +285,10 @@ mod tests {
             (plan("dance", Some("agent's"), None, None), Confirmation::Yes, "cannot be understood"),
         ] {
             let temp = workspace();
-            let mut gate = Script::new([planned(&plan)]);
-            let (came_to, _, _) =
-                capture(|output| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| word), false, output));
+            let mut gate = Script::new([plan_exchange(&plan)]);
+            let (came_to, _, _) = capture(|output| {
+                revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, anonymous_consent(|_| word), false, output)
+            });
             let Err(CommandError::Failed(why)) = came_to else { panic!("{said}: {came_to:?}") };
             assert!(why.contains(said), "{why}");
             assert_eq!(fs::read_to_string(temp.path().join("a")).unwrap(), "agent's");
@@ -289,9 +299,16 @@ mod tests {
     fn programs_get_one_object() {
         let temp = workspace();
         let plan = plan("restore", Some("agent's"), Some("committed"), None);
-        let mut gate = Script::new([planned(&plan), recorded()]);
+        let mut gate = Script::new([plan_exchange(&plan), record_exchange()]);
         let (came_to, out, err) = capture(|output| {
-            revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| Confirmation::Yes), true, output)
+            revert(
+                &mut gate,
+                (temp.path(), &temp.path().join("state")),
+                ID,
+                anonymous_consent(|_| Confirmation::Yes),
+                true,
+                output,
+            )
         });
         assert_eq!(came_to.unwrap(), Outcome::Done);
         let mut expected = plan;
@@ -306,9 +323,16 @@ mod tests {
         let temp = workspace();
         let refused = json!({"error": {"code": "workspace_fault", "message": "the disk is full"}});
         let question = json!({"op": "revert", "entry": ID, "step": "record"});
-        let mut gate = Script::new([planned(&plan("remove", Some("agent's"), None, None)), (question, refused)]);
+        let mut gate = Script::new([plan_exchange(&plan("remove", Some("agent's"), None, None)), (question, refused)]);
         let (came_to, _, _) = capture(|output| {
-            revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| Confirmation::Yes), false, output)
+            revert(
+                &mut gate,
+                (temp.path(), &temp.path().join("state")),
+                ID,
+                anonymous_consent(|_| Confirmation::Yes),
+                false,
+                output,
+            )
         });
         let Err(CommandError::Refused { message, .. }) = came_to else { panic!() };
         assert_eq!(message, "removed a, but that could not be recorded in the ledger: the disk is full");

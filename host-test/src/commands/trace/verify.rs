@@ -16,12 +16,12 @@ const MAX_FAULTS: usize = 20;
 #[derive(Args)]
 pub(super) struct Options {
     /// A hash printed by an earlier run; fails if the ledger no longer contains it, because then something was cut off
-    #[arg(long, value_name = "HASH", value_parser = digest)]
+    #[arg(long, value_name = "HASH", value_parser = parse_digest)]
     expect: Option<String>,
 }
 
 /// A typing error must not look like a ledger that was tampered with.
-fn digest(given: &str) -> Result<String, String> {
+fn parse_digest(given: &str) -> Result<String, String> {
     let hex = given.strip_prefix("sha256:").unwrap_or(given).to_ascii_lowercase();
     if hex.len() == 64 && hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Ok(format!("sha256:{hex}"));
@@ -66,7 +66,7 @@ fn show(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
         let faults = count(faults.len() as u64, "fault", "faults");
         output.line(&format!("{}: {faults} in {found}", output.paint(Style::Red, "not ok")))?;
     }
-    heads(answer, output)
+    print_heads(answer, output)
 }
 
 /// `file:line: what is wrong`
@@ -75,7 +75,7 @@ fn finding(finding: &Value) -> String {
     format!("{}{line}: {}", escape(text(finding, "/file")), escape(text(finding, "/what")))
 }
 
-fn heads(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
+fn print_heads(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
     let heads = texts(answer, "heads");
     let proof = flag(answer, "ok");
     match (heads.as_slice(), proof) {
@@ -98,7 +98,7 @@ mod tests {
 
     const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
-    fn verified(answer: &Value, expect: Option<&str>) -> (Outcome, String) {
+    fn run_verify(answer: &Value, expect: Option<&str>) -> (Outcome, String) {
         let mut question = json!({"op": "verify"});
         if let Some(expect) = expect {
             question["expect"] = expect.into();
@@ -106,7 +106,7 @@ mod tests {
         let mut gate = Script::new([(question, json!({"done": false})), (json!({"op": "verify", "more": true}), answer.clone())]);
         let options = Options { expect: expect.map(str::to_owned) };
         let (came_to, out, err) = capture(|output| run(&mut gate, &options, false, output));
-        gate.end();
+        gate.assert_finished();
         assert_eq!(err, "");
         (came_to.unwrap(), out)
     }
@@ -117,9 +117,9 @@ mod tests {
             "notes": [{"file": LEDGER, "line": 1, "what": "of an older version"}]});
         let expected = "note: .orchestration/agent_trace.jsonl:1: of an older version\nok: 1 file, 2 lines, 1 entry\n\
             keep this to prove later that nothing was cut off: sha256:aa\n";
-        assert_eq!(verified(&answer, Some("sha256:bb")), (Outcome::Done, expected.to_owned()));
+        assert_eq!(run_verify(&answer, Some("sha256:bb")), (Outcome::Done, expected.to_owned()));
         answer["heads"] = json!(["sha256:aa", "sha256:bb"]);
-        let (_, out) = verified(&answer, None);
+        let (_, out) = run_verify(&answer, None);
         assert!(out.ends_with("cut off, each with --expect:\n  sha256:aa\n  sha256:bb\n"), "{out}");
     }
 
@@ -136,7 +136,7 @@ mod tests {
             ),
         ] {
             let answer = json!({"done": true, "ok": false, "files": [LEDGER], "lines": 40, "entries": 40, "heads": ["sha256:aa"], "faults": faults, "notes": []});
-            let (outcome, out) = verified(&answer, None);
+            let (outcome, out) = run_verify(&answer, None);
             assert_eq!((outcome, out.lines().next()), (Outcome::No, Some(first)));
             assert_eq!(out.lines().find(|line| line.starts_with("and ")), more);
             assert!(out.contains("not ok: ") && out.ends_with("it ends in: sha256:aa\n"), "{out}");
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn an_answer_that_nobody_reads_is_still_no() {
-        struct Gone;
-        impl io::Write for Gone {
+        struct ClosedWriter;
+        impl io::Write for ClosedWriter {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
                 Err(io::ErrorKind::BrokenPipe.into())
             }
@@ -156,15 +156,15 @@ mod tests {
         }
         let answer = json!({"done": true, "ok": false, "faults": [{"file": LEDGER, "line": 1, "what": "x"}]});
         let mut gate = Script::new([(json!({"op": "verify"}), answer)]);
-        let mut output = Output { out: &mut Gone, err: &mut io::sink(), colour: false };
+        let mut output = Output { out: &mut ClosedWriter, err: &mut io::sink(), colour: false };
         assert_eq!(run(&mut gate, &Options { expect: None }, false, &mut output).unwrap(), Outcome::No);
     }
 
     #[test]
     fn a_misspelt_hash_is_no_fault_of_the_ledger() {
         let hex = "0123456789abcdef".repeat(4);
-        assert_eq!(digest(&hex.to_uppercase()), Ok(format!("sha256:{hex}")));
-        assert_eq!(digest(&format!("sha256:{hex}")), Ok(format!("sha256:{hex}")));
-        assert!(digest("01234567").is_err() && digest(&hex.replace('0', "g")).is_err());
+        assert_eq!(parse_digest(&hex.to_uppercase()), Ok(format!("sha256:{hex}")));
+        assert_eq!(parse_digest(&format!("sha256:{hex}")), Ok(format!("sha256:{hex}")));
+        assert!(parse_digest("01234567").is_err() && parse_digest(&hex.replace('0', "g")).is_err());
     }
 }

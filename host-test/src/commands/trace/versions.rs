@@ -34,20 +34,20 @@ pub(super) fn find_by_digest(workspace: &Path, path: &str, want: &str) -> Result
         let bytes = content(workspace, &blob).ok()?;
         (Digest::of(&bytes).to_string() == want).then_some(Version { bytes, executable: blob.executable, from })
     };
-    let in_head = in_tree(workspace, "HEAD", path).unwrap_or_else(|said| {
+    let in_head = find_in_tree(workspace, "HEAD", path).unwrap_or_else(|said| {
         why = Some(said);
         None
     });
     if let Some(found) = matching(in_head, "git HEAD".to_owned()) {
         return Ok(found);
     }
-    if let Some(found) = matching(in_index(workspace, path), "the git index".to_owned()) {
+    if let Some(found) = matching(find_in_index(workspace, path), "the git index".to_owned()) {
         return Ok(found);
     }
     let commits = git(workspace, &["log", "-n", MAX_COMMITS, "--format=%H", "--", path]).unwrap_or_default();
     for commit in String::from_utf8_lossy(&commits).lines() {
         let from = format!("git commit {}", super::entry::short_id(commit));
-        if let Some(found) = matching(in_tree(workspace, commit, path).unwrap_or_default(), from) {
+        if let Some(found) = matching(find_in_tree(workspace, commit, path).unwrap_or_default(), from) {
             return Ok(found);
         }
     }
@@ -56,23 +56,23 @@ pub(super) fn find_by_digest(workspace: &Path, path: &str, want: &str) -> Result
 
 /// The version in HEAD, whatever its digest.
 pub(super) fn head_version(workspace: &Path, path: &str) -> Result<Version, Option<String>> {
-    let blob = in_tree(workspace, "HEAD", path).map_err(Some)?.ok_or(None)?;
+    let blob = find_in_tree(workspace, "HEAD", path).map_err(Some)?.ok_or(None)?;
     let bytes = content(workspace, &blob).map_err(Some)?;
     Ok(Version { bytes, executable: blob.executable, from: "git HEAD".to_owned() })
 }
 
 /// Whether the file is executable in HEAD.
-pub(super) fn executable_in_head(workspace: &Path, path: &str) -> bool {
-    in_tree(workspace, "HEAD", path).ok().flatten().is_some_and(|blob| blob.executable)
+pub(super) fn is_executable_in_head(workspace: &Path, path: &str) -> bool {
+    find_in_tree(workspace, "HEAD", path).ok().flatten().is_some_and(|blob| blob.executable)
 }
 
-fn in_tree(workspace: &Path, commit: &str, path: &str) -> Result<Option<Blob>, String> {
+fn find_in_tree(workspace: &Path, commit: &str, path: &str) -> Result<Option<Blob>, String> {
     let listed = git(workspace, &["ls-tree", "-z", commit, "--", path])?;
     // `100644 blob ID<tab>path`
     Ok(fields(&listed).and_then(|[mode, _, id]| blob(&mode, id)))
 }
 
-fn in_index(workspace: &Path, path: &str) -> Option<Blob> {
+fn find_in_index(workspace: &Path, path: &str) -> Option<Blob> {
     let listed = git(workspace, &["ls-files", "--stage", "-z", "--", path]).ok()?;
     // `100644 ID 0<tab>path`
     fields(&listed).and_then(|[mode, id, _]| blob(&mode, id))
@@ -121,7 +121,7 @@ pub(super) mod tests {
     use std::fs;
 
     /// Runs git in a test, independently of the machine's configuration.
-    pub(crate) fn git_in(folder: &Path, arguments: &[&str]) {
+    pub(crate) fn run_git(folder: &Path, arguments: &[&str]) {
         let mut command = Command::new("git");
         command.arg("-C").arg(folder).args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"]);
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
@@ -131,15 +131,15 @@ pub(super) mod tests {
 
     fn commit(root: &Path, path: &str, content: &str) {
         fs::write(root.join(path), content).unwrap();
-        git_in(root, &["--literal-pathspecs", "add", "--", path]);
-        git_in(root, &["commit", "-qm", "x"]);
+        run_git(root, &["--literal-pathspecs", "add", "--", path]);
+        run_git(root, &["commit", "-qm", "x"]);
     }
 
     #[test]
     fn a_version_is_found_wherever_git_has_it() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
-        git_in(root, &["init", "-q"]);
+        run_git(root, &["init", "-q"]);
         // The workspace may be a subfolder of the repository, and a name may look like a pattern.
         fs::create_dir(root.join("sub")).unwrap();
         let path = ":(top)[a]*.sh";
@@ -147,7 +147,7 @@ pub(super) mod tests {
             commit(&root.join("sub"), path, content);
         }
         fs::write(root.join("sub").join(path), "staged").unwrap();
-        git_in(&root.join("sub"), &["--literal-pathspecs", "add", "--", path]);
+        run_git(&root.join("sub"), &["--literal-pathspecs", "add", "--", path]);
         fs::write(root.join("sub").join(path), "unsaved").unwrap();
         for (content, from) in
             [("three", "git HEAD"), ("staged", "the git index"), ("two", "git commit "), ("one", "git commit ")]
@@ -165,10 +165,10 @@ pub(super) mod tests {
     fn a_file_that_was_deleted_is_found() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
-        git_in(root, &["init", "-q"]);
+        run_git(root, &["init", "-q"]);
         commit(root, "a", "gone");
-        git_in(root, &["rm", "-q", "a"]);
-        git_in(root, &["commit", "-qm", "x"]);
+        run_git(root, &["rm", "-q", "a"]);
+        run_git(root, &["commit", "-qm", "x"]);
         assert_eq!(find_by_digest(root, "a", &Digest::of(b"gone").to_string()).unwrap().bytes, b"gone");
     }
 
@@ -178,13 +178,13 @@ pub(super) mod tests {
         use std::os::unix::fs::{PermissionsExt as _, symlink};
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
-        git_in(root, &["init", "-q"]);
+        run_git(root, &["init", "-q"]);
         fs::write(root.join("run"), "#!").unwrap();
         fs::set_permissions(root.join("run"), fs::Permissions::from_mode(0o755)).unwrap();
         symlink("run", root.join("link")).unwrap();
-        git_in(root, &["add", "."]);
-        git_in(root, &["commit", "-qm", "x"]);
-        assert!(head_version(root, "run").unwrap().executable && executable_in_head(root, "run"));
+        run_git(root, &["add", "."]);
+        run_git(root, &["commit", "-qm", "x"]);
+        assert!(head_version(root, "run").unwrap().executable && is_executable_in_head(root, "run"));
         assert_eq!(head_version(root, "link"), Err(None));
         assert_eq!(find_by_digest(root, "link", &Digest::of(b"run").to_string()), Err(None));
     }
@@ -203,7 +203,7 @@ pub(super) mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
-        git_in(root, &["init", "-q"]);
+        run_git(root, &["init", "-q"]);
         for content in ["one", "two", "three"] {
             commit(root, "a", content);
         }
@@ -215,7 +215,7 @@ pub(super) mod tests {
         let signature = "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n";
         fs::write(root.join("signed"), head.replacen("\n\n", signature, 1)).unwrap();
         let signed = String::from_utf8(git(root, &["hash-object", "-t", "commit", "-w", "signed"]).unwrap()).unwrap();
-        git_in(root, &["update-ref", "HEAD", signed.trim()]);
+        run_git(root, &["update-ref", "HEAD", signed.trim()]);
         let (trap, sprung) = (root.join("trap"), root.join("sprung"));
         fs::write(&trap, format!("#!/bin/sh\necho \"$@\" >> '{}'\n", sprung.display())).unwrap();
         fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).unwrap();
@@ -228,7 +228,7 @@ pub(super) mod tests {
             ("remote.origin.promisor", "true"),
             ("protocol.ext.allow", "always"),
         ] {
-            git_in(root, &["config", name, value]);
+            run_git(root, &["config", name, value]);
         }
         assert_eq!(find_by_digest(root, "a", &Digest::of(b"one").to_string()).unwrap().bytes, b"one");
         assert_eq!(find_by_digest(root, "a", &Digest::of(b"two").to_string()), Err(None));

@@ -65,7 +65,7 @@ impl Changes {
     }
 
     /// All folders below and including a folder, and all files in them.
-    pub(super) fn below(&self, folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
+    pub(super) fn collect_below(&self, folder: &Path) -> (Vec<PathBuf>, Vec<String>) {
         let (mut folders, mut files) = (vec![folder.to_owned()], Vec::new());
         let mut next = 0;
         while let Some(folder) = folders.get(next).cloned() {
@@ -91,9 +91,9 @@ impl Changes {
     /// Processes an event of the operating system and returns the folders that have appeared.
     pub(super) fn notice(&mut self, event: &Event) -> Vec<PathBuf> {
         if event.need_rescan() {
-            let (folders, files) = self.below(&self.root);
+            let (folders, files) = self.collect_below(&self.root);
             let all: Vec<String> = self.known.iter().cloned().chain(files).collect();
-            all.into_iter().for_each(|file| self.mark(file, true));
+            all.into_iter().for_each(|file| self.mark_changed(file, true));
             return folders;
         }
         let written = match event.kind {
@@ -135,19 +135,19 @@ impl Changes {
             return Vec::new();
         }
         if is_folder {
-            let (folders, files) = self.below(path);
+            let (folders, files) = self.collect_below(path);
             let new: Vec<String> = files.into_iter().filter(|file| !self.known.contains(file)).collect();
-            new.into_iter().for_each(|file| self.mark(file, true));
+            new.into_iter().for_each(|file| self.mark_changed(file, true));
             return folders;
         }
         let inside = format!("{name}/");
         let gone: Vec<String> = self.known.iter().filter(|file| file.starts_with(&inside)).cloned().collect();
-        gone.into_iter().for_each(|file| self.mark(file, false));
-        self.mark(name, written);
+        gone.into_iter().for_each(|file| self.mark_changed(file, false));
+        self.mark_changed(name, written);
         Vec::new()
     }
 
-    fn mark(&mut self, file: String, written: bool) {
+    fn mark_changed(&mut self, file: String, written: bool) {
         *self.noticed.entry(file).or_default() |= written;
     }
 

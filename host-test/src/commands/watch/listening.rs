@@ -33,21 +33,21 @@ const WATCH_EACH_FOLDER: bool = cfg!(any(target_os = "linux", target_os = "andro
 pub(super) struct Triggers(Arc<Mutex<BTreeSet<String>>>);
 
 impl Triggers {
-    fn locked(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn contains(&self, trigger: &str) -> bool {
-        self.locked().contains(trigger)
+        self.lock().contains(trigger)
     }
 
-    pub(super) fn all(&self) -> Vec<String> {
-        self.locked().iter().cloned().collect()
+    pub(super) fn to_vec(&self) -> Vec<String> {
+        self.lock().iter().cloned().collect()
     }
 }
 
 /// The listeners of one workspace: one for files, one for the repository.
-pub(super) struct Listening {
+pub(super) struct Listeners {
     root: PathBuf,
     remote: Remote,
     triggers: Triggers,
@@ -55,7 +55,7 @@ pub(super) struct Listening {
     git: Option<Listener>,
 }
 
-impl Listening {
+impl Listeners {
     pub(super) fn new(root: &Path, remote: Remote, triggers: Triggers) -> Self {
         Self { root: root.to_owned(), remote, triggers, files: None, git: None }
     }
@@ -63,7 +63,7 @@ impl Listening {
     /// Starts or stops listening for a trigger; returns an error if it cannot be observed.
     pub(super) fn listen(&mut self, trigger: &str, on: bool) -> Result<(), String> {
         if !on {
-            self.triggers.locked().remove(trigger);
+            self.triggers.lock().remove(trigger);
             if !FILE_TRIGGERS.iter().any(|trigger| self.triggers.contains(trigger)) {
                 self.files = None;
             }
@@ -74,16 +74,16 @@ impl Listening {
         }
         if FILE_TRIGGERS.contains(&trigger) {
             if self.files.is_none() {
-                self.files = Some(files(&self.root, self.remote.clone(), self.triggers.clone())?);
+                self.files = Some(listen_to_files(&self.root, self.remote.clone(), self.triggers.clone())?);
             }
         } else if trigger == COMMIT_TRIGGER {
             if self.git.is_none() {
-                self.git = Some(git(&self.root, self.remote.clone())?);
+                self.git = Some(listen_to_git(&self.root, self.remote.clone())?);
             }
         } else {
             return Err("only an editor can observe this".to_owned());
         }
-        self.triggers.locked().insert(trigger.to_owned());
+        self.triggers.lock().insert(trigger.to_owned());
         Ok(())
     }
 }
@@ -159,11 +159,11 @@ fn watch_error(why: &notify::Error) -> String {
     }
 }
 
-fn files(root: &Path, remote: Remote, triggers: Triggers) -> Result<Listener, String> {
+fn listen_to_files(root: &Path, remote: Remote, triggers: Triggers) -> Result<Listener, String> {
     let (sender, noticed) = mpsc::channel();
     let mut watched = Watches::new(sender.clone())?;
     let mut changes = Changes::new(root);
-    let (folders, known) = changes.below(root);
+    let (folders, known) = changes.collect_below(root);
     if WATCH_EACH_FOLDER {
         folders.iter().try_for_each(|folder| watched.add(folder, RecursiveMode::NonRecursive))?;
     } else {
@@ -193,7 +193,7 @@ fn files(root: &Path, remote: Remote, triggers: Triggers) -> Result<Listener, St
     start(listen, sender)
 }
 
-fn git(root: &Path, remote: Remote) -> Result<Listener, String> {
+fn listen_to_git(root: &Path, remote: Remote) -> Result<Listener, String> {
     let mut commits = Commits::open(root)?;
     let (sender, noticed) = mpsc::channel();
     let mut watched = Watches::new(sender.clone())?;

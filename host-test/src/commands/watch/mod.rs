@@ -20,7 +20,7 @@ use crate::cli::interrupt::on_interrupt;
 use crate::cli::output::{Output, escape};
 use crate::cli::workspace::{OpenGate, WorkspaceArgs};
 use crate::cli::{CommandError, CommandResult, Outcome};
-use listening::{Listening, Triggers};
+use listening::{Listeners, Triggers};
 
 /// How often the hook declarations are checked for changes.
 const RELOAD_INTERVAL: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ pub(crate) struct Options {
 }
 
 /// Something to print.
-enum Item {
+enum OutputItem {
     Record(Value),
     Approval(Value),
     Note(&'static str),
@@ -45,14 +45,14 @@ enum Item {
 
 /// Messages from other threads and hooks that are to be printed.
 #[derive(Clone, Default)]
-struct PendingOutput(Arc<Mutex<Vec<Item>>>);
+struct PendingOutput(Arc<Mutex<Vec<OutputItem>>>);
 
 impl PendingOutput {
-    fn put(&self, shown: Item) {
+    fn push(&self, shown: OutputItem) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(shown);
     }
 
-    fn take(&self) -> Vec<Item> {
+    fn take(&self) -> Vec<OutputItem> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -66,21 +66,21 @@ fn watch(opened: &mut OpenGate, place: &WorkspaceArgs, output: &mut Output<'_>) 
     let OpenGate { gate, root } = opened;
     let (pending, triggers) = (PendingOutput::default(), Triggers::default());
     // The listeners need a handle to the hooks, and the hooks need the listeners.
-    let listening: Arc<Mutex<Option<Listening>>> = Arc::default();
-    let (records, approvals, listener) = (pending.clone(), pending.clone(), Arc::clone(&listening));
+    let listeners: Arc<Mutex<Option<Listeners>>> = Arc::default();
+    let (records, approvals, listener) = (pending.clone(), pending.clone(), Arc::clone(&listeners));
     let options = HookOptions::new()
-        .on_record(move |record| records.put(Item::Record(json!(record))))
-        .on_approval(move |approval| approvals.put(Item::Approval(typed("approval", &json!(approval)))))
+        .on_record(move |record| records.push(OutputItem::Record(json!(record))))
+        .on_approval(move |approval| approvals.push(OutputItem::Approval(with_type("approval", &json!(approval)))))
         .on_listen(move |trigger, on| {
             let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
             listener.as_mut().map_or(Ok(()), |listener| listener.listen(trigger, on))
         });
     let mut hooks = Hooks::new(gate, options);
-    *listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listening::new(root, hooks.remote(), triggers.clone()));
+    *listeners.lock().unwrap_or_else(PoisonError::into_inner) = Some(Listeners::new(root, hooks.remote(), triggers.clone()));
     let (remote, reported) = (hooks.remote(), pending.clone());
     on_interrupt(move |times| {
         if times == 1 {
-            reported.put(Item::Note("waiting for running hooks; press Ctrl-C again to end them"));
+            reported.push(OutputItem::Note("waiting for running hooks; press Ctrl-C again to end them"));
         }
         remote.shutdown(times == 1);
     });
@@ -103,7 +103,7 @@ fn watch(opened: &mut OpenGate, place: &WorkspaceArgs, output: &mut Output<'_>) 
         for shown in pending.take() {
             show(&shown, place.json, output)?;
         }
-        let now = triggers.all();
+        let now = triggers.to_vec();
         if heard.as_ref() != Some(&now) {
             output.note(&format!("watching {}; Ctrl-C ends", subjects(root, &now)));
             heard = Some(now);
@@ -123,25 +123,25 @@ fn subjects(root: &Path, triggers: &[String]) -> String {
 }
 
 /// The object with a `type` field added.
-fn typed(kind: &str, value: &Value) -> Value {
+fn with_type(kind: &str, value: &Value) -> Value {
     let fields = value.as_object().cloned().unwrap_or_default();
     std::iter::once(("type".to_owned(), kind.into())).chain(fields).collect::<serde_json::Map<_, _>>().into()
 }
 
-fn show(shown: &Item, json: bool, output: &mut Output<'_>) -> Result<(), CommandError> {
+fn show(shown: &OutputItem, json: bool, output: &mut Output<'_>) -> Result<(), CommandError> {
     match shown {
-        Item::Note(note) => output.note(note),
-        Item::Record(record) if json => output.json(&json!({"type": "record", "record": record}))?,
-        Item::Approval(approval) if json => output.json(approval)?,
-        Item::Record(record) => {
+        OutputItem::Note(note) => output.note(note),
+        OutputItem::Record(record) if json => output.json(&json!({"type": "record", "record": record}))?,
+        OutputItem::Approval(approval) if json => output.json(approval)?,
+        OutputItem::Record(record) => {
             if is_over(record) {
                 let line = line(record, output);
                 output.line(&line)?;
             }
         }
-        Item::Approval(approval) => {
+        OutputItem::Approval(approval) => {
             let id = escape(text(approval, "/hook"));
-            let why = if text(approval, "/why") == "changed" { "is no longer what was approved" } else { "is new" };
+            let why = if text(approval, "/why") == "changed" { "has changed since it was approved" } else { "is new" };
             output.note(&format!("{id} {why} and does not run; review and approve it with `tollgate hooks approve {id}`"));
         }
     }
@@ -184,12 +184,13 @@ mod tests {
 
     #[test]
     fn only_ends_are_shown_to_a_person_and_everything_to_a_program() {
-        let record = |status: &str| Item::Record(json!({"hook": "a", "status": status, "ended": "2026-11-16T09:30:00.000Z"}));
+        let record =
+            |status: &str| OutputItem::Record(json!({"hook": "a", "status": status, "ended": "2026-11-16T09:30:00.000Z"}));
         for (shown, person, program) in [
             (record("running"), "", true),
             (record("success"), "09:30:00  success   a\n", true),
-            (Item::Note("wait"), "", false),
-            (Item::Approval(json!({"type": "approval", "hook": "a", "why": "new"})), "", true),
+            (OutputItem::Note("wait"), "", false),
+            (OutputItem::Approval(json!({"type": "approval", "hook": "a", "why": "new"})), "", true),
         ] {
             let (_, out, _) = capture(|output| show(&shown, false, output).unwrap());
             assert_eq!(out, person);

@@ -1,14 +1,14 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Caps, OutOf } from './caps.js';
-import { Lent, type Line } from './lent.js';
+import { Caps, LimitExceeded } from './caps.js';
+import { HostImports, type HookLogLine } from './host_imports.js';
 
-/** The message of a fault is cut to this many characters. */
-const MAX_FAULT = 300;
+/** Fault messages are truncated to this many characters. */
+const MAX_FAULT_CHARS = 300;
 
-/** A question as it arrives; names are those of the contract, with `_` in them. */
-export interface Asked {
+/** A question as it arrives. Names are those of the contract, with `_` instead of `-`. */
+export interface HookRequest {
   /** The folder of the component's code. */
   glue: string;
   question: {
@@ -16,74 +16,74 @@ export interface Asked {
     settings: string;
     limits: { memory_bytes: number; lifted_bytes: number };
   };
-  subject: { augment?: unknown; pre_tool?: unknown; post_tool?: Ended; event?: { session: string | null } };
+  subject: { augment?: unknown; pre_tool?: unknown; post_tool?: FinishedCall; event?: { session: string | null } };
 }
 
-interface Ended {
+interface FinishedCall {
   call: unknown;
   outcome: Record<string, string | null>;
 }
 
-/** What came of calling a hook. */
-export interface Answered {
+/** The result of calling a hook. */
+export interface HookResult {
   reply: Record<string, unknown>;
   took_us: number;
-  log: Line[];
+  log: HookLogLine[];
 }
 
-type Functions = Record<string, (...words: unknown[]) => unknown>;
+type ExportedFunctions = Record<string, (...words: unknown[]) => unknown>;
 
-interface Instance {
-  exports: Record<string, Functions | undefined>;
-  lent: Lent;
+interface HookInstance {
+  exports: Record<string, ExportedFunctions | undefined>;
+  hostImports: HostImports;
   memories: WebAssembly.Memory[];
 }
 
-/** The generated code, of which each instance is made. */
-interface Code {
+/** The generated code, from which instances are created. */
+interface GeneratedCode {
   instantiate(
     module: (name: string) => WebAssembly.Module,
     imports: Record<string, unknown>,
     core: (module: WebAssembly.Module, imports?: Record<string, unknown>) => Pick<WebAssembly.Instance, 'exports'>,
-  ): Instance['exports'];
+  ): HookInstance['exports'];
 }
 
 /** The hooks that were started in this process. */
-export class Hooks {
-  readonly #instances = new Map<string, Instance>();
+export class HookInstances {
+  readonly #instances = new Map<string, HookInstance>();
 
   constructor() {
-    strictText();
+    installStrictTextDecoder();
   }
 
-  /** Calls a hook. Never fails: what goes wrong is an answer. */
-  async answer({ glue, question, subject }: Asked): Promise<Answered> {
+  /** Calls a hook. Never rejects: faults are reported as answers. */
+  async answer({ glue, question, subject }: HookRequest): Promise<HookResult> {
     const key = JSON.stringify(question);
-    maxText = question.limits.lifted_bytes;
+    maxTextBytes = question.limits.lifted_bytes;
     const start = process.hrtime.bigint();
-    let lent: Lent | undefined;
-    let reply: Answered['reply'];
+    let hostImports: HostImports | undefined;
+    let reply: HookResult['reply'];
     try {
       let instance = this.#instances.get(key);
       this.#instances.delete(key);
       if (instance === undefined) {
-        lent = new Lent(question.settings, question.limits.lifted_bytes);
-        instance = await begin(glue, lent, question.limits.memory_bytes);
+        hostImports = new HostImports(question.settings, question.limits.lifted_bytes);
+        instance = await instantiateHook(glue, hostImports, question.limits.memory_bytes);
       }
-      lent = instance.lent;
-      reply = call(instance, subject);
-      bound(instance, reply, question.limits);
+      hostImports = instance.hostImports;
+      reply = callHook(instance, subject);
+      enforceLimits(instance, reply, question.limits);
       this.#instances.set(key, instance);
     } catch (error) {
-      reply = { broke: [...explain(error)].slice(0, MAX_FAULT).join('') };
+      reply = { broke: [...describeFault(error)].slice(0, MAX_FAULT_CHARS).join('') };
     }
     const took_us = Number((process.hrtime.bigint() - start) / 1_000n);
-    return { reply, took_us, log: lent?.takeLog() ?? [] };
+    return { reply, took_us, log: hostImports?.takeLog() ?? [] };
   }
 }
 
-async function begin(glue: string, lent: Lent, memoryBytes: number): Promise<Instance> {
-  const code = (await import(pathToFileURL(path.join(glue, 'hook.mjs')).href)) as Code;
+async function instantiateHook(glue: string, hostImports: HostImports, memoryBytes: number): Promise<HookInstance> {
+  const code = (await import(pathToFileURL(path.join(glue, 'hook.mjs')).href)) as GeneratedCode;
   const caps = new Caps(memoryBytes);
   const memories: WebAssembly.Memory[] = [];
   const module = (name: string) => new WebAssembly.Module(caps.apply(fs.readFileSync(path.join(glue, path.basename(name)))));
@@ -92,13 +92,15 @@ async function begin(glue: string, lent: Lent, memoryBytes: number): Promise<Ins
     for (const item of Object.values(instance.exports)) {
       if (item instanceof WebAssembly.Memory && !memories.includes(item)) memories.push(item);
     }
-    return { exports: Object.fromEntries(Object.entries(instance.exports).map(aligned)) };
+    return { exports: Object.fromEntries(Object.entries(instance.exports).map(withAlignmentCheck)) };
   };
-  return { exports: code.instantiate(module, lent.imports(), core), lent, memories };
+  return { exports: code.instantiate(module, hostImports.byName(), core), hostImports, memories };
 }
 
-/** The functions of the contract point to their answer, which generated code does not expect to lie anywhere in particular. */
-function aligned([name, item]: [string, unknown]): [string, unknown] {
+/**
+ * Makes a function of the contract throw if its answer is not aligned. Generated code does not check the alignment of answers.
+ */
+function withAlignmentCheck([name, item]: [string, unknown]): [string, unknown] {
   if (!name.startsWith('tollgate:hook/') || typeof item !== 'function') return [name, item];
   const checked = (...words: unknown[]): unknown => {
     const pointer: unknown = item(...words);
@@ -108,51 +110,54 @@ function aligned([name, item]: [string, unknown]): [string, unknown] {
   return [name, checked];
 }
 
-/** Calls the function for a subject. What it refuses in its own words is an answer, too. */
-function call({ exports }: Instance, { augment, pre_tool, post_tool, event }: Asked['subject']): Answered['reply'] {
+/** Calls the function that handles a subject. An error that the function itself returns is an answer, too. */
+function callHook(
+  { exports }: HookInstance,
+  { augment, pre_tool, post_tool, event }: HookRequest['subject'],
+): HookResult['reply'] {
   const find = (name: string, method: string) => {
     const found = exports[`tollgate:hook/${name}@0.2.0`]?.[method];
-    if (found === undefined) throw new Error('the component does not export what is to be called');
+    if (found === undefined) throw new Error('the component does not export the function to be called');
     return found;
   };
   try {
-    if (augment !== undefined) return said('advice', find('augment', 'apply')(augment));
-    if (pre_tool !== undefined) return said('objection', find('pre-tool', 'check')(pre_tool));
+    if (augment !== undefined) return replyOf('advice', find('augment', 'apply')(augment));
+    if (pre_tool !== undefined) return replyOf('objection', find('pre-tool', 'check')(pre_tool));
     if (post_tool !== undefined) {
       const [tag = '', val] = Object.entries(post_tool.outcome)[0] ?? [];
-      return said('remark', find('post-tool', 'settle')(post_tool.call, { tag, val: val ?? undefined }));
+      return replyOf('remark', find('post-tool', 'settle')(post_tool.call, { tag, val: val ?? undefined }));
     }
-    return said('reaction', find('events', 'handle')({ ...event, session: event?.session ?? undefined }));
+    return replyOf('reaction', find('events', 'handle')({ ...event, session: event?.session ?? undefined }));
   } catch (error) {
-    const failure = failureIn(error);
+    const failure = contractErrorOf(error);
     if (failure === undefined) throw error;
     return failure.tag === 'settings' ? { unusable_settings: failure.val } : { failed: failure.val };
   }
 }
 
-function said(name: string, value: unknown): Answered['reply'] {
+function replyOf(name: string, value: unknown): HookResult['reply'] {
   return value === undefined || value === null ? { nothing: null } : { [name]: value };
 }
 
-/** The error of the contract in what an export threw. */
-function failureIn(error: unknown): { tag: string; val: string } | undefined {
+/** The error of the contract in what an export threw; `undefined` for any other error. */
+function contractErrorOf(error: unknown): { tag: string; val: string } | undefined {
   if (!(error instanceof Error) || !Object.hasOwn(error, 'payload')) return undefined;
   const { payload } = error as Error & { payload: unknown };
   const { tag, val } = (payload ?? {}) as { tag?: unknown; val?: unknown };
   return typeof tag === 'string' && typeof val === 'string' ? { tag, val } : undefined;
 }
 
-/** What the engine of the other host does not let pass while it is called, is looked for afterwards. */
-function bound({ memories }: Instance, reply: Answered['reply'], limits: Asked['question']['limits']): void {
+/** Checks the limits after a call that the engine of the other host enforces during a call. */
+function enforceLimits({ memories }: HookInstance, reply: HookResult['reply'], limits: HookRequest['question']['limits']): void {
   const used = memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
-  if (used > limits.memory_bytes) throw new OutOf('it ran out of memory');
+  if (used > limits.memory_bytes) throw new LimitExceeded('it ran out of memory');
   const [said] = Object.values(reply);
   const texts = typeof said === 'string' ? [said] : Object.values(said ?? {});
   const lifted = texts.reduce((sum, text) => sum + (typeof text === 'string' ? Buffer.byteLength(text) : 0), 0);
-  if (lifted > limits.lifted_bytes) throw new Error(TOO_MUCH);
+  if (lifted > limits.lifted_bytes) throw new Error(TOO_MUCH_DATA);
 }
 
-/** What traps are called in the other host. */
+/** The names of traps in the other host. */
 const TRAPS: [RegExp, string][] = [
   [/unreachable/i, 'wasm `unreachable` instruction executed'],
   [/call stack|stack overflow/i, 'call stack exhausted'],
@@ -164,9 +169,9 @@ const TRAPS: [RegExp, string][] = [
   [/memory|out of bounds/i, 'out of bounds memory access'],
 ];
 
-/** What a fault is called. */
-function explain(error: unknown): string {
-  if (error instanceof OutOf) return error.message;
+/** Describes a fault, in the same words as the other host. */
+function describeFault(error: unknown): string {
+  if (error instanceof LimitExceeded) return error.message;
   const message = error instanceof Error ? error.message : String(error);
   const isStack = error instanceof RangeError && /call stack/i.test(message);
   if (error instanceof WebAssembly.RuntimeError || isStack) {
@@ -177,13 +182,16 @@ function explain(error: unknown): string {
   return `it broke the contract: ${message}`;
 }
 
-const TOO_MUCH = 'too much data is passed to the host';
+const TOO_MUCH_DATA = 'too much data is passed to the host';
 
-/** How long a text may be that a hook hands out. */
-let maxText = 0;
+/** The length limit of a text that a hook returns, in bytes. */
+let maxTextBytes = 0;
 
-/** Generated code decodes text that is not UTF-8 as something else, drops byte order marks and takes any length; the other host does not. */
-function strictText(): void {
+/**
+ * Makes generated code decode text as the other host does. Otherwise it would decode invalid UTF-8 as something else, drop byte
+ * order marks, and accept any length.
+ */
+function installStrictTextDecoder(): void {
   const Lenient = globalThis.TextDecoder;
   globalThis.TextDecoder = class extends Lenient {
     constructor(encoding = 'utf-8', options: { fatal?: boolean; ignoreBOM?: boolean } = {}) {
@@ -191,7 +199,7 @@ function strictText(): void {
     }
 
     override decode(bytes?: ArrayBuffer | NodeJS.ArrayBufferView | null, options?: { stream?: boolean }): string {
-      if ((bytes?.byteLength ?? 0) > maxText) throw new Error(TOO_MUCH);
+      if ((bytes?.byteLength ?? 0) > maxTextBytes) throw new Error(TOO_MUCH_DATA);
       return super.decode(bytes, options);
     }
   } as typeof TextDecoder;

@@ -1,25 +1,25 @@
 import * as fs from 'node:fs';
 
 const chunk = Buffer.alloc(64 << 10);
-let printed: Buffer = Buffer.alloc(0);
+let buffered: Buffer = Buffer.alloc(0);
 
-/** The next line of standard input; waits for it. `undefined` at its end. */
+/** Waits for the next line of standard input; `undefined` at the end of the input. */
 export function readLine(): string | undefined {
   for (let from = 0; ; ) {
-    const end = printed.indexOf(10, from);
+    const end = buffered.indexOf(10, from);
     if (end >= 0) {
-      const line = printed.toString('utf8', 0, end);
-      printed = printed.subarray(end + 1);
+      const line = buffered.toString('utf8', 0, end);
+      buffered = buffered.subarray(end + 1);
       return line;
     }
-    from = printed.length;
-    const length = read();
+    from = buffered.length;
+    const length = readChunk();
     if (length === 0) return undefined;
-    printed = Buffer.concat([printed, chunk.subarray(0, length)]);
+    buffered = Buffer.concat([buffered, chunk.subarray(0, length)]);
   }
 }
 
-function read(): number {
+function readChunk(): number {
   try {
     return fs.readSync(0, chunk);
   } catch (error) {

@@ -1,11 +1,11 @@
 import { readLine, writeLine } from './lines.js';
-import { type Asked, Hooks } from './hooks.js';
+import { type HookRequest, HookInstances } from './hooks.js';
 
 /**
- * The process that runs hooks where the native command is not installed.
+ * The process that runs hooks if the native command is not installed.
  *
- * `transpile FILE HEX FOLDER` makes code of a component and ends. `run` answers questions, a line each, until there are no more. Neither
- * is trusted: the parent process ends them if they take too long.
+ * `transpile FILE HEX FOLDER` generates the code of a component and exits. `run` answers questions, one per line, until the input
+ * ends. Neither is trusted: the parent process ends them if they take too long.
  */
 async function main([job, ...words]: string[]): Promise<void> {
   if (job === 'transpile') {
@@ -14,11 +14,11 @@ async function main([job, ...words]: string[]): Promise<void> {
     await transpile(file, hex, folder);
     return;
   }
-  // What generated code prints would be taken for an answer.
+  // Anything that generated code prints would be mistaken for an answer.
   for (const name of ['log', 'debug', 'info', 'warn', 'error', 'trace'] as const) console[name] = () => {};
-  const hooks = new Hooks();
+  const hooks = new HookInstances();
   for (let line = readLine(); line !== undefined; line = readLine()) {
-    writeLine({ answer: await hooks.answer(JSON.parse(line) as Asked) });
+    writeLine({ answer: await hooks.answer(JSON.parse(line) as HookRequest) });
   }
 }
 

@@ -3,13 +3,13 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { $init, generate } from '@bytecodealliance/jco-transpile/component';
 
-/** Makes code of a component, whose bytes have to be those of the digest. */
+/** Generates the JavaScript code of a component, after checking its bytes against the digest. */
 export async function transpile(file: string, hex: string, folder: string): Promise<void> {
   const bytes = fs.readFileSync(file);
   if (createHash('sha256').update(bytes).digest('hex') !== hex) {
-    throw new Error('its kept bytes are not the approved ones; approve it again');
+    throw new Error('its stored copy is not what was approved; approve it again');
   }
-  // The transpiler would take text, too.
+  // The transpiler would accept the text format, too.
   if (bytes.readUInt32BE(0) !== 0x0061736d) throw new Error('it is not a component');
   await $init;
   const { files } = generate(bytes, {

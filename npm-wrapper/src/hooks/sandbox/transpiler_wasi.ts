@@ -1,4 +1,6 @@
-/** WASI for the transpiler, which is a component itself and needs nothing of it. The names are those that its code imports. */
+/**
+ * WASI for the transpiler, which is a component itself and does not need any of it. The names are those that its code imports.
+ */
 
 class Resource {}
 

@@ -1,4 +1,4 @@
-//! Agent programs. Running one is running a program; changing its tools, hooks or settings changes what asks the gate.
+//! Agent programs. Starting one counts as running a program; changing its tools, hooks or settings changes what asks the gate.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -37,7 +37,7 @@ const WIRING: &[&str] = &[
     "uninstall",
 ];
 
-/// What stands behind such a command and only looks.
+/// Subcommands of these that only show something.
 const LOOK: &[&str] = &["get", "help", "list", "ls", "show"];
 
 /// Options that start an agent program with other settings than its own, and so without the gate.
@@ -65,12 +65,12 @@ fn wiring(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedAr
         return;
     }
     let option = |arg: &Arg| arg.text().and_then(|text| text.split('=').next()).map(str::to_owned);
-    // `claude -c` goes on with the last conversation.
+    // `claude -c` continues the last conversation.
     let is_other = |option: &String| OTHER_SETTINGS.contains(&option.as_str()) && !(option == "-c" && call.name != "codex");
     if let Some(option) = call.args.iter().filter_map(option).find(is_other) {
         control(reader, call.state, format!("{} {option}", call.name));
     }
     if let Some(variable) = &call.state.influence {
-        reader.add_unknown(format!("`{variable}` may change which settings `{}` obeys", call.name));
+        reader.add_unknown(format!("`{variable}` may change which settings `{}` uses", call.name));
     }
 }

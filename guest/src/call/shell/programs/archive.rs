@@ -1,10 +1,10 @@
 //! Programs that pack and unpack archives: `tar`, `zip`, `unzip`, `7z`.
 //!
-//! What is unpacked may be anything, including links, but is below the folder where it is put: none of these programs
-//! follows a name of the archive out of it without an option that is not listed.
+//! What is unpacked may be anything, including links, but stays below the destination folder: none of these programs lets a name
+//! in the archive lead out of that folder without an option that is not listed.
 
 use super::derived_paths::{replace, suffixed};
-use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec, enter};
+use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec, record_argument};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::Access;
@@ -28,8 +28,8 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     ProgramSpec::unreadable(&["pax", "unrar", "rar", "unar"]),
 ];
 
-/// Not listed: what runs programs (`-I`, `-F`, `--to-command`, `--checkpoint-action`), lists that may hold options (`-T`),
-/// other names (`-P`, `--transform`), and what removes files.
+/// Not listed: options that run programs (`-I`, `-F`, `--to-command`, `--checkpoint-action`), that read lists which may contain
+/// options (`-T`), that change names (`-P`, `--transform`), or that remove files.
 const TAR: ProgramSpec = ProgramSpec {
     flags: "cxtvzjJpamkhOZ",
     long: &[
@@ -70,7 +70,7 @@ const TAR: ProgramSpec = ProgramSpec {
     ..ProgramSpec::new(&["tar"])
 };
 
-/// Reads arguments by a row that is not the program's own.
+/// Parses arguments with a row that is not the program's own.
 fn parse<'a>(
     reader: &mut ShellReader<'_>,
     call: &Invocation<'_>,
@@ -80,7 +80,7 @@ fn parse<'a>(
     match row.parse(args) {
         Ok((parsed, roles)) => {
             for (role, value) in &roles {
-                enter(reader, call, *role, value);
+                record_argument(reader, call, *role, value);
             }
             Some(parsed)
         }
@@ -91,7 +91,7 @@ fn parse<'a>(
     }
 }
 
-/// What is unpacked is below a folder, and may be a link.
+/// Unpacked entries are below a folder, and may be links.
 fn unpack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, folder: Option<&Arg>) {
     let here = Arg::known(".");
     let folder = folder.unwrap_or(&here);
@@ -99,7 +99,7 @@ fn unpack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, folder: Option<&A
     reader.move_or_link(call.state, folder);
 }
 
-/// `tar`, whose first letters need no dash; their values then stand in the order of the letters.
+/// `tar`, whose first letters need no dash; their values then follow in the order of the letters.
 fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let mut args = Vec::with_capacity(call.args.len() + 4);
     let mut rest = call.args.iter();
@@ -123,13 +123,13 @@ fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments
         ([archive], []) => (*archive, None),
         ([archive], [folder]) => (*archive, Some(*folder)),
         _ if parsed.has(&["version"]) => return,
-        _ => return reader.add_unknown(format!("which archive and which folder `{}` works on is not certain", call.name)),
+        _ => return reader.add_unknown(format!("which archive and which folder `{}` works on cannot be determined", call.name)),
     };
-    // `host:file` is on another machine, reached through a program.
+    // `host:file` is on another machine and is accessed through a program.
     if archive.text().is_some_and(|text| text.contains(':')) {
         return reader.add_unknown(format!("`{}` may look for `{}` on another machine", call.name, archive.display()));
     }
-    let is_stream = archive.is("-");
+    let is_stream = archive.is_text("-");
     match modes {
         [true, false, false] if is_stream => {}
         [true, false, false] => reader.touch(call.state, call.name, archive, Access::Write),
@@ -139,26 +139,26 @@ fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments
         [false, true, false] if parsed.has(&["O", "to-stdout"]) => {}
         [false, true, false] => unpack(reader, call, folder),
         [false, false, true] => {}
-        _ => reader.add_unknown(format!("whether `{}` packs or unpacks is not certain", call.name)),
+        _ => reader.add_unknown(format!("whether `{}` packs or unpacks cannot be determined", call.name)),
     }
     if !is_stream {
         reader.touch(call.state, call.name, archive, Access::Read);
     }
 }
 
-/// Not listed: `-m`, which removes the files, `-T` and `-TT`, which run a program, `-@`, and options of two letters.
+/// Not listed: `-m`, which removes the files, `-T` and `-TT`, which run a program, `-@`, and two-letter options.
 const ZIP: ProgramSpec = ProgramSpec { flags: "rqvjyuDoX0123456789", operands: Operands::Rule, ..ProgramSpec::new(&["zip"]) };
 
 fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
-    // Behind `-x` stand patterns, up to the next option.
-    let is_filter = |arg: &Arg| arg.is("-x") || arg.is("-i");
+    // `-x` is followed by patterns, up to the next option.
+    let is_filter = |arg: &Arg| arg.is_text("-x") || arg.is_text("-i");
     let (args, filters) = call.args.split_at(call.args.iter().position(is_filter).unwrap_or(call.args.len()));
     if let Some(filter) = filters.iter().find(|arg| !is_filter(arg) && arg.may_be_option()) {
         return reader.add_unknown(format!("`{}` has the argument `{}` after its patterns", call.name, filter.display()));
     }
     let Some(parsed) = parse(reader, call, &ZIP, args) else { return };
     let Some((archive, files)) = parsed.operands.split_first() else {
-        return reader.add_unknown(format!("which archive `{}` writes is not certain", call.name));
+        return reader.add_unknown(format!("which archive `{}` writes cannot be determined", call.name));
     };
     for file in files {
         reader.touch(call.state, call.name, file, Access::Read);
@@ -166,7 +166,7 @@ fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<
     match archive.text() {
         Some("-") => {}
         Some(text) if text.ends_with(".zip") => replace(reader, call, archive),
-        // A name without a suffix gets one.
+        // A name without a suffix gets `.zip` appended.
         _ => {
             replace(reader, call, archive);
             replace(reader, call, &suffixed(archive, ".zip"));
@@ -175,20 +175,20 @@ fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<
 }
 
 fn unzip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    // `-d` stands alone, and only it and `-x` are options after the archive.
+    // `-d` is always a separate argument, and only `-d` and `-x` count as options after the archive.
     let is_joined = |arg: &Arg| arg.text().is_some_and(|text| text.len() > 2 && text.starts_with('-') && text.contains('d'));
     let late = parsed.options.iter().filter(|(name, _)| !matches!(name.as_str(), "d" | "x")).count();
     let early =
         parsed.options.iter().filter(|(name, _)| parsed.has_early(&[name]) && !matches!(name.as_str(), "d" | "x")).count();
     if late != early || call.args.iter().any(is_joined) {
-        return reader.add_unknown(format!("`{}` has options where it may take them for names", call.name));
+        return reader.add_unknown(format!("`{}` has options in a place where it may read them as file names", call.name));
     }
     let folders: Vec<&Arg> = parsed.values(&["d"]).collect();
     match folders.as_slice() {
         _ if parsed.has_early(&["l", "t", "p", "c", "v"]) || parsed.operands.is_empty() => {}
         [] => unpack(reader, call, None),
         [folder] => unpack(reader, call, Some(folder)),
-        _ => reader.add_unknown(format!("where `{}` unpacks is not certain", call.name)),
+        _ => reader.add_unknown(format!("where `{}` unpacks to cannot be determined", call.name)),
     }
 }
 
@@ -203,7 +203,7 @@ fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgu
             Some(text) if text.starts_with("-o") && text.len() > 2 && folder.is_none() => {
                 folder = text.strip_prefix("-o").map(Arg::known);
             }
-            // `@list` is a list of names.
+            // `@list` names a file with a list of names.
             _ if arg.may_be_option() || arg.text().is_some_and(|text| text.starts_with('@')) => {
                 return reader.add_unknown(format!(
                     "`{}` has the argument `{}`, whose effect is not known",
@@ -226,16 +226,16 @@ fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgu
                 replace(reader, call, &suffixed(archive, ".7z"));
             }
         }
-        _ => reader.add_unknown(format!("what `{}` does is not certain", call.name)),
+        _ => reader.add_unknown(format!("what `{}` does cannot be determined", call.name)),
     }
 }
 
-/// `ar`: only listing and printing are known.
+/// `ar`: only the modes that list and print are known.
 fn library(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let letters = call.args.first().and_then(Arg::text).map(|key| key.trim_start_matches('-'));
     let lists = letters.is_some_and(|letters| matches!(letters, "t" | "tv" | "vt" | "p" | "pv"));
     if !lists || call.args.iter().skip(1).any(Arg::may_be_option) {
-        reader.add_unknown(format!("what `{}` does with its archive is not certain", call.name));
+        reader.add_unknown(format!("what `{}` does with its archive cannot be determined", call.name));
     }
 }
 

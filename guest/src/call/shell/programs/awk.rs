@@ -1,7 +1,7 @@
-//! `awk`: programs that print and nothing else.
+//! `awk`: recognises programs that only print.
 //!
-//! The text is cut into tokens, and a program is certain only if none of them can open a file or run a command: no
-//! redirection of `print`, no pipe, no `getline`, no `system`, nothing that loads code.
+//! The text is split into tokens, and a program is certain only if no token can open a file or run a command: no redirection of
+//! `print`, no pipe, no `getline`, no `system`, nothing that loads code.
 
 use super::pattern::{take_pattern, take_until};
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
@@ -11,7 +11,7 @@ use crate::call::shell::reader::state::Dialect;
 use crate::effects::Access;
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
+    // Not listed: `-f`, because the program in the file is not available, and `-i`, which loads code.
     ProgramSpec {
         valued: &[("F", ArgumentRole::Text), ("v", ArgumentRole::Text)],
         long: &["version"],
@@ -33,7 +33,7 @@ fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         None => reader.add_unknown(format!("the program of `{}` is only known when it runs", call.name)),
         Some(text) if !only_prints(text) => {
             reader.add_unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
-            // What is named explicitly can be refused with a good reason.
+            // A file that is named explicitly can be refused with a good reason.
             let quoted =
                 |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
             if let Some(file) = quoted("> \"") {
@@ -50,20 +50,20 @@ fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     }
 }
 
-/// What the last token was, as far as it decides what a slash and the end of a line mean.
+/// The kind of the last token, as far as it determines what a slash or the end of a line means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
-    /// Nothing, or a mark after which a value begins.
+enum LastToken {
+    /// Nothing, or a symbol after which a value begins.
     Mark,
     /// A value: a slash divides.
     Value,
-    /// The end of something in parentheses, or `++`: a slash may do either.
+    /// A closing parenthesis or `++`: a slash may either divide or begin a pattern.
     Either,
-    /// A word of the language: a slash may do either.
+    /// A keyword: a slash may do either.
     Keyword,
 }
 
-/// Words after which a slash may open a pattern.
+/// Words after which a slash may begin a pattern.
 const KEYWORDS: &[&str] = &[
     "print",
     "printf",
@@ -95,10 +95,10 @@ fn only_prints(text: &str) -> bool {
     scan_tokens(text).is_some()
 }
 
-/// Goes through all tokens; `None` if one is not listed.
+/// Scans all tokens; `None` if one is not listed.
 fn scan_tokens(text: &str) -> Option<()> {
     let mut rest = text;
-    let mut last = Last::Mark;
+    let mut last = LastToken::Mark;
     let mut printing = false;
     loop {
         let from = rest;
@@ -109,7 +109,7 @@ fn scan_tokens(text: &str) -> Option<()> {
             ' ' | '\t' => continue,
             '#' => {
                 let end = rest.find('\n').unwrap_or(rest.len());
-                // A backslash may join the next line to a comment.
+                // In some versions, a backslash joins the next line to a comment.
                 if rest.get(..end)?.ends_with('\\') {
                     return None;
                 }
@@ -117,51 +117,51 @@ fn scan_tokens(text: &str) -> Option<()> {
                 continue;
             }
             '\n' => {
-                // After a comma or an operator the statement goes on.
-                printing &= matches!(last, Last::Mark | Last::Keyword);
-                Last::Mark
+                // After a comma or an operator, the statement continues.
+                printing &= matches!(last, LastToken::Mark | LastToken::Keyword);
+                LastToken::Mark
             }
             ';' | '}' => {
                 printing = false;
-                Last::Mark
+                LastToken::Mark
             }
             '"' => {
                 if take_until(&mut rest, '"')?.contains('\n') {
                     return None;
                 }
-                Last::Value
+                LastToken::Value
             }
             '/' => match last {
-                Last::Mark => {
+                LastToken::Mark => {
                     take_pattern(&mut rest, '/')?;
-                    Last::Value
+                    LastToken::Value
                 }
-                Last::Value => Last::Mark,
+                LastToken::Value => LastToken::Mark,
                 // A pattern would need a second slash.
-                Last::Either if !rest.contains('/') => Last::Mark,
-                Last::Either | Last::Keyword => return None,
+                LastToken::Either if !rest.contains('/') => LastToken::Mark,
+                LastToken::Either | LastToken::Keyword => return None,
             },
             '>' if printing => return None,
             '|' => {
                 rest = rest.strip_prefix('|')?;
-                Last::Mark
+                LastToken::Mark
             }
             '+' | '-' if rest.starts_with(c) => {
                 rest = rest.strip_prefix(c)?;
-                Last::Either
+                LastToken::Either
             }
-            ')' => Last::Either,
-            ']' => Last::Value,
+            ')' => LastToken::Either,
+            ']' => LastToken::Value,
             '(' | '{' | '[' | ',' | '!' | '~' | '<' | '>' | '=' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '$' | '&' => {
-                Last::Mark
+                LastToken::Mark
             }
             '0'..='9' | '.' => {
                 rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-                // `1system("…")` and `0x1system("…")` are a number and a call.
+                // `1system("…")` and `0x1system("…")` are a number followed by a call.
                 if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
                     return None;
                 }
-                Last::Value
+                LastToken::Value
             }
             c if c.is_ascii_alphabetic() || c == '_' => {
                 rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -169,9 +169,9 @@ fn scan_tokens(text: &str) -> Option<()> {
                     "system" | "getline" => return None,
                     word if KEYWORDS.contains(&word) => {
                         printing |= matches!(word, "print" | "printf");
-                        Last::Keyword
+                        LastToken::Keyword
                     }
-                    _ => Last::Value,
+                    _ => LastToken::Value,
                 }
             }
             _ => return None,

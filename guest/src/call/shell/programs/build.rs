@@ -1,9 +1,9 @@
 //! Compilers, build tools, test runners: they do more than their arguments say, and are recorded as run. Options and operands
-//! that name what they write are still judged.
+//! that name output files are still judged.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::enter;
+use super::record_argument;
 use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 
@@ -14,7 +14,7 @@ const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 const OUTPUT: &[(&str, ArgumentRole)] = &[("o", WRITE), ("output", WRITE)];
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    // What is made from another file: the second one, or the first one itself.
+    // The output is written to the second file, or to the first file itself.
     ProgramSpec { operands: Operands::All(WRITE), ..ProgramSpec::opaque(&["objcopy", "strip", "install_name_tool", "patchelf"]) },
     ProgramSpec { operands: Operands::Then(&[WRITE], ArgumentRole::Text), ..ProgramSpec::opaque(&["logsave"]) },
     // Compilers.
@@ -145,7 +145,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         ..ProgramSpec::opaque(&["make", "gmake"])
     },
     ProgramSpec {
-        // Its build folder is not judged, like any build tool's.
+        // Its build folder is not judged, as with any build tool.
         valued: &[("B", ArgumentRole::Text), ("install", ArgumentRole::Text), ("prefix", TREE)],
         answers: &["--version"],
         rule: Some(cmake),
@@ -373,13 +373,13 @@ fn protoc(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgumen
     }
 }
 
-/// Options of compilers whose next word is a file that is written.
+/// Compiler options whose next word is an output file.
 const COMPILER_OUTPUTS: &[&str] = &["-MF", "-MJ", "-Map", "-aux-info", "-o", "-odir", "-ohi", "-outputdir", "--output"];
 
-/// Those of them that have their value in the same word as well.
+/// Those of these options whose value may also be in the same word.
 const ATTACHED_OUTPUTS: &[&str] = &["-MF", "-MJ", "-o"];
 
-/// What a compiler is told to write. Its options have one dash whatever their length.
+/// The output files of a compiler. Its options have a single dash, whatever their length.
 fn compiler(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     for (nth, arg) in call.args.iter().enumerate() {
         let (Arg::Known(text) | Arg::One(text)) = arg else { continue };
@@ -392,21 +392,21 @@ fn compiler(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgum
                 if let [option, file] = pair
                     && (COMPILER_OUTPUTS.contains(option) || ["-MD", "-MMD", "--Map"].contains(option))
                 {
-                    enter(reader, call, WRITE, &Arg::known(*file));
+                    record_argument(reader, call, WRITE, &Arg::known(*file));
                 }
             }
         } else if COMPILER_OUTPUTS.contains(&text.as_str()) {
             if let Some(file) = call.args.get(nth + 1) {
-                enter(reader, call, WRITE, file);
+                record_argument(reader, call, WRITE, file);
             }
         } else if let Some(file) = ATTACHED_OUTPUTS.iter().find_map(|option| text.strip_prefix(option)) {
             let file = if arg.is_certain() { Arg::known(file) } else { Arg::One(file.to_owned()) };
-            enter(reader, call, WRITE, &file);
+            record_argument(reader, call, WRITE, &file);
         }
     }
 }
 
-/// `valgrind PROGRAM`: the program is read as well.
+/// `valgrind PROGRAM`: the program is analysed as well.
 fn valgrind(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let at = call.args.iter().position(|arg| !arg.may_be_option());
     if let Some(program) = at.and_then(|at| call.args.get(at..)) {
@@ -417,27 +417,27 @@ fn valgrind(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgum
 fn index(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["f", "o"]) {
         let name = if call.name == "etags" { "TAGS" } else { "tags" };
-        enter(reader, call, WRITE, &Arg::known(name));
+        record_argument(reader, call, WRITE, &Arg::known(name));
     }
 }
 
-/// A makefile on standard input is text that is run.
+/// A makefile on standard input is text that is executed.
 fn makefile(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    if parsed.values(&["f", "file", "makefile"]).any(|file| file.is("-") || !file.is_certain()) {
+    if parsed.values(&["f", "file", "makefile"]).any(|file| file.is_text("-") || !file.is_certain()) {
         reader.add_unknown(format!("`{}` runs text that it reads when it runs", call.name));
     }
 }
 
-/// `cmake -E COMMAND`: small programs of its own, such as `rm` and `copy`.
+/// `cmake -E COMMAND`: small built-in programs, such as `rm` and `copy`.
 fn cmake(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
-    if call.args.first().is_some_and(|arg| arg.is("-E")) {
+    if call.args.first().is_some_and(|arg| arg.is_text("-E")) {
         reader.add_unknown(format!("`{} -E` runs a command of its own", call.name));
     }
 }
 
-/// The last operand is what is written.
+/// Records the last operand as written.
 fn last_operand(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    if let Some(output) = parsed.operands.last().filter(|output| !output.is("-")) {
-        enter(reader, call, WRITE, output);
+    if let Some(output) = parsed.operands.last().filter(|output| !output.is_text("-")) {
+        record_argument(reader, call, WRITE, output);
     }
 }

@@ -1,5 +1,5 @@
-//! Containers, clouds, forges and system package managers: recorded as run; files that they write here by name are judged as
-//! well.
+//! Containers, clouds, forges and system package managers: recorded as run; files that they write on this machine by name are
+//! judged as well.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -228,7 +228,7 @@ fn image_output(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pa
     }
 }
 
-/// Without a folder the names are known only at run time.
+/// Without a folder option, the names of the files are known only at run time.
 fn download(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["D", "dir", "O", "output"]) {
         reader.add_unknown(format!(
@@ -246,11 +246,11 @@ fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArg
     };
     match folder {
         Some(folder) => reader.touch(call.state, call.name, &folder, Access::WriteTree),
-        None => reader.add_unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
+        None => reader.add_unknown(format!("`{}` creates a folder whose name cannot be determined", call.name)),
     }
 }
 
-/// Reads the command of a program by a table, where that has it.
+/// Parses the command of a program with a table, if the table has a row for it.
 fn read_command(reader: &mut ShellReader<'_>, call: &Invocation<'_>, table: &[ProgramSpec]) {
     command_of(reader, call, &[table]);
 }

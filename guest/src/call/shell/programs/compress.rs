@@ -1,4 +1,4 @@
-//! Programs that replace a file by its packed or unpacked form: `gzip`, `bzip2`, `xz`, `zstd`.
+//! Programs that replace a file with its compressed or decompressed form: `gzip`, `bzip2`, `xz`, `zstd`.
 
 use super::derived_paths::{remove_suffix, replace, suffixed};
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
@@ -28,7 +28,7 @@ const fn packer(names: &'static [&'static str]) -> ProgramSpec {
     ProgramSpec { long: LONG, operands: Operands::Rule, rule: Some(pack), options_first: true, ..ProgramSpec::new(names) }
 }
 
-/// Not listed: `-r`, `-S`, `-N`, `--files`, which lead to other names.
+/// Not listed: `-r`, `-S`, `-N`, `--files`, which change which files are used.
 pub(super) const ROWS: &[ProgramSpec] = &[
     ProgramSpec { flags: "cdfklnqtv123456789", ..packer(&["gzip", "gunzip"]) },
     ProgramSpec { flags: "cdfkqstvz123456789", ..packer(&["bzip2", "bunzip2"]) },
@@ -82,7 +82,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
 ];
 
 fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    // The value of `-o` is always the next argument, and letters after a number are options.
+    // The value of `-o` is always the next argument, and letters after a number are further options.
     let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
         Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
         Some(letters) => {
@@ -91,14 +91,14 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         None => false,
     };
     if call.name.contains("zst") && call.args.iter().any(is_split) {
-        return reader.add_unknown(format!("`{}` has combined options, whose values are not certain", call.name));
+        return reader.add_unknown(format!("`{}` has combined options, whose values cannot be determined", call.name));
     }
     let packs = parsed.has(&["z", "compress"]);
     let unpacks = parsed.has(&["d", "decompress", "uncompress"]) || call.name.contains("un");
     let looks = parsed.has_early(&["t", "test", "l", "list"]);
     let removes = parsed.has(&["rm"]);
     let prints = parsed.has_early(&["c", "stdout", "to-stdout"]);
-    // The last one counts, or the first, or both.
+    // Depending on the program, the last option counts, or the first, or both.
     if !parsed.is_ordered()
         && parsed.has(&["c", "stdout", "to-stdout", "t", "test", "l", "list", "d", "decompress", "z", "k", "keep"])
     {
@@ -111,7 +111,7 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         return reader.add_unknown(format!("`{}` has options that contradict each other", call.name));
     }
     let keeps = parsed.has(&["k", "keep"]) || (call.name.contains("zst") && !removes);
-    for file in parsed.operands.iter().filter(|file| !file.is("-")) {
+    for file in parsed.operands.iter().filter(|file| !file.is_text("-")) {
         reader.touch(call.state, call.name, file, Access::Read);
         if looks || prints {
             continue;
@@ -126,7 +126,11 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
             };
             match end {
                 Some(end) => replace(reader, call, &end),
-                None => reader.add_unknown(format!("what `{}` makes of `{}` is not certain", call.name, file.display())),
+                None => reader.add_unknown(format!(
+                    "which file `{}` creates from `{}` cannot be determined",
+                    call.name,
+                    file.display()
+                )),
             }
         }
         if !keeps {
@@ -135,7 +139,7 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     }
 }
 
-/// What the name of a packed file ends in, and that of a packed `tar` archive.
+/// The suffix of a compressed file, and that of a compressed `tar` archive.
 fn suffixes(program: &str) -> (&'static str, &'static str) {
     match program {
         "bzip2" | "bunzip2" => (".bz2", ".tbz2"),

@@ -1,6 +1,6 @@
-//! Programs that take files from one place to another: `cp`, `mv`, `ln`, `install`, `link`, `rsync`.
+//! Programs that copy, move or link files: `cp`, `mv`, `ln`, `install`, `link`, `rsync`.
 //!
-//! Whether a destination is a folder decides what is written. Where that is not certain, both readings are entered.
+//! What is written depends on whether the destination is a folder. Where that is not certain, both possibilities are recorded.
 
 use super::derived_paths::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
 use super::{ArgumentRole, Invocation, OperandOverride, Operands, ParsedArguments, ProgramSpec};
@@ -8,7 +8,7 @@ use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::{Access, Origin};
 
-/// Where sources go: an option that names a folder, entered by the rule.
+/// Options that name the destination folder; the rule records it.
 const TARGET: [(&str, ArgumentRole); 2] = [("t", ArgumentRole::Text), ("target-directory", ArgumentRole::Text)];
 
 pub(super) const ROWS: &[ProgramSpec] = &[
@@ -91,7 +91,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         options_first: true,
         ..ProgramSpec::new(&["install", "ginstall"])
     },
-    // Not listed: `-e`, `-b`, `-T`, `--remove-source-files`, `--files-from`, filters that stand in the tree.
+    // Not listed: `-e`, `-b`, `-T`, `--remove-source-files`, `--files-from`, and filters from files in the tree.
     ProgramSpec {
         flags: "avzrtpgoDlLSWxuqnPihcHAX",
         long: &[
@@ -134,16 +134,16 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
 ];
 
-/// Sources and where they go.
+/// The sources of a transfer and its target.
 struct Transfer<'p> {
     sources: &'p [&'p Arg],
     target: Arg,
-    /// Whether the sources go below the target: for certain, certainly not, or depending on what is there.
+    /// Whether the sources are put below the target: certainly, certainly not, or depending on what is there (`None`).
     into: Option<bool>,
 }
 
 impl Transfer<'_> {
-    /// Every path at which a source may end up; `None` if that is not certain.
+    /// Every path at which a source may end up; empty if that is not certain.
     fn ends(&self, reader: &ShellReader<'_>, call: &Invocation<'_>, source: &Arg) -> Vec<Arg> {
         let into = self.into.or_else(|| is_folder(reader, call.state, &self.target));
         let inside = base_name(source).map(|name| below(&self.target, name));
@@ -156,7 +156,7 @@ impl Transfer<'_> {
     }
 }
 
-/// Tells sources from the target. Says so itself where that cannot be done.
+/// Separates the sources from the target. If that is not possible, records why and returns `None`.
 fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p ParsedArguments<'_>) -> Option<Transfer<'p>> {
     let folders: Vec<&Arg> = parsed.values(&["t", "target-directory"]).collect();
     let exact = parsed.has(&["T", "no-target-directory"]);
@@ -164,7 +164,7 @@ fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p
     let found = match (folders.as_slice(), operands) {
         ([folder], sources) if !exact => Transfer { sources, target: (*folder).clone(), into: Some(true) },
         ([], [source]) if call.name == "ln" && !exact => {
-            // A link of the same name in the working directory.
+            // Creates a link with the same name in the working directory.
             Transfer { sources: std::slice::from_ref(source), target: Arg::known("."), into: Some(true) }
         }
         ([], [sources @ .., target]) if !sources.is_empty() => {
@@ -176,7 +176,7 @@ fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p
             Transfer { sources, target: (*target).clone(), into }
         }
         _ => {
-            reader.add_unknown(format!("where `{}` puts its files is not certain", call.name));
+            reader.add_unknown(format!("where `{}` puts its files cannot be determined", call.name));
             return None;
         }
     };
@@ -199,7 +199,7 @@ fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         let may_be_tree = recursive && nature != Nature::Plain;
         let may_be_link = links || (keeps_links && nature != Nature::Plain);
         if ends.is_empty() {
-            // A name that is not known, or `.`: something below the target.
+            // If the name is not known, or is `.`, the destination is something below the target.
             if recursive && !matches!(source, Arg::Known(_) | Arg::Below(..)) || source.text().is_some_and(leads_up) {
                 reader.add_unknown(format!(
                     "`{}` copies `{}`, whose name is part of the destination",
@@ -214,7 +214,7 @@ fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
             }
         }
         for end in ends {
-            // Some versions copy what is in `source/`, not the folder itself.
+            // For `source/`, some versions copy the content of the folder, not the folder itself.
             let contents = may_be_tree && matches!(source, Arg::Known(path) | Arg::Below(_, path) if path.ends_with('/'));
             if contents {
                 reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
@@ -264,7 +264,7 @@ fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedAr
     }
 }
 
-/// What is copied or moved together with its links is judged by where those lead from their new place.
+/// What is copied or moved together with its links is judged by where the links lead from their new place.
 fn place(reader: &mut ShellReader<'_>, call: &Invocation<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
     if let Some(from) = call.state.locate(source) {
         reader.place(call.state, end, origin(from));
@@ -281,7 +281,7 @@ fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     let keeps_target = parsed.has(&["n", "h", "no-dereference"]);
     for source in transfer.sources {
         let is_plain = nature(reader, call.state, source) == Nature::Plain;
-        // A link to a folder is itself replaced, not gone through.
+        // A link to a folder is itself replaced, not followed.
         let is_replaced = keeps_target && transfer.into.is_none() && nature(reader, call.state, &transfer.target) == Nature::Link;
         let ends = if is_replaced { vec![transfer.target.clone()] } else { transfer.ends(reader, call, source) };
         if ends.is_empty() {
@@ -289,7 +289,7 @@ fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         }
         for end in ends {
             replace(reader, call, &end);
-            // A symbolic link's text is read from the folder in which it stands.
+            // The target of a symbolic link is relative to the folder that contains the link.
             let leads_to = match source {
                 Arg::Known(text) if !from_here && !text.starts_with('/') => below(&parent(&end), text),
                 source => (*source).clone(),
@@ -300,7 +300,7 @@ fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
                 _ if symbolic => {}
                 source => place(reader, call, source, &end, Origin::Same),
             }
-            // Another name of a plain file is judged with all its names.
+            // A hard link to a plain file is judged together with all other names of the file.
             if symbolic || !is_plain {
                 reader.move_or_link(call.state, &end);
             }

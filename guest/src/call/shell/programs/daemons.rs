@@ -1,15 +1,15 @@
-//! Programs that hand their work to something else: a daemon, a server, another terminal, a later time. The kernel confines a
-//! command and everything that it starts, and none of these is started by the command.
+//! Programs that delegate their work: to a daemon, a server, another terminal, or a later time. The kernel confines a command and
+//! everything that the command starts, and none of these delegates is started by the command.
 //!
-//! They are known by name, and by the sockets at which daemons listen. A program that reaches a daemon by a path which it puts
-//! together when it runs is not seen here.
+//! They are recognised by name, and by the sockets on which daemons listen. A program that connects to a daemon by a path
+//! constructed at run time is not detected here.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::spec::Invocation;
 use crate::effects::Unconfinable::Elsewhere;
 
-/// Who does the work instead, and who asks for it.
+/// What does the work, with the programs that delegate to it.
 const ELSEWHERE: &[(&str, &[&str])] = &[
     (
         "a container engine",
@@ -55,7 +55,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "brew",
         ],
     ),
-    ("the scheduler, later,", &["at", "batch", "crontab", "anacron", "fcron", "fcrontab"]),
+    ("the scheduler, which runs it later", &["at", "batch", "crontab", "anacron", "fcron", "fcrontab"]),
     (
         "another terminal",
         &[
@@ -80,7 +80,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ),
     ("a service on the message bus", &["dbus-send", "dbus-launch", "gdbus", "busctl", "qdbus", "gio", "gapplication"]),
     (
-        "the program that has the keyboard focus, or the window manager,",
+        "the program that has the keyboard focus or to the window manager",
         &["xdotool", "xte", "ydotool", "wtype", "dotool", "i3-msg", "swaymsg", "hyprctl", "bspc", "awesome-client"],
     ),
     // Servers that change files or run programs for their clients.
@@ -92,11 +92,11 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         "a program that is already open",
         &["emacsclient", "code", "code-insiders", "cursor", "subl", "idea", "gvim", "nvr", "open", "xdg-open", "start"],
     ),
-    ("another machine, which may be this one,", &["ssh", "scp", "sftp", "mosh", "autossh", "sshpass"]),
+    ("another machine, which may be this one", &["ssh", "scp", "sftp", "mosh", "autossh", "sshpass"]),
     ("an agent program with its own permissions", &["claude", "codex", "gemini", "opencode", "cursor-agent", "copilot", "aider"]),
 ];
 
-/// Commands that only ask a daemon how things are, by their first words. Nothing is done elsewhere for them.
+/// Commands that only query a daemon, by their first words. They do not delegate any work.
 const LOOKING: &[(&[&str], &[&[&str]])] = &[
     (
         &["docker", "podman", "nerdctl"],
@@ -137,7 +137,7 @@ const LOOKING: &[(&[&str], &[&[&str]])] = &[
     ),
 ];
 
-/// Build tools whose daemon may run already, and what tells them to do without: the remedy.
+/// Build tools whose daemon may already be running, each with the option that avoids the daemon: the remedy.
 const BUILD_DAEMONS: &[(&str, &str)] = &[
     ("gradle", "--no-daemon"),
     ("gradlew", "--no-daemon"),
@@ -150,7 +150,7 @@ const BUILD_DAEMONS: &[(&str, &str)] = &[
     ("sbtn", ""),
 ];
 
-/// Parts of the paths at which daemons listen that do work for others.
+/// Parts of the paths of sockets on which such daemons listen.
 const SOCKETS: &[&str] = &[
     "docker.sock",
     "podman.sock",
@@ -167,27 +167,27 @@ const SOCKETS: &[&str] = &[
     "SSH_AUTH_SOCK",
 ];
 
-/// Enters that a program hands its work to someone else, where it does.
+/// Records that a program delegates its work, if it does.
 pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let name = call.name;
-    let begins = |words: &&&[&str]| words.iter().zip(call.args).filter(|(word, arg)| arg.is(word)).count() == words.len();
+    let begins = |words: &&&[&str]| words.iter().zip(call.args).filter(|(word, arg)| arg.is_text(word)).count() == words.len();
     if LOOKING.iter().any(|(names, looks)| names.contains(&name) && looks.iter().any(|words| begins(&words))) {
         return;
     }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
-        return reader.add_unconfinable(Elsewhere(format!("`{name}` hands its work to {who} out of the kernel's reach")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` hands its work to {who}, where it is not confined")));
     }
-    // The Windows Subsystem for Linux has them run by Windows, which reaches all files.
+    // The Windows Subsystem for Linux has Windows run these, and Windows has access to all files.
     if name.to_ascii_lowercase().ends_with(".exe") {
-        return reader.add_unconfinable(Elsewhere(format!("`{name}` is run by Windows out of the kernel's reach")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` is run by Windows, where it is not confined")));
     }
     let is_remote =
         |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
     if matches!(name, "vim" | "nvim" | "vi") && call.args.iter().any(is_remote) {
-        return reader.add_unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is already open")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` hands its work to an editor that is already open")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
-        let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
+        let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is_text(without));
         if !is_without {
             let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
             return reader
@@ -199,9 +199,11 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     }
 }
 
-/// Enters that a text names the socket of a daemon, where it does.
+/// Records that a text names the socket of a daemon, if it does.
 pub(in crate::call::shell) fn note_sockets(reader: &mut ShellReader<'_>, text: &str) {
     if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
-        reader.add_unconfinable(Elsewhere(format!("the command names `{socket}`, through which a daemon can be given work")));
+        reader.add_unconfinable(Elsewhere(format!(
+            "the command names `{socket}`, through which it can hand work to a daemon that is not confined"
+        )));
     }
 }

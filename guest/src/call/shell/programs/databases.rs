@@ -1,4 +1,5 @@
-//! Database clients: a file that is opened is recorded as written, and text that may reach other files is *unknown*.
+//! Database clients: a file that is opened is recorded as written, and SQL or script text that may access other files is
+//! *unknown*.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -81,7 +82,7 @@ const SQLITE_LOOKS: &[&str] = &[
     ".width",
 ];
 
-/// Words in SQL that lead to other files.
+/// SQL keywords and functions that access other files.
 const SQL_FILES: &[&str] = &[
     "attach",
     "copy ",
@@ -96,8 +97,8 @@ const SQL_FILES: &[&str] = &[
 
 fn sqlite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let mut operands = parsed.operands.iter();
-    if let Some(database) = operands.next().filter(|file| !file.is(":memory:"))
-        && !call.args.iter().any(|arg| arg.is("-readonly") || arg.is("--readonly"))
+    if let Some(database) = operands.next().filter(|file| !file.is_text(":memory:"))
+        && !call.args.iter().any(|arg| arg.is_text("-readonly") || arg.is_text("--readonly"))
     {
         reader.touch(call.state, call.name, database, Access::Write);
     }
@@ -109,7 +110,7 @@ fn sqlite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedAr
     }
     match call.input {
         StandardInput::Text(text) => judge_sql(reader, call, Some(text)),
-        // With a statement among its arguments it does not read any.
+        // With a statement among its arguments, it does not read standard input.
         StandardInput::Inherited | StandardInput::Unknown if is_told => {}
         StandardInput::Inherited | StandardInput::Unknown => read_as_it_runs(reader, call),
     }
@@ -169,7 +170,7 @@ fn sql_client(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pars
     }
 }
 
-/// JavaScript that reaches files: from its arguments, from a script, or typed.
+/// JavaScript that can access files: from arguments, from a script, or typed.
 fn mongo_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_script = |arg: &&&Arg| arg.text().is_some_and(|text| text.ends_with(".js") || text.ends_with(".mongodb"));
     match parsed.operands.iter().find(is_script) {

@@ -1,4 +1,4 @@
-//! Paths derived from arguments: the folder of a path, a name below a path, and what is there.
+//! Derives paths from arguments: the folder of a path, a name below a path, and what is at a path.
 
 use super::Invocation;
 use crate::call::shell::reader::arg::Arg;
@@ -7,20 +7,20 @@ use crate::call::shell::reader::{ShellReader, is_below, lexical};
 use crate::effects::Access;
 use crate::ports::FileKind;
 
-/// What is known about a thing that is copied or moved.
+/// What is known about something that is copied or moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nature {
-    /// A file of its own, or nothing at all.
+    /// A regular file, or nothing at all.
     Plain,
     /// A symbolic link.
     Link,
     /// A folder.
     Folder,
-    /// Any of these.
+    /// May be any of these.
     Unknown,
 }
 
-/// What is at a path, the last link not followed, as far as the command itself has not changed it.
+/// What is at a path, without following a link at its end, provided that the command itself has not changed it.
 pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Nature {
     let Some(facts) = state.locate(arg).filter(|path| !reader.is_touched(path)).and_then(|_| reader.facts(state, arg)) else {
         return Nature::Unknown;
@@ -36,7 +36,7 @@ pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) ->
     }
 }
 
-/// Whether a folder is at a path, links followed; `None` if that is not certain.
+/// Whether there is a folder at a path, following links; `None` if that is not certain.
 pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Option<bool> {
     match nature(reader, state, arg) {
         Nature::Plain => Some(false),
@@ -46,7 +46,8 @@ pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg)
     }
 }
 
-/// Enters that a file is put in place of what is at a path. A link there is not written through but replaced, or either.
+/// Records that a file is put in place of what is at a path. A link there may be replaced or written through, so both are
+/// recorded.
 pub(super) fn replace(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     if nature(reader, call.state, arg) == Nature::Link {
         reader.touch(call.state, call.name, arg, Access::Delete);
@@ -54,7 +55,7 @@ pub(super) fn replace(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: 
     reader.touch(call.state, call.name, arg, Access::Write);
 }
 
-/// Whether the working directory may be a folder, or lie in it. Spellings that cannot be compared count.
+/// Whether the working directory may be a given folder or be inside it. If the paths cannot be compared, the answer is true.
 pub(super) fn may_hold_working_directory(state: &ShellState, arg: &Arg) -> bool {
     let (Some(folder), Some(cwd)) = (state.locate(arg), state.cwd.as_deref()) else { return true };
     let (folder, cwd) = (lexical(&folder), lexical(cwd));
@@ -71,7 +72,7 @@ pub(super) fn base_name(arg: &Arg) -> Option<&str> {
     path.rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."))
 }
 
-/// A name below a folder.
+/// Appends a name to a folder's path.
 pub(super) fn below(folder: &Arg, name: &str) -> Arg {
     let join = |path: &str| format!("{path}{}{name}", if path.ends_with('/') { "" } else { "/" });
     match folder {
@@ -82,7 +83,7 @@ pub(super) fn below(folder: &Arg, name: &str) -> Arg {
     }
 }
 
-/// The folder in which a path stands.
+/// The parent folder of a path.
 pub(super) fn parent(arg: &Arg) -> Arg {
     let cut = |path: &str| path.trim_end_matches('/').rsplit_once('/').map(|(folder, _)| folder.to_owned());
     match arg {
@@ -96,7 +97,7 @@ pub(super) fn parent(arg: &Arg) -> Arg {
     }
 }
 
-/// A path with text after its last name.
+/// Appends a suffix to a path's last name.
 pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
     match arg {
         Arg::Known(path) => Arg::Known(format!("{path}{suffix}")),
@@ -105,7 +106,7 @@ pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
     }
 }
 
-/// A path without text at its end; `None` if it does not end so.
+/// Removes a suffix from a path; `None` if the path does not end with it.
 pub(super) fn remove_suffix(arg: &Arg, suffix: &str) -> Option<Arg> {
     let strip = |path: &str| path.strip_suffix(suffix).filter(|stem| !stem.is_empty() && !stem.ends_with('/')).map(str::to_owned);
     match arg {

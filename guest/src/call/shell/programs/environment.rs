@@ -1,13 +1,13 @@
-//! Environment variables that programs of the table obey.
+//! Environment variables that the listed programs obey.
 //!
-//! A variable that has not been inspected may change what a program does: where it finds its configuration, what it runs,
-//! what it writes. So there are two lists, and everything between them is safe only where no program sees it.
+//! An unexamined variable may change what a program does: where it finds its configuration, what it runs, what it writes. So
+//! there are two lists, and a variable on neither list is safe only if no program sees it.
 
-/// Whether a variable may stand before a listed program, or be exported, and change nothing but what is shown or decided
+/// Whether a variable may be set for a listed program, or be exported, without changing anything but what is displayed or decided
 /// inside the program. `value` is `None` if it is only known when the command runs.
 pub(in crate::call::shell) fn is_harmless(name: &str, value: Option<&str>) -> bool {
     match name {
-        // Programs that show text: the only pager that runs nothing.
+        // Programs that display text: the only pager that runs nothing.
         "PAGER" | "GIT_PAGER" | "GH_PAGER" | "MANPAGER" | "SYSTEMD_PAGER" | "BAT_PAGER" => matches!(value, Some("cat" | "")),
         // An editor that does nothing.
         "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" => matches!(value, Some("true" | ":")),
@@ -15,22 +15,22 @@ pub(in crate::call::shell) fn is_harmless(name: &str, value: Option<&str>) -> bo
     }
 }
 
-/// Whether a variable is harmless whatever its value.
+/// Whether a variable is harmless, whatever its value.
 pub(in crate::call::shell) fn is_harmless_variable(name: &str) -> bool {
-    /// Which kind of run this is: read by build tools and tests, as a word to compare with.
+    /// The kind of run: build tools and tests read these as words to compare with.
     const RUN: &[&str] = &["CI", "NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "MIX_ENV", "DEBUG", "VERBOSE"];
-    /// How much is said.
+    /// The amount of output.
     const LOGGING: &[&str] = &["RUST_LOG", "RUST_BACKTRACE", "LOG_LEVEL", "LOGLEVEL", "GIT_TERMINAL_PROMPT"];
-    /// How it looks.
+    /// The appearance of output.
     const DISPLAY: &[&str] =
         &["FORCE_COLOR", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "TERM", "COLUMNS", "LINES", "CARGO_TERM_COLOR"];
-    /// Language and time of day. `LC_…` besides, by its beginning.
+    /// Language and time zone. `LC_…` is recognised by its prefix.
     const LOCALE: &[&str] = &["LANG", "LANGUAGE", "TZ"];
-    /// Where a server of one's own listens.
+    /// Where a local server listens.
     const NETWORK: &[&str] = &["PORT", "HOST"];
     /// Switches of Python that load nothing.
     const PYTHON: &[&str] = &["PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONHASHSEED"];
-    /// Switches that only keep something from being done.
+    /// Switches that only prevent something.
     const REFUSALS: &[&str] = &[
         "DO_NOT_TRACK",
         "DEBIAN_FRONTEND",
@@ -57,8 +57,8 @@ pub(in crate::call::shell) fn is_harmless_variable(name: &str) -> bool {
     [RUN, LOGGING, DISPLAY, LOCALE, NETWORK, PYTHON, REFUSALS, LOCALE_CATEGORIES].iter().any(|group| group.contains(&name))
 }
 
-/// Whether a variable says where programs write, whatever they are asked to do. Even a program whose effects are not judged is
-/// then told explicitly what to write.
+/// Whether a variable determines where programs write, whatever else they are asked to do. Even a program whose effects are not
+/// judged is then explicitly told what to write.
 pub(in crate::call::shell) fn names_an_output(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "COVERAGE_FILE",
@@ -78,8 +78,8 @@ pub(in crate::call::shell) fn names_an_output(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("GIT_TRACE")
 }
 
-/// Whether a variable belongs to the shell itself, in Bash, dash or zsh: giving it a value changes what later text means, or
-/// it does not hold what is assigned to it.
+/// Whether a variable belongs to the shell itself, in Bash, dash or zsh: assigning it changes what later text means, or the
+/// variable does not keep the assigned value.
 pub(in crate::call::shell) fn belongs_to_shell(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "CDPATH",
@@ -166,10 +166,9 @@ pub(in crate::call::shell) fn belongs_to_shell(name: &str) -> bool {
     NAMES.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Whether a variable must not even be assigned without being exported, because it may be exported already and programs of
-/// the table obey it.
+/// Whether a variable must not be assigned even without `export`, because it may be exported already and listed programs obey it.
 pub(in crate::call::shell) fn may_influence(name: &str) -> bool {
-    /// Where programs look, and what they run.
+    /// Where programs search, and what they run.
     const PROGRAMS: &[&str] = &[
         "TMPDIR",
         "TMP",
@@ -248,7 +247,7 @@ pub(in crate::call::shell) fn may_influence(name: &str) -> bool {
         "VERSION_CONTROL",
         "QUOTING_STYLE",
     ];
-    /// Families, by their beginning.
+    /// Families, by their prefix.
     const BEGINNINGS: &[&str] = &[
         "LC_",
         "LD_",
@@ -336,7 +335,7 @@ pub(in crate::call::shell) fn may_influence(name: &str) -> bool {
         "VSCODE_",
         "CLAUDE",
     ];
-    /// Families, by their end.
+    /// Families, by their suffix.
     const ENDINGS: &[&str] =
         &["_OPTIONS", "OPTS", "_OPT", "_FLAGS", "_CONFIG", "_HOME", "_PATH", "_RSH", "_EDITOR", "_PAGER", "_PROGRAM"];
     name == "PATH"

@@ -80,7 +80,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         options_first: true,
         ..ProgramSpec::new(&["shred"])
     },
-    // A mode such as `-x` looks like options.
+    // A mode such as `-x` looks like an option.
     ProgramSpec {
         flags: "RvcfrwxXst",
         long: &["recursive", "verbose", "changes", "silent", "quiet", "preserve-root"],
@@ -115,7 +115,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         ..ProgramSpec::new(&["mkfifo"])
     },
     ProgramSpec::new(&["mknod"]),
-    // `-t` takes a value in one version and none in the other; either way its word is not a path.
+    // `-t` takes a value in one version and none in the other; either way, its argument is not a path.
     ProgramSpec {
         flags: "dqu",
         long: &["directory", "quiet", "dry-run"],
@@ -132,11 +132,11 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         operands: Operands::All(WRITE),
         ..ProgramSpec::new(&["dos2unix", "unix2dos", "mac2unix", "unix2mac"])
     },
-    // They put names together in ways of their own.
+    // These construct names in their own ways.
     ProgramSpec::unreadable(&["rename", "prename", "rename.ul", "perl-rename", "mmv", "vidir", "qmv", "imv", "chattr"]),
 ];
 
-/// Where the working directory goes, later names lead nowhere or elsewhere.
+/// If the working directory is removed, later relative names lead nowhere or elsewhere.
 fn keep_working_directory(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_relative = |arg: &&&Arg| call.state.locate(arg).is_some_and(|path| !path.starts_with(['/', '~']));
     let holds = |arg: &&&Arg| may_hold_working_directory(call.state, arg);
@@ -174,7 +174,7 @@ fn remove_shredded(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: 
     }
 }
 
-/// The first operand is the mode or the owner, unless an option says it.
+/// The first operand is the mode or the owner, unless an option gives it.
 fn change_attributes(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_said = parsed.has(&["reference", "r", "w", "x", "X", "s", "t"]);
     let access = if parsed.has(&["R", "recursive"]) { Access::WriteTree } else { Access::Attributes };
@@ -197,11 +197,15 @@ fn copy_blocks(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedAr
     }
 }
 
-/// Without a template or a folder, the file is made in the user's folder for such files: nobody's work, and new every time.
+/// Without a template or a folder, the file is created in the user's temporary folder: it is new, and nobody's work.
 fn make_temporary(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let has_folder = |arg: &&Arg| arg.text().is_none_or(|text| text.contains('/') || text.starts_with('-'));
     if let Some(prefix) = parsed.values(&["t", "suffix"]).find(has_folder) {
-        return reader.add_unknown(format!("`{}` puts `{}` into a name, which may lead elsewhere", call.name, prefix.display()));
+        return reader.add_unknown(format!(
+            "`{}` makes `{}` part of a file name, which may lead elsewhere",
+            call.name,
+            prefix.display()
+        ));
     }
     let folders: Vec<&Arg> = parsed.values(&["p", "tmpdir"]).collect();
     for template in &parsed.operands {

@@ -1,6 +1,6 @@
-//! `find`: the tests that are known only to read, and the actions on what they find.
+//! `find`: tests that are known only to read, and the actions on what is found.
 //!
-//! What is found is known only at run time, but not where: below the folders at which the search begins.
+//! What is found is known only at run time, but not where: it is below the start folders.
 
 use super::{Invocation, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::arg::Arg;
@@ -10,7 +10,7 @@ use crate::ports::FileKind;
 
 pub(super) const ROWS: &[ProgramSpec] = &[ProgramSpec::raw(&["find", "gfind"], search)];
 
-/// Tests and actions with one value. Not listed: what writes (`-fprint`, `-fls`), and `-files0-from`.
+/// Tests and actions with one value. Not listed: actions that write (`-fprint`, `-fls`), and `-files0-from`.
 const VALUED: &[&str] = &[
     "-name",
     "-iname",
@@ -53,7 +53,7 @@ const VALUED: &[&str] = &[
     "-printf",
 ];
 
-/// Tests, actions and operators without one. Not listed: `-follow`.
+/// Tests, actions and operators without a value. Not listed: `-follow`.
 const PLAIN: &[&str] = &[
     "-print",
     "-print0",
@@ -84,28 +84,27 @@ const PLAIN: &[&str] = &[
     "-quit",
 ];
 
-/// Programs whose effect on a path is the same for whatever is there, so that it can be judged for a whole folder.
+/// Programs that have the same effect on any path, so that the effect can be judged for a whole folder.
 const UNIFORM: &[&str] = &["rm", "rmdir", "unlink", "chmod", "chown", "chgrp", "touch", "truncate", "shred", "sed", "dos2unix"];
 
-/// Folders with more in them are judged as a whole.
-/// More files are judged as a whole folder.
+/// The most files that are judged individually; more are judged as a whole folder.
 const MAX_FOUND: usize = 100;
-/// Deeper folders are judged as a whole.
+/// The greatest depth that is listed; a deeper folder is judged as a whole.
 const MAX_DEPTH: u32 = 64;
 
-/// What is done to what is found.
+/// What is done with each result.
 enum FindAction<'c> {
     Delete,
-    /// A command, and whether it takes many at once.
+    /// A command, and whether it takes many paths at once.
     Run(&'c [Arg], bool),
 }
 
 struct FindCommand<'c> {
     roots: Vec<Arg>,
     actions: Vec<FindAction<'c>>,
-    /// The value of a `-name` that everything found must match.
+    /// The value of a `-name` that every result must match.
     name: Option<&'c str>,
-    /// Whether all tests must hold, so that one of them limits what is found.
+    /// Whether all tests must hold, so that a single test limits the results.
     is_conjunction: bool,
 }
 
@@ -130,7 +129,7 @@ fn search(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgumen
     }
 }
 
-/// Takes the arguments apart; the first that is not listed is the error.
+/// Parses the arguments; the first one that is not listed is the error.
 fn read(args: &[Arg]) -> Result<FindCommand<'_>, &Arg> {
     let mut search = FindCommand { roots: Vec::new(), actions: Vec::new(), name: None, is_conjunction: true };
     let is_root = |arg: &Arg| match arg {
@@ -140,7 +139,7 @@ fn read(args: &[Arg]) -> Result<FindCommand<'_>, &Arg> {
         Arg::Many(_) => false,
     };
     let mut rest = args.iter().enumerate().peekable();
-    rest.next_if(|(_, arg)| arg.is("-P"));
+    rest.next_if(|(_, arg)| arg.is_text("-P"));
     while let Some((_, root)) = rest.next_if(|(_, arg)| is_root(arg)) {
         search.roots.push(root.clone());
     }
@@ -156,8 +155,8 @@ fn read(args: &[Arg]) -> Result<FindCommand<'_>, &Arg> {
                 let mut before: Option<&Arg> = None;
                 for (_, word) in rest.by_ref() {
                     let count = length.get_or_insert(0_usize);
-                    if word.is(";") || (word.is("+") && before.is_some_and(|before| before.is("{}"))) {
-                        search.actions.push(FindAction::Run(command.get(..*count).unwrap_or_default(), word.is("+")));
+                    if word.is_text(";") || (word.is_text("+") && before.is_some_and(|before| before.is_text("{}"))) {
+                        search.actions.push(FindAction::Run(command.get(..*count).unwrap_or_default(), word.is_text("+")));
                         length = None;
                         break;
                     }
@@ -173,7 +172,7 @@ fn read(args: &[Arg]) -> Result<FindCommand<'_>, &Arg> {
                 let negated = at
                     .checked_sub(2)
                     .and_then(|before| args.get(before))
-                    .is_some_and(|before| before.is("!") || before.is("-not"));
+                    .is_some_and(|before| before.is_text("!") || before.is_text("-not"));
                 match value {
                     Arg::Many(_) => return Err(value),
                     Arg::Known(name) if !negated => search.name = search.name.or(Some(name)),
@@ -195,7 +194,7 @@ fn read(args: &[Arg]) -> Result<FindCommand<'_>, &Arg> {
 
 fn act(reader: &mut ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand<'_>, action: &FindAction<'_>, root: &Arg) {
     match action {
-        FindAction::Delete => match found(reader, call, search, root) {
+        FindAction::Delete => match found_paths(reader, call, search, root) {
             Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Access::Delete)),
             None => reader.touch(call.state, call.name, root, Access::DeleteTree),
         },
@@ -203,7 +202,7 @@ fn act(reader: &mut ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand
     }
 }
 
-/// Runs a command for everything found below a root.
+/// Runs a command for everything found below a start folder.
 fn run_for_found(
     reader: &mut ShellReader<'_>,
     call: &Invocation<'_>,
@@ -215,15 +214,15 @@ fn run_for_found(
     let holds_place = |arg: &Arg| match arg {
         Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => text.contains("{}"),
     };
-    let is_place = |arg: &Arg| arg.is("{}");
+    let is_place = |arg: &Arg| arg.is_text("{}");
     let named_by_find = command.first().is_none_or(holds_place);
     if named_by_find || command.iter().any(|arg| holds_place(arg) && !is_place(arg)) {
-        return reader.add_unknown(format!("`{}` puts commands together from what it finds", call.name));
+        return reader.add_unknown(format!("`{}` builds commands from the names that it finds", call.name));
     }
     let fill = |path: &[Arg]| -> Vec<Arg> {
         command.iter().flat_map(|arg| if is_place(arg) { path.to_vec() } else { vec![arg.clone()] }).collect()
     };
-    // What is found begins with the root; two stand for any number of them.
+    // Every result begins with the start folder; two of them stand for any number.
     let start = root.text().map(str::to_owned).unwrap_or_default();
     let uncertain = vec![Arg::One(start); if many { 2 } else { 1 }];
     let attempt = reader.attempt(&fill(&uncertain), call.state, call.input);
@@ -233,7 +232,7 @@ fn run_for_found(
     if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.access.mutates()) {
         return reader.adopt(attempt);
     }
-    if let Some(paths) = found(reader, call, search, root) {
+    if let Some(paths) = found_paths(reader, call, search, root) {
         for path in paths {
             reader.run_program(&fill(std::slice::from_ref(&path)), call.state, call.input);
         }
@@ -259,8 +258,8 @@ fn run_for_found(
     reader.adopt(attempt);
 }
 
-/// What a search finds below a root at most, where its name limits that and the folder can be listed.
-fn found(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand<'_>, root: &Arg) -> Option<Vec<Arg>> {
+/// At most what a search finds below a start folder, if `-name` limits that and the folder can be listed.
+fn found_paths(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand<'_>, root: &Arg) -> Option<Vec<Arg>> {
     let pattern = search.name.filter(|name| search.is_conjunction && !name.contains(['[', '\\', '/']))?;
     let text = root.text().filter(|text| !text.starts_with('/'))?;
     let folder = call.state.locate(root).filter(|path| !path.starts_with(['/', '~']) && !reader.is_touched(path))?;
@@ -279,7 +278,7 @@ fn found(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand<'
         .filter(|path| matches(pattern, path.rsplit('/').next().unwrap_or(path)))
         .map(|path| Arg::Known(format!("{base}/{path}")))
         .collect();
-    // The root itself has a name as well.
+    // The start folder itself may match as well.
     if base.rsplit('/').next().is_some_and(|name| matches(pattern, name)) {
         found.push(root.clone());
     }
@@ -289,7 +288,7 @@ fn found(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &FindCommand<'
 /// Whether a name matches a pattern of plain text, `*` and `?`.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    // Where the last star stands, and up to where it has taken the name.
+    // The position of the last star, and how much of the name it has matched.
     let (mut at, mut read, mut star) = (0, 0, None);
     while let Some(c) = name.get(read) {
         match pattern.get(at) {

@@ -1,6 +1,6 @@
-//! Formatters and linters: programs that rewrite the files they are given.
+//! Formatters and linters: programs that rewrite the given files.
 //!
-//! Each runs plug-ins and keeps caches, so it is entered as run; the files that it is told to rewrite are entered as well.
+//! Each runs plug-ins and keeps caches, so it is recorded as run; the files that it rewrites are recorded as well.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -169,17 +169,17 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
 ];
 
-/// A linter that fixes without being told where does so everywhere.
+/// A linter that fixes without being given paths fixes everything.
 fn everything_with_fix(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["fix"]) && parsed.operands.is_empty() {
-        super::enter(reader, call, ArgumentRole::Rewrite, &Arg::known("."));
+        super::record_argument(reader, call, ArgumentRole::Rewrite, &Arg::known("."));
     }
 }
 
 fn everything(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const LOOKS: &[&str] = &["check", "diff", "h", "help"];
     if parsed.operands.is_empty() && !parsed.has(LOOKS) {
-        super::enter(reader, call, ArgumentRole::Rewrite, &Arg::known("."));
+        super::record_argument(reader, call, ArgumentRole::Rewrite, &Arg::known("."));
     }
 }
 

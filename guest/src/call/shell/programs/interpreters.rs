@@ -6,7 +6,7 @@ use super::super::reader::input::StandardInput;
 use super::super::reader::script::Language;
 use super::background::read_as_it_runs;
 use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
-use super::tollgate::{govern, is_script_of_tollgate};
+use super::tollgate::{is_script_of_tollgate, record_command};
 use crate::effects::{Access, Persistence};
 
 const VERSION: &[&str] = &["--version", "-V", "-v", "--help", "-h"];
@@ -200,22 +200,22 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
 ];
 
-/// Enters a script that is run. A name for the standard input, or for a descriptor, means text that cannot be seen.
+/// Records a script that is run. A name for standard input or for a descriptor means text that cannot be known.
 pub(super) fn run_file(reader: &mut ShellReader<'_>, call: &Invocation<'_>, file: &Arg) {
     let is_stream = file.text().is_some_and(|text| text == "-" || text.starts_with("/dev/") || text.starts_with("/proc/"));
     if is_stream || !file.is_certain() {
         if *call.input == StandardInput::Inherited {
-            reader.outlast(Persistence::Interactive);
+            reader.record_persistence(Persistence::Interactive);
         }
         return reader.add_unknown(format!("`{}` runs `{}`, text that is only known when it runs", call.name, file.display()));
     }
     reader.touch(call.state, call.name, file, Access::Execute);
 }
 
-/// A language with a script as its first operand; without one it reads text that cannot be seen.
+/// A language whose first operand is a script; without one, it reads text that cannot be known.
 fn script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["c", "e", "p", "E", "eval", "print"]) {
-        // Entered as code, by its role.
+        // Already recorded as code, according to the role.
         return;
     }
     match parsed.operands.first() {
@@ -241,7 +241,7 @@ fn node(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     if let Some((file, args)) = parsed.operands.split_first() {
         let args: Vec<Arg> = args.iter().map(|arg| (*arg).clone()).collect();
         if is_script_of_tollgate(reader, call.state, file, &args) {
-            govern(reader, call.state, &args);
+            record_command(reader, call.state, &args);
         }
         if parsed.has(&["c", "check"]) && !parsed.has(&["experimental-loader", "import", "loader", "r", "require"]) {
             return reader.touch(call.state, call.name, file, Access::Read);
@@ -256,9 +256,9 @@ fn console(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedA
     }
 }
 
-/// `python3 -m MODULE`: a program like any other, found in the working directory first.
+/// `python3 -m MODULE`: a program like any other, searched for in the working directory first.
 fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    // After the script or the module, it goes on with what is typed.
+    // After the script or the module, it continues with typed input.
     if parsed.has(&["i"]) {
         read_as_it_runs(reader, call);
     }
@@ -279,7 +279,7 @@ fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedAr
             inner.extend(rest);
             reader.run_program(&inner, call.state, call.input);
         }
-        // They write what their arguments name, or run it.
+        // These modules write or run what their arguments name.
         Some(
             "cProfile" | "code" | "gzip" | "lib2to3" | "pdb" | "profile" | "runpy" | "shutil" | "tarfile" | "timeit" | "trace"
             | "zipapp" | "zipfile",
@@ -291,7 +291,7 @@ fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedAr
     }
 }
 
-/// Modules that are also programs with a row of their own.
+/// Modules that are also programs with their own row in the table.
 fn is_tool(name: &str) -> bool {
     matches!(name, "pip" | "pytest" | "mypy" | "coverage") || super::formatters::ROWS.iter().any(|row| row.names.contains(&name))
 }
@@ -310,21 +310,21 @@ const ENVIRONMENT: ProgramSpec = ProgramSpec {
     ..ProgramSpec::opaque(&["venv", "virtualenv"])
 };
 
-/// The folder of an environment is made and filled. Under its usual names it is a build folder, which is not judged.
+/// The folder of an environment is created and filled. Under its usual names it is a build folder, which is not judged.
 fn environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    for folder in parsed.operands.iter().filter(|folder| !(folder.is(".venv") || folder.is("venv"))) {
+    for folder in parsed.operands.iter().filter(|folder| !(folder.is_text(".venv") || folder.is_text("venv"))) {
         reader.touch(call.state, call.name, folder, Access::WriteTree);
     }
 }
 
-/// Perl on a line: certain for a substitution that cannot run anything. With `-i` the files are rewritten.
+/// A Perl one-liner: certain only if it is a substitution that cannot run anything. With `-i`, the files are rewritten.
 fn perl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let one_liner = parsed.has(&["e"]);
     if !one_liner && !parsed.has(&["a", "i", "n", "p"]) {
         return script(reader, call, parsed);
     }
     let is_plain = one_liner && parsed.has(&["p"]) && parsed.values(&["e"]).all(|code| code.text().is_some_and(is_substitution));
-    // Perl opens a name with one of these as a command or for writing.
+    // Perl treats a name with one of these characters as a command, or opens it for writing.
     let are_files = parsed
         .operands
         .iter()
@@ -340,13 +340,13 @@ fn perl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
                 (Some(file), Some(suffix)) if !suffix.contains(['/', '*']) => {
                     reader.touch(call.state, call.name, &Arg::known(format!("{file}{suffix}")), Access::Write);
                 }
-                _ => reader.add_unknown(format!("`{}` keeps a copy at a place that is not certain", call.name)),
+                _ => reader.add_unknown(format!("where `{}` saves its backup copy cannot be determined", call.name)),
             }
         }
     }
 }
 
-/// `s/old/new/g` in which nothing is a variable, a block or a command.
+/// `s/old/new/g` without variables, blocks or commands.
 fn is_substitution(code: &str) -> bool {
     let code = code.trim().trim_end_matches(';');
     let Some(rest) = code.strip_prefix('s') else { return false };
@@ -378,12 +378,12 @@ fn deno(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     match parsed.operands.first().and_then(|arg| arg.text()) {
         Some("eval" | "repl") => reader.add_unknown(format!("`{} eval` runs text whose effects cannot be seen", call.name)),
         None => read_as_it_runs(reader, call),
-        Some("fmt") if !call.args.iter().any(|arg| arg.is("--check")) => {
+        Some("fmt") if !call.args.iter().any(|arg| arg.is_text("--check")) => {
             for file in parsed.operands.get(1..).unwrap_or_default() {
-                super::enter(reader, call, ArgumentRole::Rewrite, file);
+                super::record_argument(reader, call, ArgumentRole::Rewrite, file);
             }
         }
-        Some("run") if parsed.operands.get(1).is_some_and(|file| file.is("-")) => {
+        Some("run") if parsed.operands.get(1).is_some_and(|file| file.is_text("-")) => {
             read_as_it_runs(reader, call);
         }
         Some(_) => {}

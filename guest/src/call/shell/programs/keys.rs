@@ -1,4 +1,4 @@
-//! Programs that make keys and certificates: the files that their options name are written.
+//! Programs that create keys and certificates: the files that their options name are written.
 
 use super::super::reader::ShellReader;
 use super::derived_paths::suffixed;
@@ -9,7 +9,7 @@ const TREE: ArgumentRole = ArgumentRole::Path(Access::WriteTree);
 const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    // Its options have one dash or two.
+    // Its options have one or two dashes.
     ProgramSpec {
         single_dash: true,
         valued: &[
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         rule: Some(openssl),
         ..ProgramSpec::opaque(&["openssl"])
     },
-    // What is not listed may name a file that is written.
+    // An option that is not listed may name an output file.
     ProgramSpec {
         flags: "ABceghHiklLpqQuUvXy",
         valued: &[
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         rule: Some(ssh_keygen),
         ..ProgramSpec::new(&["ssh-keygen"])
     },
-    // It takes any beginning of an option for the option, so that only whole ones are known.
+    // It accepts any unambiguous prefix of an option, so only full names are known.
     ProgramSpec {
         flags: "abdesqv",
         long: &[
@@ -108,18 +108,18 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     ProgramSpec { valued: &[("o", WRITE), ("output", WRITE)], ..ProgramSpec::opaque(&["age", "age-keygen", "rage", "minisign"]) },
 ];
 
-/// Without a command some versions run what they read, and `ca` writes wherever its settings say.
+/// Without a command, some versions run commands from their input; `ca` writes wherever its settings say.
 fn openssl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     match parsed.operands.first() {
         None => reader.add_unknown(format!("`{}` may run commands that are typed into it", call.name)),
-        Some(command) if command.is("ca") => {
+        Some(command) if command.is_text("ca") => {
             reader.add_unknown(format!("`{} ca` writes what its settings say", call.name));
         }
         Some(_) => {}
     }
 }
 
-/// Without a name for it, the result stands beside its source.
+/// If no output is named, the result is written beside its source.
 fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["o", "output"]) || parsed.has(&["verify", "export", "fingerprint", "check-signatures"]) {
         return;
@@ -131,7 +131,7 @@ fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgum
     }
 }
 
-/// The key that `-f` names, and the public one beside it. With one of a few options the file is only read.
+/// The key that `-f` names, and the public key beside it. With certain options, the file is only read.
 fn ssh_keygen(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let reads = parsed.has(&["B", "F", "l", "y", "e", "L"]);
     for file in parsed.values(&["f"]) {

@@ -1,4 +1,4 @@
-//! Programs that inspect the machine, its processes and its network, or send a signal: none changes a file.
+//! Programs that inspect the machine, its processes and its network, or send a signal: none of them changes a file.
 
 use super::tollgate::control;
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
@@ -17,10 +17,10 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     texts(&["whoami", "id", "groups", "logname", "users", "who", "w", "last", "getent"]),
     texts(&["ps", "pgrep", "pidof", "pstree", "uptime", "free", "vmstat", "nproc", "lscpu", "lsblk", "netstat"]),
     texts(&["printenv", "locale", "getconf", "tty", "cal", "clear", "sync", "pbpaste"]),
-    // A signal ends a process and leaves files as they are.
+    // A signal ends a process and does not change any files.
     ProgramSpec { rule: Some(ends_tollgate), ..texts(&["kill", "pkill", "killall", "killall5", "skill", "fuser", "xkill"]) },
     texts(&["ping", "ping6", "dig", "host", "nslookup", "traceroute"]),
-    // The programs below can set what they show, or write it down.
+    // The programs below can also set what they show, or write it to a file.
     ProgramSpec {
         flags: "asnrvmpio",
         long: &["all", "kernel-name", "nodename", "kernel-release", "machine", "operating-system", "version"],
@@ -60,16 +60,16 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         long: &["numeric", "all", "listening", "processes", "tcp", "udp", "unix", "summary", "extended", "no-header"],
         ..strict_texts(&["ss"])
     },
-    // Makes a folder for its settings in the user's home, whatever its options.
+    // These create a folder for their settings in the user's home, whatever the options.
     ProgramSpec::opaque(&["top", "htop", "btop"]),
-    // A page that is a file of the workspace goes through formatters that obey it.
+    // A page from a file of the workspace is processed by formatters that obey instructions in it.
     ProgramSpec {
         flags: "kfaw",
         operands: Operands::All(ArgumentRole::Text),
         rule: Some(only_names),
         ..ProgramSpec::new(&["man", "apropos", "whatis"])
     },
-    // Their languages have no files; what is read as input is arithmetic.
+    // Their languages have no file access; what they read as input is arithmetic.
     ProgramSpec {
         flags: "lqsw",
         long: &["mathlib", "quiet", "version"],
@@ -87,7 +87,7 @@ fn ends_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed
     }
 }
 
-/// `date +FORMAT` shows the time, any other operand sets it.
+/// `date +FORMAT` shows the time; any other operand sets it.
 fn only_formats(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_format = |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+'));
     if let Some(other) = parsed.operands.iter().find(|arg| !is_format(arg)) {

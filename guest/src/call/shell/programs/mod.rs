@@ -1,10 +1,10 @@
 //! Programs and what they do with their arguments: one table, a row per program.
 //!
-//! | what runs | what is entered |
+//! | what runs | what is recorded |
 //! | --- | --- |
-//! | a program of the table, every argument listed | what its row says |
-//! | a program of the table with anything else | *unknown* |
-//! | a build tool, a script, a program that is not in the table | that it runs ([`Access::Execute`]); what it changed is seen afterwards |
+//! | a listed program, with only listed arguments | what its row says |
+//! | a listed program, with anything else | *unknown* |
+//! | a build tool, a script, a program that is not listed | that it runs ([`Access::Execute`]); what it changed is detected afterwards |
 
 mod agents;
 mod archive;
@@ -56,7 +56,7 @@ use super::reader::{ShellReader, lexical};
 use crate::effects::{Access, path};
 use crate::ports::FileKind;
 
-/// All rows, in the order in which a reader of the code would look for them.
+/// All rows, in the order in which someone reading the code would look for them.
 const TABLE: &[&[ProgramSpec]] = &[
     readers::ROWS,
     searches::ROWS,
@@ -88,16 +88,16 @@ const TABLE: &[&[ProgramSpec]] = &[
     tollgate::ROWS,
 ];
 
-/// Folders whose programs are what their names say.
+/// Folders in which programs are what their names say.
 const TRUSTED_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-/// Programs that, named among the arguments of a program that is not in the table, are most likely run by it.
+/// Programs that are most likely run if their names are among the arguments of an unlisted program.
 const TELLING_NAMES: &[&str] = &[
     "bash", "chmod", "chown", "cp", "dash", "dd", "ksh", "ln", "mv", "perl", "python", "python3", "rm", "rmdir", "rsync", "sed",
     "sh", "shred", "tee", "truncate", "unlink", "xargs", "zsh",
 ];
 
-/// Enters what a program does. `argv` begins with its name.
+/// Records what a program does. `argv` begins with the program's name.
 pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState, input: &StandardInput) {
     let Some((name, args)) = argv.split_first() else { return };
     let Arg::Known(written) = name else {
@@ -117,11 +117,11 @@ pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState
         daemons::note(reader, &call);
     }
     if written.contains('/') && !is_trusted(written) {
-        // Whatever it is called, it is a file of its own; but a familiar name with familiar arguments is worth judging too.
+        // Whatever its name, it is a separate file; but a familiar name with familiar arguments is worth judging too.
         reader.touch(state, written, name, Access::Execute);
         match row {
             Some(row) if !row.opaque => apply(reader, row, &call),
-            // What it does is not judged, except for what governs the gate.
+            // The effects of such a program are not judged, except for commands that affect the gate.
             Some(row) => reader.look_for_controls(|trial| apply(trial, row, &call)),
             None => look_for_programs(reader, &call),
         }
@@ -137,7 +137,7 @@ pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState
     match row {
         Some(row) if row.opaque => apply(reader, row, &call),
         Some(row) => {
-            // A program that runs another one leaves it to that one.
+            // If the program runs another one, the variable is judged there.
             if let (Some(variable), false) = (&state.influence, row.runs_another) {
                 reader.add_unknown(format!("`{variable}` may change what `{base}` does"));
             }
@@ -147,19 +147,19 @@ pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState
             reader.execute(state);
             look_for_programs(reader, &call);
             if tollgate::is_unmistakable(args) {
-                tollgate::govern(reader, state, args);
+                tollgate::record_command(reader, state, args);
             }
         }
     }
 }
 
-/// What a program is called, for people; `argv` begins with its name.
+/// The name of a program, for messages; `argv` begins with it.
 pub(super) fn name(argv: &[Arg]) -> String {
     argv.first().and_then(Arg::text).and_then(base_name).map_or_else(|| "?".to_owned(), display)
 }
 
-/// The row of a program. A command hook is a process that looks up a few names and ends, so an index is made only once many have
-/// been looked up.
+/// The row of a program. The process of a command hook looks up only a few names before it ends, so an index is built only after
+/// many lookups.
 fn find(name: &str) -> Option<&'static ProgramSpec> {
     const MAX_UNINDEXED: u32 = 64;
     thread_local! {
@@ -185,9 +185,9 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
     rows().flat_map(|row| row.names.iter().copied())
 }
 
-/// Enters what a row says about a call.
+/// Records what a row says about a call.
 fn apply(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocation<'_>) {
-    if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {
+    if row.is_answer(call.args) && call.state.influence.is_none() && !may_obey_file(reader, row, call.state) {
         return;
     }
     background::note(reader, call);
@@ -199,22 +199,22 @@ fn apply(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocation<'_>)
     }
     let (parsed, roles) = match row.parse(call.args) {
         Ok(parsed) => parsed,
-        // A value is missing: the program says so and ends.
+        // A value is missing: the program reports that and ends.
         Err(Unlisted::NoValue(_)) if row.opaque => return,
         Err(unlisted) => {
             reader.add_unknown(unlisted.reason(call.name));
-            // What is named explicitly is still judged, so that it can be refused with a good reason.
+            // Arguments that name a path explicitly are still judged, so that the call can be refused with a good reason.
             if let Operands::All(role @ ArgumentRole::Path(_)) = row.operands {
                 call.args
                     .iter()
                     .filter(|arg| arg.is_certain() && !arg.may_be_option())
-                    .for_each(|arg| enter(reader, call, role, arg));
+                    .for_each(|arg| record_argument(reader, call, role, arg));
             }
             return;
         }
     };
     for (role, value) in &roles {
-        enter(reader, call, *role, value);
+        record_argument(reader, call, *role, value);
     }
     run_scripts(reader, row, call, &roles);
     match row.operands_for(&parsed) {
@@ -227,14 +227,14 @@ fn apply(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocation<'_>)
                 ));
             }
         }
-        Operands::All(role) => parsed.operands.iter().for_each(|operand| enter(reader, call, role, operand)),
+        Operands::All(role) => parsed.operands.iter().for_each(|operand| record_argument(reader, call, role, operand)),
         Operands::Then(first, rest) => {
             for (nth, operand) in parsed.operands.iter().enumerate() {
-                // Which argument is which is only certain up to here.
+                // The positions of the arguments are certain only up to here.
                 if let (Arg::Many(_), false) = (operand, row.lenient) {
                     reader.add_unknown(Unlisted::Uncertain(operand.display()).reason(call.name));
                 }
-                enter(reader, call, first.get(nth).copied().unwrap_or(rest), operand);
+                record_argument(reader, call, first.get(nth).copied().unwrap_or(rest), operand);
             }
         }
         Operands::Rule => {}
@@ -247,8 +247,8 @@ fn apply(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocation<'_>)
     }
 }
 
-/// Enters what happens to one argument.
-pub(super) fn enter(reader: &mut ShellReader<'_>, call: &Invocation<'_>, role: ArgumentRole, arg: &Arg) {
+/// Records what happens to one argument.
+pub(super) fn record_argument(reader: &mut ShellReader<'_>, call: &Invocation<'_>, role: ArgumentRole, arg: &Arg) {
     match role {
         ArgumentRole::Text => {}
         ArgumentRole::Read => reader.touch(call.state, call.name, arg, Access::Read),
@@ -265,7 +265,7 @@ pub(super) fn enter(reader: &mut ShellReader<'_>, call: &Invocation<'_>, role: A
     }
 }
 
-/// Enters that a file, or every file of a folder, is rewritten.
+/// Records that a file, or every file in a folder, is rewritten.
 fn rewrite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     const PATTERN: [char; 4] = ['*', '?', '[', '{'];
     let text = arg.text().unwrap_or_default();
@@ -290,17 +290,17 @@ fn rewrite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     reader.touch(call.state, call.name, at, if is_folder { Access::WriteTree } else { Access::Write });
 }
 
-/// Whether a file that a program obeys is in its folder or above it, or may be there.
-fn obeys_a_file(reader: &ShellReader<'_>, row: &ProgramSpec, state: &ShellState) -> bool {
+/// Whether a file that the program obeys is in its folder or a parent folder, or may be there.
+fn may_obey_file(reader: &ShellReader<'_>, row: &ProgramSpec, state: &ShellState) -> bool {
     if row.obeys.is_empty() {
         return false;
     }
     let Some(folders) = reader.folders_upwards(state) else { return true };
     let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(FileKind::Missing);
-    folders.iter().flat_map(|folder| row.obeys.iter().map(move |name| below(folder, name))).any(|path| stands(&path))
+    folders.iter().flat_map(|folder| row.obeys.iter().map(move |name| join_name(folder, name))).any(|path| stands(&path))
 }
 
-/// Enters the files that say what a program runs, where the command itself writes one of them.
+/// Records the files that say what a program runs, if the command itself writes one of them.
 fn run_scripts(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocation<'_>, roles: &[(ArgumentRole, Arg)]) {
     if row.scripts.is_empty() {
         return;
@@ -314,23 +314,23 @@ fn run_scripts(reader: &mut ShellReader<'_>, row: &ProgramSpec, call: &Invocatio
         folders.push(std::mem::replace(&mut folder, above));
     }
     folders.push(".".to_owned());
-    let places = folders.iter().flat_map(|folder| row.scripts.iter().map(move |name| below(folder, name)));
+    let places = folders.iter().flat_map(|folder| row.scripts.iter().map(move |name| join_name(folder, name)));
     let written: Vec<String> = places.filter(|path| reader.may_have_written(path)).collect();
     for path in written {
         reader.touch_path(path, Access::Execute);
     }
 }
 
-/// How many folders above the working directory are looked at.
+/// How many parent folders of the working directory are examined.
 const MAX_FOLDERS: usize = 64;
 
-/// The path of a name in a folder, both as touches spell them.
-fn below(folder: &str, name: &str) -> String {
+/// Joins a folder and a name, both as spelled in touches.
+fn join_name(folder: &str, name: &str) -> String {
     if folder == "." { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// Reads the command of a program that has several (`docker cp`), each a row of a table of its own. False where no table
-/// has one for the first words that are not options.
+/// Parses the command of a program that has several (`docker cp`), each with a row in a separate table. Returns false if no table
+/// has a row for the first words that are not options.
 fn command_of(reader: &mut ShellReader<'_>, call: &Invocation<'_>, tables: &[&[ProgramSpec]]) -> bool {
     let mut args = call.args;
     let mut is_value = false;
@@ -348,7 +348,7 @@ fn command_of(reader: &mut ShellReader<'_>, call: &Invocation<'_>, tables: &[&[P
             apply(reader, row, &Invocation { name: &name, args: rest, ..*call });
             return true;
         }
-        // What follows an option may be its value.
+        // A word after an option may be the option's value.
         if !word.starts_with('-') && !is_value {
             return false;
         }
@@ -358,7 +358,7 @@ fn command_of(reader: &mut ShellReader<'_>, call: &Invocation<'_>, tables: &[&[P
     false
 }
 
-/// Options that name a file which is written, in most programs that have them.
+/// Options that name an output file in most programs that have them.
 const OUTPUT_OPTIONS: &[&str] = &[
     "-o",
     "-out",
@@ -374,8 +374,9 @@ const OUTPUT_OPTIONS: &[&str] = &[
     "--status-file",
 ];
 
-/// Enters the files that a program is explicitly told to write. `-o json` is a format: only what is plainly a path counts.
-fn enter_outputs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
+/// Records the files that a program is explicitly told to write. In `-o json`, the value is a format: only values that are
+/// clearly paths count.
+fn record_outputs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     for (nth, arg) in call.args.iter().enumerate() {
         let Some(text) = arg.text() else { continue };
         let value = match text.split_once('=') {
@@ -392,10 +393,10 @@ fn enter_outputs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     }
 }
 
-/// An unknown program may run another one.
+/// Looks for another program that an unknown program may run.
 fn look_for_programs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     background::note(reader, call);
-    enter_outputs(reader, call);
+    record_outputs(reader, call);
     look_for_tollgate(reader, call);
     let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| TELLING_NAMES.contains(&name));
     if let Some(arg) = call.args.iter().find(telling) {
@@ -403,12 +404,12 @@ fn look_for_programs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     }
 }
 
-/// Arguments of one program that are read as commands.
+/// The most arguments of one program that are parsed as commands.
 const MAX_TEXTS: usize = 16;
 
-/// A program that may run another one, or install it, may do so with Tollgate.
+/// Looks for Tollgate in the arguments of a program that may run or install another program.
 fn look_for_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
-    if let Some(command) = tollgate::control_among(call.args) {
+    if let Some(command) = tollgate::find_control(call.args) {
         tollgate::control(reader, call.state, command);
     }
     // `tmux new -d 'tollgate init'`
@@ -426,7 +427,7 @@ fn base_name(path: &str) -> Option<&str> {
     path.rsplit('/').next().filter(|name| !name.is_empty() && *name != "." && *name != "..")
 }
 
-/// Whether a program is in a folder that agents cannot write to.
+/// Whether a program is in a folder to which agents cannot write.
 fn is_trusted(path: &str) -> bool {
     let mut names = path::lexical(path);
     names.pop();

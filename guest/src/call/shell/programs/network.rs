@@ -225,7 +225,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
     ProgramSpec { valued: &[("o", WRITE), ("output", WRITE)], ..ProgramSpec::opaque(&["axel", "yt-dlp", "youtube-dl"]) },
     ProgramSpec {
-        // Whether a port is open, and nothing else.
+        // Only checks whether a port is open.
         answers: &["-z * *", "-zv * *", "-vz * *", "-z -v * *", "-z -w1 * *", "-zw1 * *"],
         ..ProgramSpec::refused(&["nc", "ncat", "netcat"], MOVES_DATA)
     },
@@ -236,7 +236,7 @@ const MOVES_DATA: &str = "moves data to and from files and programs in ways that
 
 fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     for output in parsed.values(&["o", "output"]) {
-        // `#1` stands for a piece of the address.
+        // `#1` stands for a part of the URL.
         if output.text().is_none_or(|text| text.contains('#')) && !output.is_certain()
             || output.text().is_some_and(|text| text.contains('#'))
         {
@@ -245,7 +245,7 @@ fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
                 call.name,
                 output.display()
             ));
-        } else if !output.is("-") {
+        } else if !output.is_text("-") {
             reader.touch(call.state, call.name, output, Access::Write);
         }
     }
@@ -266,7 +266,7 @@ fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     }
 }
 
-/// `http://…`, `https://…`, or a host's name.
+/// `http://…`, `https://…`, or a host name.
 fn is_web_address(arg: &Arg) -> bool {
     let (text, whole) = match arg {
         Arg::Known(text) => (text, true),
@@ -276,7 +276,7 @@ fn is_web_address(arg: &Arg) -> bool {
     match text.split_once("://") {
         Some((scheme, _)) => matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https"),
         None => {
-            // What is not certain must not be able to change the scheme.
+            // The uncertain part must not be able to change the scheme.
             let host = text.split(['/', ':', '?']).next().unwrap_or_default();
             let is_ended = whole || host.len() < text.len();
             let guessed = ["ftp.", "dict.", "ldap.", "imap.", "smtp.", "pop3."];
@@ -295,7 +295,7 @@ fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         reader.add_unknown(format!("`{}` makes a file whose name is only known when it runs; name it with `-O`", call.name));
     }
     for output in outputs {
-        if !output.is("-") {
+        if !output.is_text("-") {
             reader.touch(call.state, call.name, output, Access::Write);
         }
     }
@@ -306,16 +306,16 @@ fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     }
 }
 
-/// `host:path`, and addresses.
+/// `host:path`, and URLs.
 pub(super) fn is_remote(arg: &Arg) -> bool {
     let (Arg::Known(text) | Arg::One(text)) = arg else { return false };
     text.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
 }
 
-/// Enters the last operand as what files are copied to, unless it is on another machine.
+/// Records the last operand as the destination of copied files, unless it is on another machine.
 pub(super) fn copy_to_last(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
-    if sources.is_empty() || is_remote(target) || target.is("-") {
+    if sources.is_empty() || is_remote(target) || target.is_text("-") {
         return;
     }
     let is_file = reader.kind(call.state, target) == Some(FileKind::File);
@@ -333,7 +333,7 @@ fn scp(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgum
     }
 }
 
-/// Settings of `ssh` that run a program on this machine.
+/// Options of `ssh` that run a program on this machine.
 fn ssh_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const COMMANDS: [&str; 6] =
         ["include", "knownhostscommand", "localcommand", "pkcs11provider", "proxycommand", "securitykeyprovider"];

@@ -1,4 +1,4 @@
-//! Programs that only read, except for a file that an option or the last operand names, or an option that runs something.
+//! Programs that only read, except for an output file named by an option or the last operand, or an option that runs something.
 
 use super::derived_paths::{parent, suffixed};
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
@@ -80,8 +80,8 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         operands: FILES,
         ..ProgramSpec::new(&["shuf"])
     },
-    // The value of a letter is always the next argument, so that combined letters are listed one by one. Not listed: `-R`,
-    // which writes a file into every folder in some versions.
+    // The value of a letter is always the next argument, so combinations of letters are listed one by one. Not listed: `-R`,
+    // which in some versions writes a file into every folder.
     ProgramSpec {
         flags: "adlfxiqNQpugshDFvtcUrASnCXJ",
         long: &[
@@ -130,7 +130,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         operands: FILES,
         ..ProgramSpec::new(&["base64"])
     },
-    // Letters cannot be combined; any option is known by its first letter, so that only whole words are listed.
+    // Letters cannot be combined; an option is recognised by its first letter, so only full words are listed.
     ProgramSpec {
         flags: "abeEipruCv",
         long: &["ps", "plain", "bits", "revert", "include", "autoskip", "upper"],
@@ -179,7 +179,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     ProgramSpec { flags: "AmeExX3aT", operands: FILES, ..ProgramSpec::new(&["diff3"]) },
     // With `-G` the second operand is written.
     ProgramSpec { operands: FILES, ..ProgramSpec::new(&["ptx"]) },
-    // Not listed: what is typed into them, or given as `+COMMAND`, can run anything.
+    // Not listed: options for commands. Commands that are typed, or given as `+COMMAND`, can run anything.
     ProgramSpec { flags: "NRSFXEeirnsMmIJ", operands: FILES, rule: Some(no_commands), ..ProgramSpec::new(&["less"]) },
     ProgramSpec { flags: "s", operands: FILES, rule: Some(no_commands), ..ProgramSpec::new(&["more"]) },
     // Not listed: `--pager`.
@@ -285,10 +285,10 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
 ];
 
-/// After its input, what looks like an option may be its output.
+/// What looks like an option after the input may be taken for the output.
 fn no_late_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.is_ordered() {
-        reader.add_unknown(format!("`{}` may take an option after its input for its output", call.name));
+        reader.add_unknown(format!("`{}` may treat an option after its input as its output", call.name));
     }
 }
 
@@ -302,12 +302,12 @@ fn no_commands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Par
 
 /// `bat cache` is not a file.
 fn no_cache(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    if parsed.operands.first().is_some_and(|first| first.is("cache")) {
+    if parsed.operands.first().is_some_and(|first| first.is_text("cache")) {
         reader.add_unknown(format!("`{} cache` changes what is kept for the user", call.name));
     }
 }
 
-/// `yq -i` writes its files. The first operand is an expression, unless a file of that name is there.
+/// `yq -i` writes its files. The first operand is an expression, unless there is a file of that name.
 fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["i", "inplace", "in-place"]) {
         return;
@@ -327,7 +327,7 @@ fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &
     }
 }
 
-/// The parts stand beside one another in the folder of the prefix.
+/// The parts are written side by side in the folder of the prefix.
 fn write_parts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     write_beside(reader, call, parsed.operands.get(1).copied());
 }

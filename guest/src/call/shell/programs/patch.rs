@@ -1,4 +1,4 @@
-//! Programs that apply patches: every file that any interpretation of the patch could change.
+//! Programs that apply patches: every file that the patch could change in any interpretation is recorded.
 
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::patch::{self, PatchDialect, Strip, targets};
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         rule: Some(unified),
         ..ProgramSpec::new(&["patch", "gpatch"])
     },
-    // What some agent programs give their models: a patch in its envelope, as the only argument or as input.
+    // Programs that some agents offer to their models: the only argument, or the input, is a patch in its envelope.
     ProgramSpec {
         operands: Operands::All(ArgumentRole::Text),
         rule: Some(envelope),
@@ -23,19 +23,19 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
 ];
 
-/// `patch` looks for the files of its input, and leaves what did not fit beside them.
+/// `patch` finds the files in its input, and leaves rejected hunks beside them.
 fn unified(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["dry-run"]) {
         return;
     }
-    for path in enter_targets(reader, call, strip(parsed, Strip::Unsaid)) {
+    for path in enter_targets(reader, call, strip(parsed, Strip::Unspecified)) {
         for beside in targets::leftovers(&path) {
             reader.touch(call.state, call.name, &Arg::Known(beside), Access::Write);
         }
     }
 }
 
-/// How many folders are taken off the names in the patch, as the options say.
+/// How many folders are stripped from the names in the patch, according to the options.
 pub(super) fn strip(parsed: &ParsedArguments<'_>, unsaid: Strip) -> Option<Strip> {
     let mut counts = parsed.values(&["p", "strip"]);
     match (counts.next(), counts.next()) {
@@ -45,7 +45,7 @@ pub(super) fn strip(parsed: &ParsedArguments<'_>, unsaid: Strip) -> Option<Strip
     }
 }
 
-/// Enters every file that the patch on standard input could change. Where it cannot be seen, the call is unknown.
+/// Records every file that the patch on standard input could change. If the patch is not visible here, the call is unknown.
 pub(super) fn enter_targets(reader: &mut ShellReader<'_>, call: &Invocation<'_>, strip: Option<Strip>) -> Vec<String> {
     let found = match (call.input, strip) {
         (StandardInput::Text(text), Some(strip)) => patch::every_target(text, strip).ok(),

@@ -1,14 +1,14 @@
 //! Finds the end of a regular expression in `sed` and `awk` scripts.
 //!
-//! Programs disagree about a delimiter in brackets, so that text in which it is there is not read.
+//! Programs disagree about a delimiter inside brackets, so text with one is rejected.
 
-/// What follows a pattern up to its delimiter, taken off `rest`; `None` if programs may see another end.
+/// Takes a pattern up to its delimiter off `rest`; `None` if programs may find a different end.
 pub(super) fn take_pattern<'t>(rest: &mut &'t str, delimiter: char) -> Option<&'t str> {
     let pattern = take_until(rest, delimiter)?;
     has_plain_brackets(pattern).then_some(pattern)
 }
 
-/// Text up to a delimiter that no backslash escapes; both are taken off `rest`.
+/// Takes text up to an unescaped delimiter, and the delimiter, off `rest`.
 pub(super) fn take_until<'t>(rest: &mut &'t str, delimiter: char) -> Option<&'t str> {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {
@@ -26,7 +26,7 @@ pub(super) fn take_until<'t>(rest: &mut &'t str, delimiter: char) -> Option<&'t 
     None
 }
 
-/// Whether every bracket that opens also closes, in every reading, and no line ends within.
+/// Whether every opening bracket is closed in every interpretation, with no line break inside.
 fn has_plain_brackets(pattern: &str) -> bool {
     let mut rest = pattern.chars().peekable();
     while let Some(c) = rest.next() {
@@ -46,7 +46,7 @@ fn has_plain_brackets(pattern: &str) -> bool {
     true
 }
 
-/// Past the end of a bracket expression.
+/// Skips a bracket expression; false if its end is not certain.
 fn closes(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
     while let Some(c) = rest.next() {
         match c {

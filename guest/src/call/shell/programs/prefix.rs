@@ -1,4 +1,4 @@
-//! Programs that run the command given in their arguments, and programs that run one in a way that is not followed.
+//! Programs that run the command in their arguments, and programs that run a command in a way that is not analysed.
 
 use std::rc::Rc;
 
@@ -46,7 +46,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     prefix(&["chronic", "unbuffer"]),
     ProgramSpec { flags: "disum", valued: &[("t", ArgumentRole::Text)], ..prefix(&["caffeinate"]) },
     ProgramSpec { flags: "fcCtTrqyvi", ..prefix(&["strace"]) },
-    // The shell's own `time` is a word of its language; this is the program.
+    // The shell's own `time` is a reserved word; this is the program.
     ProgramSpec {
         flags: "pvalh",
         long: &["portability", "verbose", "append"],
@@ -101,9 +101,9 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         rule: Some(run_locked),
         ..prefix(&["flock"])
     },
-    // Another root, another user, another machine's view: what a path means there is not known here.
+    // Another root, another user, another system's view: what a path means there is not known here.
     ProgramSpec::unreadable(&["arch-chroot", "capsh", "ltrace", "prlimit", "xvfb-run"]),
-    // They type for someone, or run something later.
+    // These type for someone, or run something later.
     ProgramSpec::unreadable(&["script"]),
 ];
 
@@ -121,7 +121,7 @@ fn run_behind_first(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
     run(reader, call, parsed.operands.get(1..).unwrap_or_default());
 }
 
-/// In a terminal `nohup` writes what the command says to a file of its own.
+/// In a terminal, `nohup` writes the command's output to a file.
 fn run_detached(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     reader.execute(call.state);
     run(reader, call, &parsed.operands);
@@ -166,7 +166,7 @@ fn run_with_environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, par
     run(reader, &Invocation { state: &state, ..*call }, command);
 }
 
-/// `watch` gives its operands to a shell, joined with blanks.
+/// `watch` joins its operands with blanks and passes them to a shell.
 fn run_again(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["x", "exec"]) {
         return run(reader, call, &parsed.operands);
@@ -185,12 +185,14 @@ fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: Option<St
 /// `flock FILE COMMAND` and `flock FILE -c TEXT`
 fn run_locked(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some((lock, command)) = parsed.operands.split_first() else { return };
-    // Without a command, a number is a descriptor that is open already.
+    // Without a command, a number is a descriptor that is already open.
     if !(command.is_empty() && lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))) {
         reader.touch(call.state, call.name, lock, Access::Write);
     }
     match command {
-        [option, text] if option.is("-c") || option.is("--command") => run_text(reader, call, text.text().map(str::to_owned)),
+        [option, text] if option.is_text("-c") || option.is_text("--command") => {
+            run_text(reader, call, text.text().map(str::to_owned))
+        }
         command => run(reader, call, command),
     }
 }

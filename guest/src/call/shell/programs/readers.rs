@@ -1,6 +1,6 @@
-//! Programs that only read, whatever their options, in every version: they cannot write a file or run a program.
+//! Programs that only read, whatever their options, in every version: none of them can write a file or run a program.
 //!
-//! A program with one option that does is not here but in `outputs` or `searches`, with its options listed.
+//! A program with even one option that can do so belongs in `outputs` or `searches`, with its options listed.
 
 use super::{ArgumentRole, Operands, ProgramSpec};
 
@@ -12,7 +12,7 @@ const fn texts(names: &'static [&'static str]) -> ProgramSpec {
 }
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    // Files as they are.
+    // File contents.
     ProgramSpec::reader(&["cat", "tac", "nl", "rev", "sum", "cksum", "b2sum", "md5", "hd", "hexyl", "unexpand", "tsort"]),
     ProgramSpec {
         valued: &[
@@ -140,7 +140,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     },
     ProgramSpec::reader(&["df", "realpath", "readlink", "namei", "getfacl", "lsattr"]),
     texts(&["basename", "dirname", "pathchk", "which", "whereis"]),
-    // Text from arguments or the standard input.
+    // Text from arguments or from standard input.
     texts(&["echo", "printf", "true", "false", "test", "[", "pwd", "expr", "seq", "yes", "sleep", "tr", "factor", "numfmt"]),
 ];
 
@@ -148,7 +148,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
 mod tests {
     use super::*;
 
-    /// An option that is listed with a value swallows the next argument; here that must never be what is written.
+    /// A listed option with a value consumes the next argument; in these rows that argument must never be an output.
     #[test]
     fn rows_only_read() {
         for row in ROWS {

@@ -1,17 +1,18 @@
-//! Package managers and other programs that run programs by name: recorded as run, and what they run is read as well.
+//! Package managers and other programs that run programs by name: recorded as run, and the programs that they run are analysed
+//! too.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::super::reader::state::{Dialect, ShellState};
 use super::spec::{ArgumentRole, Invocation, ParsedArguments, ProgramSpec};
-use super::tollgate::{behind_name, control, govern, is_script_of_tollgate, is_tollgate};
+use super::tollgate::{args_after_name, control, is_script_of_tollgate, is_tollgate, record_command};
 use crate::effects::Access;
 
 const RUN: ArgumentRole = ArgumentRole::Path(Access::Execute);
 const TREE: ArgumentRole = ArgumentRole::Path(Access::WriteTree);
 const WRITE: ArgumentRole = ArgumentRole::Path(Access::Write);
 
-/// Options of npm and its relatives that say where something is written or run.
+/// Options of npm and similar programs that say where something is written or run.
 const NODE_PLACES: &[(&str, ArgumentRole)] = &[
     ("C", RUN),
     ("cache", TREE),
@@ -24,7 +25,7 @@ const NODE_PLACES: &[(&str, ArgumentRole)] = &[
     ("store-dir", TREE),
 ];
 
-/// Options of pip.
+/// Such options of pip.
 const PYTHON_PLACES: &[(&str, ArgumentRole)] = &[
     ("c", ArgumentRole::Read),
     ("d", TREE),
@@ -132,7 +133,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
 /// Commands that are followed by the name of a program.
 const RUN_COMMANDS: &[&str] = &["dlx", "exec", "run", "x"];
 
-/// Commands that take packages away, or put other versions in their place.
+/// Commands that remove packages, or replace them with other versions.
 const CHANGE_COMMANDS: &[&str] = &[
     "add",
     "autoremove",
@@ -153,7 +154,7 @@ const CHANGE_COMMANDS: &[&str] = &[
     "upgrade",
 ];
 
-/// Options that take nothing, or nothing that matters, before the name of a program.
+/// Options without a value, or without one that matters, before the name of a program.
 const PLAIN_OPTIONS: &[&str] = &[
     "--",
     "--bun",
@@ -173,14 +174,14 @@ const PLAIN_OPTIONS: &[&str] = &[
     "--no-sync",
 ];
 
-/// Options before the name of a program that take a value.
+/// Options with a value before the name of a program.
 const VALUED_OPTIONS: &[&str] = &["--from", "--package", "--python", "--spec", "--with", "--workspace", "-p", "-w"];
 
-/// `pip config set`, `npm config delete`: the settings are the user's, or decide what runs.
+/// `pip config set`, `npm config delete`: these settings belong to the user, or determine what runs.
 fn changes_settings(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const CHANGES: &[&str] = &["add", "delete", "edit", "fix", "set", "unset"];
     if let [config, change, ..] = parsed.operands.as_slice()
-        && (config.is("config") || config.is("c"))
+        && (config.is_text("config") || config.is_text("c"))
         && change.text().is_none_or(|change| CHANGES.contains(&change))
     {
         reader.add_unknown(format!("`{} config` changes settings", call.name));
@@ -189,7 +190,7 @@ fn changes_settings(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
 
 fn node_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     changes_settings(reader, call, parsed);
-    // npm takes a command by any beginning that is its own (`npm exe`).
+    // npm accepts any unambiguous prefix of a command (`npm exe`).
     let is_exec = |word: &str| word == "x" || (word.starts_with("ex") && "exec".starts_with(word));
     if parsed.operands.first().and_then(|first| first.text()).is_some_and(is_exec) {
         run_text(reader, call, call.args);
@@ -203,7 +204,7 @@ fn python_packages(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: 
     run_inner(reader, call, false);
 }
 
-/// A package manager that takes Tollgate away, or puts another version in its place.
+/// Records a package manager that removes Tollgate, or replaces it with another version.
 pub(super) fn removes_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let changes = call.args.iter().filter_map(Arg::text).find(|word| CHANGE_COMMANDS.contains(word));
     if let (Some(command), true) = (changes, call.args.iter().any(is_tollgate)) {
@@ -211,7 +212,7 @@ pub(super) fn removes_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'
     }
 }
 
-/// `npm run NAME`, `yarn NAME`: what the package says is read for commands that only a person may give.
+/// `npm run NAME`, `yarn NAME`: the script in the package is searched for commands that only a person may run.
 fn run_script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let mut words = parsed.operands.iter().filter_map(|arg| arg.text());
     let name = match words.next() {
@@ -220,7 +221,7 @@ fn run_script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pars
         name => name,
     };
     let (Some(name), Some(folders)) = (name, reader.folders_upwards(call.state)) else { return };
-    let package = folders.iter().map(|folder| super::below(folder, "package.json")).find_map(|path| {
+    let package = folders.iter().map(|folder| super::join_name(folder, "package.json")).find_map(|path| {
         let text = reader.text_of(&ShellState::new(""), &Arg::known(path))?;
         serde_json::from_str::<serde_json::Value>(&text).ok()
     });
@@ -233,8 +234,8 @@ fn run_script(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pars
     }
 }
 
-/// `pnpm exec PROGRAM`, `uv run PROGRAM`. For npm and its relatives (`scripts`), what stands behind `run`, or alone, is a
-/// script of the package, which has whatever name it likes: only Tollgate and formatters are followed there.
+/// `pnpm exec PROGRAM`, `uv run PROGRAM`. For npm and similar programs (`scripts`), a word after `run`, or without a command, is
+/// a script of the package, which may have any name: only Tollgate and formatters are followed there.
 fn run_inner(reader: &mut ShellReader<'_>, call: &Invocation<'_>, scripts: bool) {
     let args = skip_options(call.args);
     let Some((first, behind)) = args.split_first() else { return };
@@ -245,19 +246,19 @@ fn run_inner(reader: &mut ShellReader<'_>, call: &Invocation<'_>, scripts: bool)
         && let Some((file, rest)) = args.split_first()
         && is_script_of_tollgate(reader, call.state, file, rest)
     {
-        return govern(reader, call.state, rest);
+        return record_command(reader, call.state, rest);
     }
     if call.name == "corepack" {
         return follow(reader, call, args);
     }
-    let is_script = scripts && (!runs || first.is("run"));
+    let is_script = scripts && (!runs || first.is_text("run"));
     if !(runs || scripts) || (is_script && !args.first().is_some_and(|arg| is_tollgate(arg) || is_formatter(arg))) {
         return;
     }
     follow(reader, call, args);
 }
 
-/// `yarn prettier`: programs that no package calls its own scripts without meaning them.
+/// `yarn prettier`: names that a package gives to a script only if the script is for that program.
 fn is_formatter(arg: &Arg) -> bool {
     arg.text().is_some_and(|name| super::formatters::ROWS.iter().any(|row| row.names.contains(&name)))
 }
@@ -267,7 +268,7 @@ fn package_program(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Pars
     let mut args = skip_options(call.args);
     if call.name == "pipx" {
         match args.split_first() {
-            Some((first, rest)) if first.is("run") => args = skip_options(rest),
+            Some((first, rest)) if first.is_text("run") => args = skip_options(rest),
             _ => return,
         }
     }
@@ -277,8 +278,8 @@ fn package_program(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Pars
     }
 }
 
-/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false if there is no such text. After the name of a
-/// program, options are that program's.
+/// `npx -c TEXT`, `npm exec --call=TEXT`: analyses the text that a shell runs; false if there is no such text. After the name of
+/// a program, options belong to that program.
 fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) -> bool {
     let mut found = false;
     for (nth, arg) in args.iter().enumerate() {
@@ -299,14 +300,14 @@ fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) -
     found
 }
 
-/// Reads the program that is run, without the version after its name.
+/// Analyses the program that is run, without the version after its name.
 fn follow(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) {
     let Some((name, rest)) = args.split_first() else { return };
     if is_tollgate(name) {
-        return govern(reader, call.state, rest);
+        return record_command(reader, call.state, rest);
     }
     let Some(text) = name.text().filter(|text| !text.starts_with('-')) else { return };
-    // A scope begins with the sign that a version does.
+    // The scope of a package begins with the same character as a version.
     let plain = match text.char_indices().skip(1).find(|(_, c)| *c == '@') {
         Some((at, _)) => text.get(..at).unwrap_or(text),
         None => text,
@@ -334,14 +335,14 @@ fn skip_options(mut args: &[Arg]) -> &[Arg] {
 fn cargo(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let has = |words: &[&str]| parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| words.contains(&word)));
     if let [command, folder, ..] = parsed.operands.as_slice()
-        && (command.is("new") || command.is("init"))
+        && (command.is_text("new") || command.is_text("init"))
     {
         reader.touch(call.state, call.name, folder, Access::WriteTree);
     }
-    let Some(behind) = behind_name(call) else { return };
+    let Some(behind) = args_after_name(call) else { return };
     if has(&["run", "r"]) {
-        let separator = call.args.iter().position(|arg| arg.is("--"));
-        govern(reader, call.state, separator.and_then(|at| call.args.get(at + 1..)).unwrap_or(behind));
+        let separator = call.args.iter().position(|arg| arg.is_text("--"));
+        record_command(reader, call.state, separator.and_then(|at| call.args.get(at + 1..)).unwrap_or(behind));
     } else if has(&["uninstall", "install"]) {
         control(reader, call.state, "cargo install or uninstall of tollgate".to_owned());
     }

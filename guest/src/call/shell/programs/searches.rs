@@ -1,4 +1,4 @@
-//! Search programs that can be told to run something for what they find.
+//! Search programs that can be told to run something on what they find.
 
 use super::{ArgumentRole, OperandOverride, Operands, ProgramSpec};
 
@@ -168,7 +168,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         operands: TEXT_THEN_FILES,
         ..ProgramSpec::new(&["fd", "fdfind"])
     },
-    // Scripts around `gzip` and `grep`.
+    // Scripts that combine `gzip` and `grep`.
     ProgramSpec {
         flags: "cilnvwEFHhqs",
         valued: &[("e", ArgumentRole::Text), ("A", ArgumentRole::Text), ("B", ArgumentRole::Text), ("C", ArgumentRole::Text)],

@@ -1,4 +1,4 @@
-//! `sed`: which files it edits, and scripts in which every command is known only to edit lines.
+//! `sed`: determines which files it edits, and recognises scripts in which every command only edits lines.
 
 use super::derived_paths::{Nature, nature, suffixed};
 use super::pattern::{take_pattern, take_until};
@@ -9,7 +9,7 @@ use crate::effects::Access;
 use crate::ports::FileKind;
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    // Not listed: `-f`, whose script is not at hand.
+    // Not listed: `-f`, because the script in the file is not available.
     ProgramSpec {
         flags: "nErsuz",
         long: &[
@@ -39,9 +39,9 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     let in_place = parsed.has(&["i", "in-place"]);
     let suffix = parsed.values(&["i", "in-place"]).last().cloned();
     if scripts.is_empty() && !parsed.has(&["version"]) {
-        // BSD takes the word behind `-i` for the suffix: `sed -i '' SCRIPT FILE`.
+        // BSD takes the word after `-i` for the suffix: `sed -i '' SCRIPT FILE`.
         let has_bsd_suffix = in_place && suffix.is_none();
-        let skipped = usize::from(has_bsd_suffix && files.first().is_some_and(|first| first.is("")));
+        let skipped = usize::from(has_bsd_suffix && files.first().is_some_and(|first| first.is_text("")));
         let Some((script, rest)) = files.get(skipped..).and_then(<[_]>::split_first) else {
             return reader.add_unknown(format!("`{}` has no script", call.name));
         };
@@ -53,7 +53,7 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
             reader.add_unknown(format!("`{}` may take `{}` for its script", call.name, second.display()));
         }
     }
-    // There `-i -e SCRIPT -e NAME` edits a file of that name.
+    // On BSD, `-i -e SCRIPT -e NAME` edits a file called NAME.
     let is_file = |script: &&&Arg| reader.kind(call.state, script) != Some(FileKind::Missing);
     if in_place
         && suffix.is_none()
@@ -67,7 +67,7 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         None => reader.add_unknown(format!("the script of `{}` is only known when it runs", call.name)),
         Some(text) if read_script(&text).is_err() => {
             reader.add_unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
-            // The most likely one is named explicitly, and can be refused with a good reason.
+            // The most likely output file is named explicitly, and can be refused with a good reason.
             if let Some((_, file)) = text.rsplit_once("w ") {
                 reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
             }
@@ -80,7 +80,7 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
             continue;
         }
         if nature(reader, call.state, file) == Nature::Link {
-            // A link is replaced by a file of its own, unless it is followed.
+            // A link is replaced by a regular file, unless `sed` follows it.
             reader.touch(call.state, call.name, file, Access::Delete);
         }
         reader.touch(call.state, call.name, file, Access::Write);
@@ -89,21 +89,25 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
             Some(Some(suffix)) if !suffix.contains(['/', '*']) => {
                 reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
             }
-            Some(_) => reader.add_unknown(format!("where `{}` keeps a copy of `{}` is not certain", call.name, file.display())),
+            Some(_) => reader.add_unknown(format!(
+                "where `{}` saves its backup copy of `{}` cannot be determined",
+                call.name,
+                file.display()
+            )),
         }
     }
 }
 
-/// Why a script is not known only to edit lines.
+/// Why a script is not known to only edit lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScriptDoubt {
-    /// No `sed` of the BSD family runs it.
+    /// No BSD `sed` accepts it.
     Invalid,
-    /// It has a command or a form that is not listed.
+    /// It contains a command or a form that is not listed.
     Unlisted,
 }
 
-/// Reads a script, command by command.
+/// Parses a script, command by command.
 fn read_script(text: &str) -> Result<(), ScriptDoubt> {
     let mut rest = text;
     loop {
@@ -128,7 +132,7 @@ fn skip_digits(rest: &mut &str) {
     *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
 }
 
-/// A number, `$`, `/…/`, and a second one of these, `+N` or `~N` after a comma.
+/// Parses a number, `$` or `/…/`, and after a comma a second one of these, `+N` or `~N`.
 fn read_addresses(rest: &mut &str) -> Result<(), ScriptDoubt> {
     let mut is_second = false;
     loop {
@@ -172,7 +176,7 @@ fn read_addresses(rest: &mut &str) -> Result<(), ScriptDoubt> {
 
 fn read_command(rest: &mut &str) -> Result<(), ScriptDoubt> {
     match take_char(rest).ok_or(ScriptDoubt::Invalid)? {
-        // What follows a brace is another command.
+        // Another command follows a brace.
         '{' => return Ok(()),
         'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'x' | 'n' | 'N' | '=' | 'z' | 'F' => {}
         'q' | 'Q' | 'l' => {
@@ -206,7 +210,7 @@ fn read_command(rest: &mut &str) -> Result<(), ScriptDoubt> {
         'w' => return Err(ScriptDoubt::Unlisted),
         _ => return Err(ScriptDoubt::Invalid),
     }
-    // Nothing but the next command may follow.
+    // Only the next command may follow.
     *rest = rest.trim_start_matches([' ', '\t']);
     match rest.chars().next() {
         None | Some(';' | '\n' | '}' | '#') => Ok(()),
@@ -233,12 +237,12 @@ fn read_substitution(rest: &mut &str) -> Result<(), ScriptDoubt> {
     if rest.starts_with('w') { Err(ScriptDoubt::Unlisted) } else { Ok(()) }
 }
 
-/// Characters that end a pattern in every version.
+/// Delimiters that end a pattern in every version.
 fn is_delimiter(c: char) -> bool {
     matches!(c, '/' | '|' | ',' | '#' | '@' | ':' | '!' | '%' | '+' | '~' | '=' | '_')
 }
 
-/// `\x2f` and its like stand for characters that may count as written, or not.
+/// Escapes such as `\x2f` stand for characters that may count literally, or not.
 fn check_escapes(text: &str) -> Result<(), ScriptDoubt> {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -249,7 +253,7 @@ fn check_escapes(text: &str) -> Result<(), ScriptDoubt> {
     Ok(())
 }
 
-/// The rest of a line; of text, also the lines after a backslash.
+/// Takes the rest of a line; for text, also the lines after a backslash.
 fn take_line(rest: &mut &str, continues: bool) -> Result<(), ScriptDoubt> {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {

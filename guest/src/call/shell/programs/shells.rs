@@ -1,4 +1,4 @@
-//! Shells: text that is given to one is read like the command itself.
+//! Shells: text that is given to a shell is analysed like the command itself.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
@@ -24,22 +24,22 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     ),
 ];
 
-/// Options of shells that do not change what is read: each letter on its own, combined in any order.
+/// Options of shells that do not change how text is read: single letters, combined in any order.
 const SHELL_LETTERS: &str = "celsuvx";
 
-/// Long options of Bash that do not change what is read.
+/// Long options of Bash that do not change how text is read.
 const SHELL_LONG: &[&str] = &["--login", "--noprofile", "--norc"];
 
-/// What may stand behind `-o`.
+/// What may follow `-o`.
 const SHELL_SETTINGS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace"];
 
 fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let (mut text, mut input) = (false, false);
     let mut rest = call.args;
     if let [first, file] = rest
-        && first.is("-n")
+        && first.is_text("-n")
         && !file.may_be_option()
-        && !file.is("-")
+        && !file.is_text("-")
     {
         return reader.touch(call.state, call.name, file, Access::Read);
     }
@@ -56,18 +56,18 @@ fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgument
             continue;
         }
         let Some(letters) = known.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            return unlisted(reader, call, option);
+            return record_unlisted_option(reader, call, option);
         };
         let (letters, setting) = letters.strip_suffix('o').map_or((letters, false), |letters| (letters, true));
         if !letters.chars().all(|letter| SHELL_LETTERS.contains(letter)) {
-            return unlisted(reader, call, option);
+            return record_unlisted_option(reader, call, option);
         }
         text |= letters.contains('c');
         input |= letters.contains('s');
         if setting {
             match rest.split_first() {
                 Some((name, after)) if name.text().is_some_and(|name| SHELL_SETTINGS.contains(&name)) => rest = after,
-                _ => return unlisted(reader, call, option),
+                _ => return record_unlisted_option(reader, call, option),
             }
         }
     }
@@ -89,10 +89,10 @@ fn shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgument
     }
 }
 
-fn unlisted(reader: &mut ShellReader<'_>, call: &Invocation<'_>, option: &Arg) {
-    // `-i` among them, which reads what is typed.
+fn record_unlisted_option(reader: &mut ShellReader<'_>, call: &Invocation<'_>, option: &Arg) {
+    // This includes `-i`, with which the shell reads what is typed.
     if *call.input == StandardInput::Inherited {
-        reader.outlast(Persistence::Interactive);
+        reader.record_persistence(Persistence::Interactive);
     }
     reader.add_unknown(format!("`{}` has the option `{}`, whose effect is not known", call.name, option.display()));
 }
@@ -109,8 +109,8 @@ fn read_shell(reader: &mut ShellReader<'_>, call: &Invocation<'_>, text: &str, i
     reader.script(text, &call.state.child(dialect), input);
 }
 
-/// Zsh does not split the values of variables, has qualifiers behind patterns, `=name` for the path of a program, and words of
-/// its own before a command.
+/// Whether a text means the same in zsh. Zsh does not split the values of variables, has qualifiers after patterns, `=name` for
+/// the path of a program, and modifiers of its own before a command.
 fn means_the_same_in_zsh(text: &str) -> bool {
     const WORDS: &[&str] =
         &["-", "always", "autoload", "emulate", "foreach", "nocorrect", "noglob", "repeat", "setopt", "unsetopt", "zmodload"];
@@ -130,7 +130,7 @@ fn means_the_same_in_zsh(text: &str) -> bool {
     !(splits || has_qualifier || has_word || bare.contains(">!") || bare.contains(">&!"))
 }
 
-/// The text with what is quoted left out; quotation that never ends leaves the rest out.
+/// The text without its quoted parts; an unclosed quotation extends to the end.
 fn without_quotes(text: &str) -> String {
     let mut out = String::new();
     let mut quote = None;
@@ -140,7 +140,7 @@ fn without_quotes(text: &str) -> String {
             _ if escaped => escaped = false,
             Some(open) => {
                 escaped = open == '"' && c == '\\';
-                // What a variable holds is split outside quotes only, so its sign counts there alone.
+                // The value of a variable is split only outside quotes, so `$` matters only there.
                 if c == open {
                     quote = None;
                 }

@@ -1,11 +1,11 @@
-//! The description of a program as data: the options whose meaning is exact, and what happens to each argument.
+//! Describes a program as data: the options whose meaning is known exactly, and what happens to each argument.
 //!
-//! A row says nothing about options that it does not list. A call with one of those, with an option cut short, or with an
-//! argument that may turn out to be an option is *unknown*, except for programs that only read whatever their options say
+//! A row says nothing about options that it does not list. A call is *unknown* if it has an unlisted option, an abbreviated
+//! option, or an argument that may turn out to be an option, except for programs that only read whatever their options are
 //! ([`ProgramSpec::lenient`]).
 //!
-//! Programs differ between GNU, BSD and busybox. A row lists an option only if its meaning is the same, or harmless, in all
-//! of them; where one takes a value and the other does not, it is not listed.
+//! Programs differ between GNU, BSD and busybox. A row lists an option only if its meaning is the same, or harmless, in all of
+//! them; an option that takes a value only in some of them is not listed.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -18,49 +18,49 @@ use crate::effects::Access;
 pub(in crate::call::shell) enum ArgumentRole {
     /// Not a path: a number, a pattern, a mode, text.
     Text,
-    /// A path that is read. Need not be certain.
+    /// A path that is read. It need not be certain.
     Read,
-    /// A path to which something is done. Must be certain.
+    /// A path on which something is done. It must be certain.
     Path(Access),
-    /// A file that is created, or whose times change.
+    /// A file that is created, or whose times are changed.
     Stamp,
     /// A program or a script that is run.
     Script,
-    /// A file that is rewritten, a folder whose files are, or a pattern that the program expands itself.
+    /// A file that is rewritten, a folder whose files are rewritten, or a pattern that the program expands itself.
     Rewrite,
-    /// Text that the program runs, in a language that is not read here.
+    /// Text that the program executes, in a language that is not analysed here.
     Code,
 }
 
 /// What a program does with its operands, the arguments that are not options.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::call::shell) enum Operands {
-    /// It takes none; one makes the call unknown.
+    /// None are allowed; any operand makes the call unknown.
     None,
-    /// The same with each.
+    /// All have the same role.
     All(ArgumentRole),
-    /// The first ones have a role each, all others the last role.
+    /// The first ones have one role each, all others have the last role.
     Then(&'static [ArgumentRole], ArgumentRole),
-    /// The rule of the program reads them.
+    /// The program's rule interprets them.
     Rule,
 }
 
-/// Operands mean something else where one of these options is given.
+/// Changes the meaning of the operands if one of these options is given.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::call::shell) struct OperandOverride {
     /// Short options as one letter, long ones without their dashes.
     pub(super) when: &'static [&'static str],
-    /// What they then mean.
+    /// The meaning of the operands in that case.
     pub(super) operands: Operands,
 }
 
-/// Reads what the table cannot say. Options have been parsed and the values of options entered already.
+/// Handles what the table cannot express. At this point options have been parsed, and the values of options have been recorded.
 pub(in crate::call::shell) type Rule = fn(&mut ShellReader<'_>, &Invocation<'_>, &ParsedArguments<'_>);
 
 /// One program, or several that take the same arguments.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::call::shell) struct ProgramSpec {
-    /// Its name.
+    /// The names.
     pub(super) names: &'static [&'static str],
     /// Short options without a value, a letter each.
     pub(super) flags: &'static str,
@@ -72,44 +72,44 @@ pub(in crate::call::shell) struct ProgramSpec {
     pub(super) attached: &'static [(&'static str, ArgumentRole)],
     /// Whether long options have a single dash, and letters are not combined (`find -name`).
     pub(super) single_dash: bool,
-    /// Whether letters are not combined, because programs that do it read some of them otherwise (`git log -pn`). A number
-    /// stands alone (`-20`).
+    /// Whether letters cannot be combined, because programs that combine them interpret some of them differently (`git log -pn`).
+    /// A number is always separate (`-20`).
     pub(super) apart: bool,
     /// Whether options end at the first operand, as for programs that run another one.
     pub(super) ends_at_operand: bool,
-    /// Options after which everything is an operand, as behind `python3 -m`.
+    /// Options after which everything is an operand, as after `python3 -m`.
     pub(super) ends_behind: &'static [&'static str],
     /// What happens to operands.
     pub(super) operands: Operands,
-    /// The first mode with a given option counts instead of `operands`.
+    /// If one of the given options has an entry here, the first such entry applies instead of `operands`.
     pub(super) modes: &'static [OperandOverride],
-    /// Whether every option of every version only reads, so that what is not listed changes nothing.
+    /// Whether every option of every version only reads, so that unlisted options change nothing.
     pub(super) lenient: bool,
-    /// Whether it does more than its arguments say, as a build tool does: it is entered as run, and options that are not
-    /// listed are not judged.
+    /// Whether the program does more than its arguments say, like a build tool: it is recorded as run, and unlisted options are
+    /// not judged.
     pub(super) opaque: bool,
-    /// Calls that only answer a question, by all their words (`--version`); `*` stands for any one word that is not an
+    /// Calls that only answer a question, with all their words (`--version`); `*` stands for any single word that is not an
     /// option.
     pub(super) answers: &'static [&'static str],
-    /// Files that change even what an answer does, in the working directory or in a folder above it.
+    /// Files in the working directory or a parent folder that change what even such a call does.
     pub(super) obeys: &'static [&'static str],
-    /// Files that say what it runs, in the folder in which it works or above. One that the command itself writes is entered
-    /// as run, like a script.
+    /// Files in its working folder or a parent folder that say what the program runs. If the command itself writes one, that file
+    /// is recorded as run, like a script.
     pub(super) scripts: &'static [&'static str],
-    /// Why every other call is unknown: "`NAME` …".
+    /// Why every other call is unknown, as the end of a sentence "`NAME` …".
     pub(super) refused: Option<&'static str>,
-    /// Whether it only runs another program, which variables and options are for.
+    /// Whether the program only runs another program, to which variables and options apply.
     pub(super) runs_another: bool,
-    /// Whether some versions look for options only before the first operand, and would write to what follows it.
+    /// Whether some versions recognise options only before the first operand, and would write to what follows it.
     pub(super) options_first: bool,
-    /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
+    /// Whether its rule parses the arguments itself, because they do not follow the usual form (`find`, `tar`).
     pub(super) raw: bool,
-    /// What the table cannot say.
+    /// The rule for what the table cannot express.
     pub(super) rule: Option<Rule>,
 }
 
 impl ProgramSpec {
-    /// A program that is known by name alone: any option and any operand makes a call unknown.
+    /// A program without listed options and operands: any of them makes a call unknown.
     pub(super) const fn new(names: &'static [&'static str]) -> Self {
         Self {
             names,
@@ -136,39 +136,39 @@ impl ProgramSpec {
         }
     }
 
-    /// A program that does more than its arguments say. Options and operands that say what it writes are still listed.
+    /// A program that does more than its arguments say. Options and operands that name output files are still listed.
     pub(super) const fn opaque(names: &'static [&'static str]) -> Self {
         Self { operands: Operands::All(ArgumentRole::Text), lenient: true, opaque: true, ..Self::new(names) }
     }
 
-    /// A program that only reads, whatever its options and arguments. Not for one that has a single option, in any version,
+    /// A program that only reads, whatever its options and arguments. Not for a program with even one option, in any version,
     /// that writes or runs something.
     pub(super) const fn reader(names: &'static [&'static str]) -> Self {
         Self { operands: Operands::All(ArgumentRole::Read), lenient: true, ..Self::new(names) }
     }
 
-    /// A program whose arguments only its rule can read.
+    /// A program whose arguments only its rule can interpret.
     pub(super) const fn raw(names: &'static [&'static str], rule: Rule) -> Self {
         Self { operands: Operands::Rule, raw: true, rule: Some(rule), ..Self::new(names) }
     }
 
-    /// A program of which no call is certain: it runs what is typed into it, or what its arguments compose.
+    /// A program for which no call is certain: it runs what is typed into it, or what it composes from its arguments.
     pub(super) const fn unreadable(names: &'static [&'static str]) -> Self {
         Self::raw(names, say_unreadable)
     }
 }
 
 fn say_unreadable(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
-    reader.add_unknown(format!("what `{}` does cannot be told from its arguments", call.name));
+    reader.add_unknown(format!("what `{}` does cannot be determined from its arguments", call.name));
 }
 
 impl ProgramSpec {
-    /// A program whose effects cannot be told from its arguments: "`NAME` …".
+    /// A program whose effects cannot be determined from its arguments: "`NAME` …".
     pub(super) const fn refused(names: &'static [&'static str], why: &'static str) -> Self {
         Self { refused: Some(why), lenient: true, operands: Operands::Rule, ..Self::new(names) }
     }
 
-    /// Whether a call only answers a question, as far as its words tell.
+    /// Whether a call only answers a question, judging by its words.
     pub(super) fn is_answer(&self, args: &[Arg]) -> bool {
         self.answers.iter().any(|answer| {
             let mut words = answer.split_whitespace();
@@ -188,20 +188,20 @@ pub(in crate::call::shell) struct Invocation<'c> {
     pub(in crate::call::shell) name: &'c str,
     /// The arguments after the name.
     pub(in crate::call::shell) args: &'c [Arg],
-    /// The shell around it.
+    /// The state of the shell that runs it.
     pub(in crate::call::shell) state: &'c ShellState,
-    /// What it reads from.
+    /// Its standard input.
     pub(in crate::call::shell) input: &'c StandardInput,
 }
 
-/// Options taken apart from operands.
+/// Arguments separated into options and operands.
 #[derive(Debug, Default)]
 pub(in crate::call::shell) struct ParsedArguments<'c> {
-    /// Options in order, short ones as one letter, long ones without dashes, each with its value.
+    /// The options in order, short ones as one letter, long ones without dashes, each with its value.
     pub(super) options: Vec<(String, Option<Arg>)>,
-    /// The rest.
+    /// The operands.
     pub(super) operands: Vec<&'c Arg>,
-    /// How many of the options stand before the first operand. Some versions take those after it for operands.
+    /// How many of the options precede the first operand. Some versions take later options for operands.
     early: usize,
 }
 
@@ -211,12 +211,12 @@ impl ParsedArguments<'_> {
         self.options.iter().any(|(given, _)| names.contains(&given.as_str()))
     }
 
-    /// Whether one of these options is given where every version takes it for an option.
+    /// Whether one of these options is given at a position where every version recognises options.
     pub(super) fn has_early(&self, names: &[&str]) -> bool {
         self.options.iter().take(self.early).any(|(given, _)| names.contains(&given.as_str()))
     }
 
-    /// Whether every option stands where every version takes it for one.
+    /// Whether every option is at a position where every version recognises options.
     pub(super) fn is_ordered(&self) -> bool {
         self.operands.is_empty() || self.early == self.options.len()
     }
@@ -227,16 +227,16 @@ impl ParsedArguments<'_> {
     }
 }
 
-/// Why a call cannot be read by its row, for a message: "`NAME` has an option …".
+/// Why a row does not cover a call, for a message: "`NAME` has an option …".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) enum Unlisted {
-    /// An option that the row does not list, or lists otherwise.
+    /// An option that the row does not list, or lists with a different form.
     Option(String),
-    /// An option that lacks its value.
+    /// An option without its value.
     NoValue(String),
     /// An argument that may be an option, or several words.
     Uncertain(String),
-    /// An option after an operand, whose value is one more operand in versions that look for options only before them.
+    /// An option after an operand, whose value is another operand in versions that recognise options only before operands.
     Late(String),
 }
 
@@ -255,7 +255,7 @@ impl Unlisted {
 }
 
 impl ProgramSpec {
-    /// The role of an option's value; `None` for an option that is not listed, `Some(None)` for one without a value.
+    /// The form of an option; `None` if the option is not listed.
     fn option(&self, name: &str) -> Option<OptionForm> {
         let find = |list: &[(&str, ArgumentRole)]| list.iter().find(|(listed, _)| *listed == name).map(|(_, role)| *role);
         if let Some(role) = find(self.valued) {
@@ -272,7 +272,7 @@ impl ProgramSpec {
         is_flag.then_some(OptionForm::Flag)
     }
 
-    /// Takes the arguments apart. The values of options come with their roles, to be entered by the caller.
+    /// Separates the arguments. The values of options are returned with their roles; the caller has to record them.
     pub(super) fn parse<'c>(&self, args: &'c [Arg]) -> Result<(ParsedArguments<'c>, Vec<(ArgumentRole, Arg)>), Unlisted> {
         let mut parsed = ParsedArguments::default();
         let mut roles = Vec::new();
@@ -305,7 +305,7 @@ impl ProgramSpec {
                         break;
                     }
                 }
-                // `--format="$x"`: the option is certain, and its value is one word.
+                // In `--format="$x"`, the option is certain and its value is one word.
                 Arg::One(start) if start.starts_with("--") && start.contains('=') && !self.single_dash => {
                     let (name, _) = start.trim_start_matches('-').split_once('=').unwrap_or_default();
                     match self.option(name) {
@@ -348,7 +348,7 @@ impl ProgramSpec {
                 _ => (long, None),
             };
             let value = match (self.option(name).ok_or_else(unlisted)?, value) {
-                // A long option of one letter would be a short one.
+                // A long option with a one-letter name would be a short option.
                 _ if name.chars().nth(1).is_none() && !self.single_dash => return Err(unlisted()),
                 (OptionForm::Flag, None) | (OptionForm::Attached(_), None) => None,
                 (OptionForm::Flag, Some(_)) => return Err(unlisted()),
@@ -377,13 +377,13 @@ impl ProgramSpec {
         Ok(())
     }
 
-    /// What the operands mean, given the options.
+    /// The meaning of the operands, given the options.
     pub(super) fn operands_for(&self, parsed: &ParsedArguments<'_>) -> Operands {
         self.modes.iter().find(|mode| parsed.has(mode.when)).map_or(self.operands, |mode| mode.operands)
     }
 }
 
-/// The next argument as an option's value: one word, whatever is in it.
+/// Takes the next argument as an option's value: a single word with any content.
 fn next_value(option: &str, rest: &mut std::slice::Iter<'_, Arg>) -> Result<Arg, Unlisted> {
     match rest.next() {
         None => Err(Unlisted::NoValue(option.to_owned())),

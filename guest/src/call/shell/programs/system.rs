@@ -5,7 +5,7 @@ use super::super::reader::arg::Arg;
 use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    // Other users: who they are decides what is changed, but what they run is still read.
+    // Other users: the identity determines what is changed, but the command that they run is still analysed.
     ProgramSpec {
         flags: "AbEHikKnPS",
         valued: &[
@@ -24,7 +24,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         ..ProgramSpec::new(&["sudo", "doas"])
     },
     ProgramSpec::refused(&["su", "runuser", "pkexec", "machinectl", "gosu", "su-exec"], "runs a program as another user"),
-    // Later, or elsewhere.
+    // Later, or in another place.
     ProgramSpec { answers: &["-l"], ..ProgramSpec::refused(&["at"], LATER) },
     ProgramSpec { answers: &["-l"], ..ProgramSpec::refused(&["crontab"], LATER) },
     ProgramSpec::refused(&["batch", "anacron", "fcron"], LATER),
@@ -95,7 +95,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         "runs a program in an environment of its own, whose paths are not those of the workspace",
     ),
     ProgramSpec::refused(&["gdb", "lldb"], "runs programs and commands of its own"),
-    // What a person looks at or hears.
+    // Output for a person to look at or listen to.
     ProgramSpec::opaque(&[
         "open",
         "xdg-open",
@@ -117,7 +117,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
     ]),
 ];
 
-const LATER: &str = "runs a program later, when nothing compares what it changes";
+const LATER: &str = "runs a program later, when its changes are no longer detected";
 const TERMINAL: &str = "runs programs in another terminal";
 const DEVICES: &str = "changes what paths lead to";
 

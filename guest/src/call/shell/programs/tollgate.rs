@@ -1,8 +1,8 @@
-//! Tollgate's own command. Asking it something is allowed; anything else changes the gate, its approvals, its wiring or its
-//! ledger, and only a person may do that.
+//! Tollgate's own command. Queries are allowed; anything else changes the gate, its approvals, its wiring or its ledger, and only
+//! a person may do that.
 //!
-//! The program is known by its name, by a script of its package, by the digest of the file that is run, and, whatever it is
-//! called, by arguments that only Tollgate takes.
+//! The program is recognised by its name, by a script of its package, by the digest of the executed file, and, whatever its name,
+//! by arguments that only Tollgate accepts.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
@@ -15,14 +15,14 @@ use crate::state::OwnProgram;
 pub(super) const ROWS: &[ProgramSpec] = &[ProgramSpec {
     operands: Operands::Rule,
     lenient: true,
-    rule: Some(|reader, call, _| match behind_confine(call.args) {
+    rule: Some(|reader, call, _| match command_after_confine(call.args) {
         Some(command) => reader.run_program(command, call.state, call.input),
-        None => govern(reader, call.state, call.args),
+        None => record_command(reader, call.state, call.args),
     }),
     ..ProgramSpec::new(&["tollgate"])
 }];
 
-/// Every command that Tollgate has, by its first word.
+/// All of Tollgate's commands, by their first word.
 const COMMANDS: &[&str] = &[
     "augment",
     "concepts",
@@ -48,19 +48,18 @@ const COMMANDS: &[&str] = &[
     "watch",
 ];
 
-/// The command that `tollgate confine --session S --call C -- COMMAND` runs: what it may change is the gate's to say.
-fn behind_confine(args: &[Arg]) -> Option<&[Arg]> {
-    if !args.first().is_some_and(|word| word.is("confine")) {
+/// The command in `tollgate confine --session S --call C -- COMMAND`: the gate decides what it may change.
+fn command_after_confine(args: &[Arg]) -> Option<&[Arg]> {
+    if !args.first().is_some_and(|word| word.is_text("confine")) {
         return None;
     }
-    let at = args.iter().position(|arg| arg.is("--"))?;
+    let at = args.iter().position(|arg| arg.is_text("--"))?;
     let options = args.get(1..at)?;
-    let is_listed =
-        |pair: &[Arg]| matches!(pair, [name, value] if (name.is("--session") || name.is("--call")) && value.is_certain());
+    let is_listed = |pair: &[Arg]| matches!(pair, [name, value] if (name.is_text("--session") || name.is_text("--call")) && value.is_certain());
     options.chunks(2).all(is_listed).then(|| args.get(at + 1..)).flatten()
 }
 
-/// Commands that only look, by their first words.
+/// Commands that only query, by their first words.
 const LOOK: &[&[&str]] = &[
     &["augment"],
     &["concepts"],
@@ -84,15 +83,16 @@ const LOOK: &[&[&str]] = &[
     &["tools", "list"],
     &["trace", "export"],
     &["trace", "list"],
-    // It writes a page that can be rebuilt from the ledger at any time, and always says the same.
+    // It writes a page that can be rebuilt from the ledger at any time, always with the same content.
     &["trace", "map"],
     &["trace", "verify"],
 ];
 
-/// Of those, commands that start what the user's settings name. They only look as long as these settings are the user's.
+/// Those of these commands that start what the user's settings name. They only query as long as these are the user's own
+/// settings.
 const START: &[&[&str]] = &[&["augment"], &["mcp"]];
 
-/// Commands that look where nothing follows them.
+/// Commands that only query if nothing follows them.
 const LOOK_ALONE: &[&[&str]] = &[&["intents"], &["trace"]];
 
 /// Commands that no other program is likely to have, by their first words.
@@ -106,7 +106,7 @@ const UNMISTAKABLE: &[&[&str]] = &[
     &["trace", "revert"],
 ];
 
-/// Options that go with looking: name, and whether a value follows.
+/// Options that are allowed for queries: the name, and whether a value follows.
 const OPTIONS: &[(&str, bool)] = &[
     ("--all", false),
     ("--args", true),
@@ -131,24 +131,24 @@ const OPTIONS: &[(&str, bool)] = &[
     ("-o", true),
 ];
 
-/// Options whose value is a file that is written.
+/// Options that name an output file.
 const OUTPUTS: &[&str] = &["--output", "-o"];
 
-/// Enters what Tollgate is told to do.
-pub(super) fn govern(reader: &mut ShellReader<'_>, state: &ShellState, args: &[Arg]) {
-    match look(args) {
+/// Records what Tollgate is told to do.
+pub(super) fn record_command(reader: &mut ShellReader<'_>, state: &ShellState, args: &[Arg]) {
+    match query_outputs(args) {
         Some(outputs) => outputs.iter().for_each(|file| reader.touch(state, "tollgate", file, Access::Write)),
         None => control(reader, state, name_command(args)),
     }
 }
 
-/// Enters a command that changes the gate, or the wiring that asks it.
+/// Records a command that changes the gate, or the wiring that asks it.
 pub(super) fn control(reader: &mut ShellReader<'_>, state: &ShellState, command: String) {
     reader.execute(state);
     reader.add_control(command);
 }
 
-/// A command as a message names it: its first words.
+/// The name of a command for messages: its first words.
 fn name_command(args: &[Arg]) -> String {
     let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && !word.starts_with('-');
     let words: Vec<&str> = args.iter().map_while(Arg::text).filter(is_word).take(2).collect();
@@ -161,8 +161,8 @@ fn name_command(args: &[Arg]) -> String {
     }
 }
 
-/// The files that a command writes which only looks; none for any other.
-fn look(args: &[Arg]) -> Option<Vec<Arg>> {
+/// The files that a query writes; `None` if the command is not a query.
+fn query_outputs(args: &[Arg]) -> Option<Vec<Arg>> {
     let mut words = Vec::new();
     let mut outputs = Vec::new();
     let mut is_help = args.is_empty();
@@ -194,16 +194,16 @@ fn look(args: &[Arg]) -> Option<Vec<Arg>> {
     looks.then_some(outputs)
 }
 
-/// Whether a program is called like Tollgate's, whatever follows the name: `tollgate.exe`, `tollgate-0.1-linux`.
+/// Whether a program has Tollgate's name, with anything after it: `tollgate.exe`, `tollgate-0.1-linux`.
 pub(super) fn is_program(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.strip_prefix("tollgate").is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
 }
 
-/// Enters what a program is told that may be Tollgate's, because the command has named it before.
+/// Records what a program is told that may be Tollgate's, because the command has named Tollgate before.
 pub(super) fn govern_unnamed(reader: &mut ShellReader<'_>, state: &ShellState, args: &[Arg]) {
     if args.iter().filter_map(Arg::text).any(|word| COMMANDS.contains(&word)) {
-        govern(reader, state, args);
+        record_command(reader, state, args);
     }
 }
 
@@ -219,46 +219,46 @@ fn names_tollgate(text: &str) -> bool {
     matches!(name.to_ascii_lowercase().as_str(), "tollgate" | "tollgate.exe" | "tollgate.cmd" | "tollgate.bat" | "tollgate.ps1")
 }
 
-/// Whether arguments are those of a command that only a person may give, and that no other program has.
+/// Whether arguments form a command that only a person may run, and that no other program has.
 pub(super) fn is_unmistakable(args: &[Arg]) -> bool {
     let words: Vec<&str> = args.iter().filter_map(Arg::text).filter(|word| !word.starts_with('-')).take(2).collect();
-    UNMISTAKABLE.contains(&words.as_slice()) && look(args).is_none()
+    UNMISTAKABLE.contains(&words.as_slice()) && query_outputs(args).is_none()
 }
 
-/// The command of a person's that arguments spell out behind Tollgate's name.
-pub(super) fn control_among(args: &[Arg]) -> Option<String> {
+/// The command reserved for a person that the arguments after Tollgate's name form.
+pub(super) fn find_control(args: &[Arg]) -> Option<String> {
     let spelled = |at: usize| {
         let behind = args.get(at + 1..).unwrap_or_default();
         let is_command = behind.first().and_then(Arg::text).is_some_and(|word| COMMANDS.contains(&word));
-        (is_command && look(behind).is_none()).then(|| name_command(behind))
+        (is_command && query_outputs(behind).is_none()).then(|| name_command(behind))
     };
     (0..args.len()).filter(|at| args.get(*at).is_some_and(is_tollgate)).find_map(spelled)
 }
 
-/// The same for a text in any language: words that follow one another, whatever stands between them.
+/// The same for a text in any language: words in sequence, with anything between them.
 pub(in crate::call::shell) fn control_in(text: &str) -> Option<String> {
-    /// After the name of the program.
+    /// How many words after the program's name are considered.
     const MAX_WORDS: usize = 4;
     let is_part = |c: char| c.is_alphanumeric() || "_-./\\@:=".contains(c);
     let words: Vec<&str> = text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).collect();
     let spelled = |at: usize| {
         let behind: Vec<Arg> = words.iter().skip(at + 1).take(MAX_WORDS).map(|word| Arg::known(*word)).collect();
         let first = behind.iter().position(|word| word.text().is_some_and(|word| COMMANDS.contains(&word)))?;
-        // Before the command stand options and their values, but nothing else.
+        // Only options and their values may precede the command.
         let is_option = |word: &Arg| word.text().is_some_and(|word| word.starts_with('-'));
         if first > 0 && !behind.first().is_some_and(is_option) {
             return None;
         }
         let command = behind.get(first..).unwrap_or_default();
         let groups = command.first().and_then(Arg::text).is_some_and(|word| LOOK.iter().any(|look| look.first() == Some(&word)));
-        // Of a text in prose, only what is plainly a command counts: `tollgate hooks are …` is none.
-        let is_control = if groups { is_group_control(command) } else { look(command).is_none() };
+        // In prose, only what is clearly a command counts: `tollgate hooks are …` is not a command.
+        let is_control = if groups { is_group_control(command) } else { query_outputs(command).is_none() };
         is_control.then(|| name_command(command))
     };
     (0..words.len()).filter(|at| words.get(*at).is_some_and(|word| names_tollgate(word))).find_map(spelled)
 }
 
-/// Commands of groups that only a person may give.
+/// Commands of groups that only a person may run.
 const GROUP_CONTROLS: &[&[&str]] = &[
     &["extensions", "approve"],
     &["extensions", "disable"],
@@ -291,7 +291,7 @@ fn is_group_control(command: &[Arg]) -> bool {
     GROUP_CONTROLS.contains(&words.as_slice())
 }
 
-/// Whether a script is one of Tollgate's: `node …/tollgate/…/cli.js`, or a copy that says so itself.
+/// Whether a script is one of Tollgate's: `node …/tollgate/…/cli.js`, or a copy that contains the name.
 pub(super) fn is_script_of_tollgate(reader: &mut ShellReader<'_>, state: &ShellState, file: &Arg, args: &[Arg]) -> bool {
     let (Arg::Known(text) | Arg::Below(_, text)) = file else { return false };
     let mut names = text.split(['/', '\\']).map(str::to_ascii_lowercase);
@@ -299,19 +299,19 @@ pub(super) fn is_script_of_tollgate(reader: &mut ShellReader<'_>, state: &ShellS
         return true;
     }
     let mut words = args.iter().filter_map(Arg::text);
-    // `eval.js` has no command, only the folder that it is about.
+    // `eval.js` takes no command, only the folder to work in.
     let is_call = words.any(|word| COMMANDS.contains(&word) || word == "--workspace" || word.starts_with("--workspace="));
     is_unmistakable(args) || (is_call && reader.mentions(state, file, "tollgate"))
 }
 
-/// The rest of a call's arguments behind Tollgate's name.
-pub(super) fn behind_name<'c>(call: &Invocation<'c>) -> Option<&'c [Arg]> {
+/// The arguments of a call after Tollgate's name.
+pub(super) fn args_after_name<'c>(call: &Invocation<'c>) -> Option<&'c [Arg]> {
     let at = call.args.iter().position(is_tollgate)?;
     call.args.get(at + 1..)
 }
 
-/// Whether a file that is run is Tollgate's program under another name: a link to it, a copy that the command itself has made,
-/// or a file with its digest.
+/// Whether an executed file is Tollgate's program under another name: a link to it, a copy made by the command itself, or a file
+/// with the same digest.
 pub(super) fn is_copy(reader: &ShellReader<'_>, state: &ShellState, file: &Arg) -> bool {
     let Some(path) = state.locate(file) else { return false };
     if reader.names_tollgate && reader.may_have_written(&path) {
@@ -324,14 +324,14 @@ pub(super) fn is_copy(reader: &ShellReader<'_>, state: &ShellState, file: &Arg) 
     if facts.size < OwnProgram::MIN_BYTES {
         return false;
     }
-    let Some(own) = OwnProgram::kept(reader.workspace()).filter(|own| own.size == facts.size) else { return false };
+    let Some(own) = OwnProgram::load(reader.workspace()).filter(|own| own.size == facts.size) else { return false };
     let looked = reader.workspace().inspect(&[Question { digest: true, ..Question::project(path) }]).pop();
     looked.and_then(|facts| facts.digest) == Some(own.digest)
 }
 
-/// Enters a file that is run as what it is if it is a copy of Tollgate's program.
+/// If an executed file is a copy of Tollgate's program, records it as such.
 pub(super) fn govern_copy(reader: &mut ShellReader<'_>, state: &ShellState, file: &Arg, args: &[Arg]) {
-    if look(args).is_none() && (is_unmistakable(args) || is_copy(reader, state, file)) {
+    if query_outputs(args).is_none() && (is_unmistakable(args) || is_copy(reader, state, file)) {
         let command = format!("{} ({})", name_command(args), display(&file.display()));
         control(reader, state, command);
     }

@@ -5,7 +5,7 @@ use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::input::StandardInput;
 
-/// Longer input is not read word by word.
+/// The longest input that is read word by word.
 const MAX_INPUT: usize = 4_096;
 
 pub(super) const ROWS: &[ProgramSpec] = &[
@@ -31,7 +31,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         rule: Some(run_for_input),
         ..ProgramSpec::new(&["xargs", "gxargs"])
     },
-    // They put commands together from text.
+    // These compose commands from text.
     ProgramSpec::unreadable(&["parallel", "sem", "env_parallel", "entr", "run-parts"]),
 ];
 
@@ -43,18 +43,18 @@ fn run_for_input(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &P
     match parsed.values(&["I"]).last() {
         Some(place) => match place.text().filter(|place| !place.is_empty()) {
             Some(place) => command.iter_mut().for_each(|arg| replace(arg, place)),
-            None => return reader.add_unknown(format!("where `{}` puts what it reads is not certain", call.name)),
+            None => return reader.add_unknown(format!("where `{}` inserts what it reads cannot be determined", call.name)),
         },
         None => match known_words(call.input, parsed) {
             Some(words) => command.extend(words.into_iter().map(Arg::known)),
             None => command.push(Arg::Many(String::new())),
         },
     }
-    // What the command reads is whatever is left, or nothing.
+    // The command's own input is whatever is left, or nothing.
     reader.run_program(&command, call.state, &StandardInput::Unknown);
 }
 
-/// The words of the input, where they are certain and all given to one command.
+/// The words of the input, if they are certain and all passed to one command.
 fn known_words<'i>(input: &'i StandardInput, parsed: &ParsedArguments<'_>) -> Option<Vec<&'i str>> {
     let StandardInput::Text(text) = input else { return None };
     let is_plain = text.len() <= MAX_INPUT && !text.contains(['\'', '"', '\\', '\0']) && text.is_ascii();
@@ -62,7 +62,7 @@ fn known_words<'i>(input: &'i StandardInput, parsed: &ParsedArguments<'_>) -> Op
     (is_plain && is_whole).then(|| text.split([' ', '\t', '\n']).filter(|word| !word.is_empty()).collect())
 }
 
-/// Puts what is not known in the place of a word, or of a part of one.
+/// Replaces a placeholder, which may be a part of a word, with an uncertain value.
 fn replace(arg: &mut Arg, place: &str) {
     let start = match &*arg {
         Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => {

@@ -1,11 +1,11 @@
 //! Command arguments, as far as they are certain before the command runs.
 
-/// A folder whose absolute path the reader does not know, but whose place it does.
+/// A base folder whose absolute path the reader does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::call::shell) enum Base {
     /// The user's home folder: `~`, `$HOME`.
     Home,
-    /// The workspace: what `$PWD` begins with.
+    /// The workspace: the beginning of `$PWD`.
     Workspace,
 }
 
@@ -14,11 +14,11 @@ pub(in crate::call::shell) enum Base {
 pub(in crate::call::shell) enum Arg {
     /// Exactly this text.
     Known(String),
-    /// An absolute path: a base, and what follows it (empty, or text that begins with `/`).
+    /// An absolute path: a base, and the text after it (empty, or beginning with `/`).
     Below(Base, String),
     /// Exactly one word, of which only the beginning is certain.
     One(String),
-    /// Any number of words, none included; only the beginning of the first is certain.
+    /// Any number of words, including none; only the beginning of the first word is certain.
     Many(String),
 }
 
@@ -28,7 +28,7 @@ impl Arg {
         Self::Known(text.into())
     }
 
-    /// The whole text, where it is certain. A path below a base has no text that the reader knows.
+    /// The whole text, if it is certain. A path below a base has no text that the reader knows.
     pub(in crate::call::shell) fn text(&self) -> Option<&str> {
         match self {
             Self::Known(text) => Some(text),
@@ -37,12 +37,12 @@ impl Arg {
     }
 
     /// Whether the argument is exactly this text.
-    pub(in crate::call::shell) fn is(&self, text: &str) -> bool {
+    pub(in crate::call::shell) fn is_text(&self, text: &str) -> bool {
         self.text() == Some(text)
     }
 
-    /// Whether it may be an option: it begins with `-`, or its beginning is not certain. Of several words, any but the first
-    /// may be anything.
+    /// Whether it may be an option: it begins with `-`, or its beginning is not certain. If there may be several words, all but
+    /// the first are completely uncertain.
     pub(in crate::call::shell) fn may_be_option(&self) -> bool {
         match self {
             Self::Known(text) => text.starts_with('-') && text != "-",
@@ -52,12 +52,12 @@ impl Arg {
         }
     }
 
-    /// Whether it is a single word with nothing uncertain in it.
+    /// Whether it is a single word without any uncertain part.
     pub(in crate::call::shell) fn is_certain(&self) -> bool {
         matches!(self, Self::Known(_) | Self::Below(..))
     }
 
-    /// For messages: what is not certain is an ellipsis.
+    /// The argument for use in messages: an uncertain part is shown as an ellipsis.
     pub(in crate::call::shell) fn display(&self) -> String {
         match self {
             Self::Known(text) => display(text),
@@ -68,7 +68,7 @@ impl Arg {
     }
 }
 
-/// Text for a message: one line, no backquotes, at most 80 characters.
+/// Text for use in messages: one line, no backquotes, at most 80 characters.
 pub(in crate::call::shell) fn display(text: &str) -> String {
     const MAX_CHARS: usize = 80;
     let clean = |c: char| match c {

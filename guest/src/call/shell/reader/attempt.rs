@@ -9,7 +9,7 @@ use super::input::StandardInput;
 use super::state::ShellState;
 use crate::effects::{PathAccess, Persistence, Placement, Unconfinable};
 
-/// What a program would do, not entered yet.
+/// What a program would do, not recorded yet.
 pub(in crate::call::shell) struct Attempt {
     pub(in crate::call::shell) touches: Vec<PathAccess>,
     pub(in crate::call::shell) unknowns: Vec<String>,
@@ -22,12 +22,12 @@ pub(in crate::call::shell) struct Attempt {
 }
 
 impl ShellReader<'_> {
-    /// Follows a program without entering what it does.
+    /// Follows a program without recording what it does.
     pub(in crate::call::shell) fn attempt(&mut self, argv: &[Arg], state: &ShellState, input: &StandardInput) -> Attempt {
         self.try_out(|trial| trial.run_program(argv, state, input))
     }
 
-    /// Follows something without entering what it does.
+    /// Runs `follow` on a separate reader, without recording what it finds.
     fn try_out(&mut self, follow: impl FnOnce(&mut Self)) -> Attempt {
         let already = self.touches.len();
         let mut trial = ShellReader {
@@ -58,13 +58,13 @@ impl ShellReader<'_> {
         }
     }
 
-    /// Follows something of which only the commands matter that are a person's to give.
+    /// Runs `follow`, and records only those commands in it that are reserved for a person.
     pub(in crate::call::shell) fn look_for_controls(&mut self, follow: impl FnOnce(&mut Self)) {
         let attempt = self.try_out(follow);
         attempt.controls.into_iter().for_each(|command| self.add_control(command));
     }
 
-    /// Enters what was found by an attempt.
+    /// Records the findings of an attempt.
     pub(in crate::call::shell) fn adopt(&mut self, attempt: Attempt) {
         attempt.unknowns.into_iter().for_each(|why| self.add_unknown(why));
         attempt.controls.into_iter().for_each(|command| self.add_control(command));
@@ -75,6 +75,6 @@ impl ShellReader<'_> {
         self.unnamed = unnamed;
         self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);
-        self.outlast(attempt.persistence);
+        self.record_persistence(attempt.persistence);
     }
 }

@@ -1,24 +1,24 @@
-//! What a command leaves running when it has ended.
+//! What keeps running after a command has ended.
 
 use super::super::syntax::tree::{AndOrList, CommandNode, Word};
 use super::ShellReader;
 use crate::effects::Persistence;
 
 impl ShellReader<'_> {
-    /// Notes that something which the command starts may go on after it.
-    pub(in crate::call::shell) fn outlast(&mut self, persistence: Persistence) {
+    /// Records that something started by the command may keep running after it.
+    pub(in crate::call::shell) fn record_persistence(&mut self, persistence: Persistence) {
         self.persistence = self.persistence.max(persistence);
     }
 
-    /// Notes that a text which is not read may put something into the background.
+    /// Records that a text which is not parsed may start something in the background.
     pub(super) fn look_for_background(&mut self, text: &str) {
         if has_lone_ampersand(text) {
-            self.outlast(Persistence::Detached);
+            self.record_persistence(Persistence::Detached);
         }
     }
 }
 
-/// Whether what is put into the background is waited for before anything else happens: `a & b & wait`.
+/// Whether background commands are waited for before anything else happens: `a & b & wait`.
 pub(super) fn is_waited_for(behind: &[AndOrList]) -> bool {
     let next = behind.iter().find(|chain| !chain.background);
     match next.map(|chain| chain.first.commands.as_slice()) {
@@ -30,7 +30,7 @@ pub(super) fn is_waited_for(behind: &[AndOrList]) -> bool {
     }
 }
 
-/// An `&` that is no part of `&&`, `>&` or `&>`.
+/// Whether the text has an `&` that is not part of `&&`, `>&` or `&>`.
 fn has_lone_ampersand(text: &str) -> bool {
     let bytes = text.as_bytes();
     let before = |index: usize| index.checked_sub(1).and_then(|index| bytes.get(index)).copied();

@@ -1,15 +1,15 @@
-//! Shell builtins. Builtins that are not listed make the command unknown.
+//! Shell builtins. A builtin that is not listed makes the command unknown.
 
 use super::arg::{Arg, Base, display};
 use super::input::StandardInput;
 use super::script::Language;
 use super::state::{ShellState, Value};
-use super::walk::Ways;
+use super::walk::Outcomes;
 use super::{ShellReader, lexical, test};
 use crate::effects::Access;
 use crate::ports::FileKind;
 
-/// Builtins of Bash, dash and zsh whose effects are not followed.
+/// Builtins of Bash, dash and zsh whose effects are not analysed.
 const UNREAD: &[&str] = &[
     ".",
     "-",
@@ -80,7 +80,7 @@ const UNREAD: &[&str] = &[
     "ztcp",
 ];
 
-/// What the listed builtins need to know about the command around them.
+/// What the listed builtins need to know about their command.
 struct Builtin<'c> {
     args: &'c [Arg],
     state: &'c ShellState,
@@ -89,7 +89,7 @@ struct Builtin<'c> {
 }
 
 impl ShellReader<'_> {
-    /// Follows a builtin; `None` if the name is not one.
+    /// Follows a builtin; `None` if the name is not a builtin.
     pub(super) fn builtin(
         &mut self,
         name: &str,
@@ -98,15 +98,15 @@ impl ShellReader<'_> {
         input: &StandardInput,
         prefixed: bool,
         redirected: bool,
-    ) -> Option<Ways> {
+    ) -> Option<Outcomes> {
         let call = Builtin { args, state, input, redirected };
-        let follow: fn(&mut Self, &Builtin<'_>) -> Option<Ways> = match name {
-            ":" | "true" | "false" | "echo" | "pwd" | "type" | "times" => Self::nothing,
-            "jobs" if args.is_empty() => Self::nothing,
+        let follow: fn(&mut Self, &Builtin<'_>) -> Option<Outcomes> = match name {
+            ":" | "true" | "false" | "echo" | "pwd" | "type" | "times" => Self::keep_state,
+            "jobs" if args.is_empty() => Self::keep_state,
             "history" if args.iter().all(|arg| arg.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))) => {
-                Self::nothing
+                Self::keep_state
             }
-            "jobs" => Self::nothing_known,
+            "jobs" => Self::unknown_effect,
             "wait" => Self::wait,
             "printf" => Self::printf,
             "test" | "[" => Self::test,
@@ -120,30 +120,30 @@ impl ShellReader<'_> {
             "umask" => Self::umask,
             "command" => Self::command_name,
             "exec" => Self::exec,
-            name if UNREAD.contains(&name) => Self::nothing_known,
+            name if UNREAD.contains(&name) => Self::unknown_effect,
             _ => return None,
         };
-        let ways = if prefixed { None } else { follow(self, &call) };
-        Some(ways.unwrap_or_else(|| {
-            self.plain_sight(name, &call);
+        let outcomes = if prefixed { None } else { follow(self, &call) };
+        Some(outcomes.unwrap_or_else(|| {
+            self.record_explicit_paths(name, &call);
             let words: Vec<String> = args.iter().take(3).map(Arg::display).collect();
             let written = display(&format!("{name} {}", words.join(" ")));
             self.add_unknown(format!("`{}` changes the shell in a way that cannot be seen beforehand", written.trim_end()));
             let mut forgotten = state.clone();
-            forgotten.forget();
+            forgotten.forget_all();
             let mut states = vec![forgotten];
-            // The folder that a stack of folders most likely leads to.
+            // The folder that `pushd` most likely changes to.
             if let ("pushd", [target @ (Arg::Known(_) | Arg::Below(..))]) = (name, args) {
                 let mut moved = state.clone();
                 self.change_directory(&mut moved, target);
                 states.push(moved);
             }
-            Ways::either(states)
+            Outcomes::either(states)
         }))
     }
 
-    /// What an unlisted builtin names explicitly, so that a change out of scope can be refused with a good reason.
-    fn plain_sight(&mut self, name: &str, call: &Builtin<'_>) {
+    /// Records what an unlisted builtin names explicitly, so that a change out of scope can be refused with a good reason.
+    fn record_explicit_paths(&mut self, name: &str, call: &Builtin<'_>) {
         let texts: Option<Vec<&str>> = call.args.iter().map(Arg::text).collect();
         match (name, texts.as_deref()) {
             ("eval", Some(texts)) => self.script(&texts.join(" "), call.state, call.input),
@@ -158,27 +158,27 @@ impl ShellReader<'_> {
         }
     }
 
-    fn nothing(&mut self, call: &Builtin<'_>) -> Option<Ways> {
-        Some(Ways::either(vec![call.state.clone()]))
+    fn keep_state(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
+        Some(Outcomes::either(vec![call.state.clone()]))
     }
 
-    fn nothing_known(&mut self, _call: &Builtin<'_>) -> Option<Ways> {
+    fn unknown_effect(&mut self, _call: &Builtin<'_>) -> Option<Outcomes> {
         None
     }
 
-    /// `-v name` and `%n` assign.
-    fn printf(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    /// `-v name` and `%n` assign a variable.
+    fn printf(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let format = call.args.first()?;
         let plain = match format {
             Arg::Known(text) => !text.starts_with('-') && !stores_count(text),
             Arg::Below(_, rest) => !stores_count(rest),
             Arg::One(_) | Arg::Many(_) => false,
         };
-        plain.then(|| Ways::either(vec![call.state.clone()]))
+        plain.then(|| Outcomes::either(vec![call.state.clone()]))
     }
 
-    /// `-p name` assigns.
-    fn wait(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    /// `-p name` assigns a variable.
+    fn wait(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let mut state = call.state.clone();
         for arg in call.args {
             match arg {
@@ -187,23 +187,23 @@ impl ShellReader<'_> {
                 _ => return None,
             }
         }
-        Some(Ways::either(vec![state]))
+        Some(Outcomes::either(vec![state]))
     }
 
-    fn test(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    fn test(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let args = match call.args.split_last() {
-            Some((last, args)) if last.is("]") => args,
+            Some((last, args)) if last.is_text("]") => args,
             _ => call.args,
         };
-        test::is_certain(args).then(|| Ways::either(vec![call.state.clone()]))
+        test::is_certain(args).then(|| Outcomes::either(vec![call.state.clone()]))
     }
 
-    fn cd(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    fn cd(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let target = match call.args {
             [] => Arg::Below(Base::Home, String::new()),
             [Arg::Known(path)] if path == "-" => {
                 let mut moved = call.state.clone();
-                return moved.go_back().then(|| Ways { ok: vec![moved], failed: vec![call.state.clone()] });
+                return moved.go_back().then(|| Outcomes { ok: vec![moved], failed: vec![call.state.clone()] });
             }
             [Arg::Known(path)] if path.is_empty() || path.starts_with('-') => return None,
             [target] => target.clone(),
@@ -212,11 +212,11 @@ impl ShellReader<'_> {
         let mut moved = call.state.clone();
         moved.remember_folder();
         self.change_directory(&mut moved, &target);
-        Some(Ways { ok: vec![moved], failed: vec![call.state.clone()] })
+        Some(Outcomes { ok: vec![moved], failed: vec![call.state.clone()] })
     }
 
-    /// Where a shell is after `cd`. The kernel walks relative paths from where the folder really is; `cd ..` goes by the text
-    /// of the path, so after a link the two differ and the place is not certain.
+    /// The working directory after `cd`. The kernel resolves relative paths from the real location of the folder, whereas `cd ..`
+    /// works on the text of the path, so after following a link the two differ and the location is not certain.
     fn change_directory(&mut self, state: &mut ShellState, target: &Arg) {
         let located = state.locate(target);
         let climbs = |path: &str| path.split('/').any(|name| name == "..");
@@ -242,34 +242,34 @@ impl ShellReader<'_> {
                 state.behind_link = !names(&text).ends_with(&names(&real));
                 if real == "." { String::new() } else { real }
             }),
-            // It has to be made first, by the command itself, and then its text is where it is.
+            // The command itself has to create the folder first; then its path is the text.
             Some(FileKind::Missing) if !climbs(&path) => Some(text),
             _ => None,
         };
     }
 
-    /// Ends the shell, where nothing about it can fail.
-    fn exit(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    /// Ends the shell, provided that the builtin cannot fail.
+    fn exit(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let certain = match call.args {
             [] => true,
             [Arg::Known(status)] => !status.is_empty() && status.len() < 6 && status.bytes().all(|byte| byte.is_ascii_digit()),
             _ => false,
         };
-        (certain && !call.redirected).then(Ways::default)
+        (certain && !call.redirected).then(Outcomes::default)
     }
 
-    /// `break` and `continue` in a loop: its end takes the state up.
-    fn leave_loop(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    /// `break` and `continue` in a loop: the state is picked up at the end of the loop.
+    fn leave_loop(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         if !call.args.is_empty() || call.redirected || self.loops == 0 {
             return None;
         }
         if !self.left.contains(call.state) {
             self.left.push(call.state.clone());
         }
-        Some(Ways::default())
+        Some(Outcomes::default())
     }
 
-    fn export_names(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    fn export_names(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let mut state = call.state.clone();
         for arg in call.args {
             let (name, value) = match arg {
@@ -285,27 +285,27 @@ impl ShellReader<'_> {
             }
             self.export(name, value.as_ref(), &mut state);
             if arg.text().is_none_or(|text| text.contains('=')) {
-                state.set(name, value.unwrap_or(Value::Unknown));
+                state.set_variable(name, value.unwrap_or(Value::Unknown));
             }
         }
-        Some(Ways::either(vec![state]))
+        Some(Outcomes::either(vec![state]))
     }
 
-    fn unset(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    fn unset(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let mut state = call.state.clone();
         for arg in call.args {
             match arg {
                 Arg::Known(option) if option == "-v" => {}
                 Arg::Known(name) if !name.starts_with('-') && self.may_assign(name) => {
-                    state.set(name, Value::Text(String::new()))
+                    state.set_variable(name, Value::Text(String::new()))
                 }
                 _ => return None,
             }
         }
-        Some(Ways::either(vec![state]))
+        Some(Outcomes::either(vec![state]))
     }
 
-    fn read(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    fn read(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let mut state = call.state.clone();
         let mut args = call.args.iter();
         while let Some(arg) = args.next() {
@@ -316,15 +316,15 @@ impl ShellReader<'_> {
                         return None;
                     }
                 }
-                name if !name.starts_with('-') && self.may_assign(name) => state.set(name, Value::Unknown),
+                name if !name.starts_with('-') && self.may_assign(name) => state.set_variable(name, Value::Unknown),
                 _ => return None,
             }
         }
-        Some(Ways::either(vec![state]))
+        Some(Outcomes::either(vec![state]))
     }
 
-    /// Options that end a script earlier or print more, and nothing else.
-    fn set(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    /// Options that only end a script earlier or print more.
+    fn set(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let mut args = call.args.iter();
         while let Some(arg) = args.next() {
             let letters = arg.text()?.strip_prefix(['-', '+'])?;
@@ -336,46 +336,46 @@ impl ShellReader<'_> {
                 return None;
             }
         }
-        (!call.args.is_empty()).then(|| Ways::either(vec![call.state.clone()]))
+        (!call.args.is_empty()).then(|| Outcomes::either(vec![call.state.clone()]))
     }
 
-    fn umask(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    fn umask(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let plain = match call.args {
             [] => true,
             [Arg::Known(mode)] => mode.chars().all(|c| c.is_ascii_digit()),
             _ => false,
         };
-        plain.then(|| Ways::either(vec![call.state.clone()]))
+        plain.then(|| Outcomes::either(vec![call.state.clone()]))
     }
 
     /// `command -v name` looks a command up; `command name …` runs it.
-    fn command_name(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    fn command_name(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let (name, args) = call.args.split_first()?;
         match name.text()? {
-            "-v" | "-V" => Some(Ways::either(vec![call.state.clone()])),
+            "-v" | "-V" => Some(Outcomes::either(vec![call.state.clone()])),
             name if name.starts_with('-') => None,
             name => match self.builtin(name, args, call.state, call.input, false, call.redirected) {
-                Some(ways) => Some(ways),
+                Some(outcomes) => Some(outcomes),
                 None => {
                     self.run_program(call.args, call.state, call.input);
-                    Some(Ways::either(vec![call.state.clone()]))
+                    Some(Outcomes::either(vec![call.state.clone()]))
                 }
             },
         }
     }
 
-    /// The program in the shell's place; whether it can be started is not assumed.
-    fn exec(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+    /// Replaces the shell with the program; it is not assumed that the program can be started.
+    fn exec(&mut self, call: &Builtin<'_>) -> Option<Outcomes> {
         let name = call.args.first()?.text()?;
         if name.starts_with('-') {
             return None;
         }
         self.run_program(call.args, call.state, call.input);
-        Some(Ways::either(vec![call.state.clone()]))
+        Some(Outcomes::either(vec![call.state.clone()]))
     }
 }
 
-/// Whether a format of `printf` holds `%n`, with anything between.
+/// Whether a `printf` format contains `%n`, with anything in between.
 fn stores_count(format: &str) -> bool {
     format
         .split('%')

@@ -1,15 +1,15 @@
-//! One simple command: its words, its redirections, its assignments.
+//! A simple command: its words, its redirections, its assignments.
 
 use super::super::syntax::tree::{Assignment, Redirect, Simple, Word, WordPiece};
 use super::ShellReader;
 use super::arg::Arg;
 use super::input::StandardInput;
 use super::state::{ShellState, Value};
-use super::walk::Ways;
+use super::walk::Outcomes;
 use crate::effects::Access;
 
 impl ShellReader<'_> {
-    pub(super) fn simple(&mut self, simple: &Simple, mut state: ShellState, input: &StandardInput) -> Ways {
+    pub(super) fn simple(&mut self, simple: &Simple, mut state: ShellState, input: &StandardInput) -> Outcomes {
         let args: Vec<Arg> = simple.words.iter().flat_map(|word| self.expand(word, &state)).collect();
         for _ in &args {
             self.step();
@@ -26,13 +26,13 @@ impl ShellReader<'_> {
                 let value = self.expand_value(&assignment.value, &state);
                 self.assign(&assignment.name, value, &mut state);
             }
-            return Ways::either(vec![state]);
+            return Outcomes::either(vec![state]);
         };
         if let Arg::Known(name) = name {
             let rest = args.get(1..).unwrap_or_default();
             let prefixed = self.is_prefixed(name, &simple.assignments, &state);
-            if let Some(ways) = self.builtin(name, rest, &state, &input, prefixed, !simple.redirects.is_empty()) {
-                return ways;
+            if let Some(outcomes) = self.builtin(name, rest, &state, &input, prefixed, !simple.redirects.is_empty()) {
+                return outcomes;
             }
         }
         let mut inner = state.clone();
@@ -42,12 +42,13 @@ impl ShellReader<'_> {
         }
         self.run_program(&args, &inner, &input);
         if !matches!(name, Arg::Known(_)) {
-            state.forget();
+            state.forget_all();
         }
-        Ways::either(vec![state])
+        Outcomes::either(vec![state])
     }
 
-    /// Whether assignments stand before a builtin, other than `IFS` before `read`: whether they stay differs between shells.
+    /// Whether assignments precede a builtin, other than `IFS` before `read`: shells differ about whether such assignments
+    /// persist.
     fn is_prefixed(&mut self, name: &str, assignments: &[Assignment], state: &ShellState) -> bool {
         for assignment in assignments {
             let value = self.expand_value(&assignment.value, state);
@@ -58,7 +59,7 @@ impl ShellReader<'_> {
         false
     }
 
-    /// Enters one redirection, and says what the command then reads.
+    /// Records a redirection, and updates what the command then reads.
     pub(super) fn redirect(&mut self, redirect: &Redirect, state: &ShellState, input: &mut StandardInput) {
         match redirect {
             Redirect::Duplicate => {}
@@ -72,19 +73,19 @@ impl ShellReader<'_> {
             Redirect::Read(word) => {
                 let target = self.target(word, state);
                 self.touch(state, "<", &target, Access::Read);
-                *input = if target.is("/dev/null") { StandardInput::Text(String::new()) } else { StandardInput::Unknown };
+                *input = if target.is_text("/dev/null") { StandardInput::Text(String::new()) } else { StandardInput::Unknown };
             }
             Redirect::Write(word) => {
                 let target = self.target(word, state);
                 self.touch(state, ">", &target, Access::Write);
-                if target.is("") {
-                    self.add_unknown("a redirection leads to `` (nowhere)".to_owned());
+                if target.is_text("") {
+                    self.add_unknown("a redirection leads to ``, an empty name".to_owned());
                 }
             }
         }
     }
 
-    /// The one file of a redirection. Shells differ about wildcards and braces there.
+    /// The single file of a redirection. Shells differ about wildcards and braces there.
     fn target(&mut self, word: &Word, state: &ShellState) -> Arg {
         let certain = !has_wildcard(word);
         match self.expand(word, state).as_slice() {

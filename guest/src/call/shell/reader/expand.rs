@@ -6,20 +6,21 @@ use super::arg::{Arg, Base};
 use super::input::StandardInput;
 use super::state::{ShellState, Value};
 
-/// A word whose braces stand for more pieces than this is not expanded.
+/// The most pieces that the braces of a word may expand to; a word with more is not expanded.
 const MAX_PIECES: usize = 4_096;
-/// Longer values are not kept.
+/// The longest value that is kept.
 const MAX_VALUE: usize = 64 * 1024;
 
 /// A word while it is being built.
 #[derive(Debug, Clone, Default)]
 struct Draft {
-    /// What is certain from the beginning on.
+    /// The base that the word begins with, if any.
     base: Option<Base>,
     text: String,
-    /// The same as a pattern, where wildcards stand in it unquoted: text is escaped by being told apart from them.
+    /// The same text as a pattern, for unquoted wildcards: literal text and wildcards are separate pieces, so nothing needs
+    /// escaping.
     pattern: Vec<PatternPiece>,
-    /// From here on nothing is certain.
+    /// Nothing is certain from here on.
     ended: bool,
     /// It may be any number of words.
     many: bool,
@@ -51,8 +52,8 @@ impl Draft {
         }
     }
 
-    /// Nothing after this is certain; it is one word still, unless `many`.
-    fn end(&mut self, many: bool) {
+    /// Marks everything after this as uncertain; the draft is still one word, unless `many`.
+    fn mark_uncertain(&mut self, many: bool) {
         self.ended = true;
         self.many |= many;
     }
@@ -60,35 +61,35 @@ impl Draft {
     fn push_value(&mut self, value: &Value, quoted: bool) {
         match value {
             Value::Text(text) => {
-                // Unquoted text would be split and matched, and not in every shell.
+                // Unquoted text would be split and matched, but not in every shell.
                 if !quoted && (text.is_empty() || text.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c))) {
-                    // An empty value leaves no word of its own behind.
+                    // An empty value does not leave a word.
                     if text.is_empty() {
                         return;
                     }
-                    return self.end(true);
+                    return self.mark_uncertain(true);
                 }
                 self.push(text);
             }
             Value::Below(base, rest) => {
                 let fresh = self.base.is_none() && self.text.is_empty() && !self.ended;
                 if !quoted && rest.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c)) {
-                    self.end(true);
+                    self.mark_uncertain(true);
                 } else if fresh {
                     self.base = Some(*base);
                     self.push(rest);
                 } else {
-                    self.end(false);
+                    self.mark_uncertain(false);
                 }
             }
-            Value::Number => self.end(false),
-            Value::Unknown => self.end(!quoted),
+            Value::Number => self.mark_uncertain(false),
+            Value::Unknown => self.mark_uncertain(!quoted),
         }
     }
 }
 
 impl ShellReader<'_> {
-    /// What a word becomes: its arguments, after braces, variables and wildcards.
+    /// Expands a word into arguments: braces, variables and wildcards.
     pub(super) fn expand(&mut self, word: &Word, state: &ShellState) -> Vec<Arg> {
         let mut out = Vec::new();
         for pieces in self.alternatives(word) {
@@ -104,13 +105,13 @@ impl ShellReader<'_> {
         out
     }
 
-    /// What a word becomes where it stays one word and wildcards are plain: the value of an assignment, a here-document.
+    /// Expands a word that stays a single word with literal wildcards: the value of an assignment, a here-document.
     pub(super) fn expand_value(&mut self, word: &Word, state: &ShellState) -> Value {
-        // Nothing is split there, so every piece counts as quoted.
+        // Nothing is split here, so every piece counts as quoted.
         let mut draft = Draft::default();
         for piece in &word.0 {
             if draft.text.len() > MAX_VALUE || !self.step() {
-                draft.end(false);
+                draft.mark_uncertain(false);
                 break;
             }
             match piece {
@@ -120,9 +121,9 @@ impl ShellReader<'_> {
                 }
                 WordPiece::Output { list, .. } => {
                     self.subshell(list, std::slice::from_ref(state), &StandardInput::Unknown);
-                    draft.end(false);
+                    draft.mark_uncertain(false);
                 }
-                WordPiece::Positional { .. } => draft.end(false),
+                WordPiece::Positional { .. } => draft.mark_uncertain(false),
                 WordPiece::Wildcard(c) => draft.push(c.encode_utf8(&mut [0; 4])),
                 WordPiece::Bracket(inside) => draft.push(&format!("[{inside}]")),
                 piece => self.piece(piece, state, &mut draft),
@@ -133,12 +134,14 @@ impl ShellReader<'_> {
             _ if draft.text.len() > MAX_VALUE => Value::Unknown,
             (true, _) if self.is_digits(word, state) => Value::Number,
             (true, _) => Value::Unknown,
-            (false, Some(base)) => below(base, draft.text).map_or(Value::Unknown, |(base, rest)| Value::Below(base, rest)),
+            (false, Some(base)) => {
+                path_below_base(base, draft.text).map_or(Value::Unknown, |(base, rest)| Value::Below(base, rest))
+            }
             (false, None) => Value::Text(draft.text),
         }
     }
 
-    /// Whether a word is nothing but digits that are known only at run time.
+    /// Whether a word consists only of digits that are known at run time.
     pub(super) fn is_digits(&self, word: &Word, state: &ShellState) -> bool {
         match word.0.as_slice() {
             [WordPiece::Digits | WordPiece::Arithmetic(_)] => true,
@@ -152,7 +155,7 @@ impl ShellReader<'_> {
         }
     }
 
-    /// A word's pieces for each combination of its braces.
+    /// The pieces of a word for each combination of its braces.
     fn alternatives<'t>(&mut self, word: &'t Word) -> Vec<Vec<std::borrow::Cow<'t, WordPiece>>> {
         use std::borrow::Cow;
         let mut all: Vec<Vec<Cow<'t, WordPiece>>> = vec![Vec::new()];
@@ -184,7 +187,7 @@ impl ShellReader<'_> {
         let mut draft = Draft::default();
         for piece in pieces {
             if draft.text.len() > MAX_VALUE {
-                draft.end(true);
+                draft.mark_uncertain(true);
                 break;
             }
             self.piece(piece, state, &mut draft);
@@ -224,31 +227,31 @@ impl ShellReader<'_> {
                 let value = self.variable(name, form, state);
                 draft.push_value(&value, *quoted);
             }
-            WordPiece::Digits => draft.end(false),
+            WordPiece::Digits => draft.mark_uncertain(false),
             WordPiece::Positional { quoted } => {
-                // `"$@"` is any number of words even in quotes.
-                draft.end(true);
+                // `"$@"` is any number of words, even in quotes.
+                draft.mark_uncertain(true);
                 draft.quoted |= quoted;
             }
             WordPiece::Output { list, quoted } => {
                 self.subshell(list, std::slice::from_ref(state), &StandardInput::Unknown);
                 draft.quoted |= quoted;
-                draft.end(!quoted);
+                draft.mark_uncertain(!quoted);
             }
             WordPiece::Arithmetic(names) => {
                 self.arithmetic(names, state);
-                draft.end(false);
+                draft.mark_uncertain(false);
             }
             WordPiece::Process(list) => {
                 self.subshell(list, std::slice::from_ref(state), &StandardInput::Unknown);
-                // A path such as `/dev/fd/63`: one word, and never an option.
+                // A path such as `/dev/fd/63`: a single word, and never an option.
                 draft.push("/dev/fd/");
-                draft.end(false);
+                draft.mark_uncertain(false);
             }
         }
     }
 
-    /// Names in arithmetic are evaluated again and again until a number comes out, so they must be numbers.
+    /// Names in arithmetic are evaluated repeatedly until the result is a number, so they must be numbers.
     fn arithmetic(&mut self, names: &[String], state: &ShellState) {
         for name in names {
             let is_number = match state.variable(name) {
@@ -296,15 +299,17 @@ impl ShellReader<'_> {
                 None => out.push(Arg::Many(if draft.base.is_some() { "/".to_owned() } else { literal_start })),
             }
         } else if let Some(base) = draft.base {
-            out.push(below(base, draft.text).map_or_else(|| Arg::One("/".to_owned()), |(base, rest)| Arg::Below(base, rest)));
+            out.push(
+                path_below_base(base, draft.text).map_or_else(|| Arg::One("/".to_owned()), |(base, rest)| Arg::Below(base, rest)),
+            );
         } else if draft.quoted || !draft.text.is_empty() {
-            // Braces with an empty alternative may leave nothing; a quoted nothing is a word.
+            // Braces with an empty alternative may leave nothing; an empty quoted string is a word.
             out.push(Arg::Known(draft.text));
         }
     }
 }
 
-/// Text after a base is a path below it only where it begins a new name.
-fn below(base: Base, rest: String) -> Option<(Base, String)> {
+/// Text after a base is a path below the base only if it begins a new name.
+fn path_below_base(base: Base, rest: String) -> Option<(Base, String)> {
     (rest.is_empty() || rest.starts_with('/')).then_some((base, rest))
 }

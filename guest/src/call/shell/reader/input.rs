@@ -1,9 +1,9 @@
 //! The standard input of a command.
 
-/// What a command reads from.
+/// The standard input of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) enum StandardInput {
-    /// Whatever the whole command was given.
+    /// The standard input of the whole command.
     Inherited,
     /// Exactly this text.
     Text(String),

@@ -1,8 +1,7 @@
 //! Interprets a command along every path that it can take, and records the files that it touches.
 //!
-//! The reader knows a fixed list of constructs, builtins and programs exactly. Whatever is not on that list is entered as
-//! *unknown*, with the reason; nothing is guessed. Whether a command succeeds is never assumed: what follows is judged for
-//! both cases.
+//! The reader knows a fixed list of constructs, builtins and programs exactly. Anything else is recorded as *unknown*, with the
+//! reason; nothing is guessed. It never assumes that a command succeeds: what follows is judged for both cases.
 
 pub(super) mod arg;
 mod attempt;
@@ -31,9 +30,9 @@ use crate::effects::path::Location;
 use crate::effects::{Access, Footprint, Origin, PathAccess, Persistence, Placement, Unconfinable};
 use crate::ports::{Facts, FileKind, Listing, ListingLimits, Question, Root, Workspace};
 
-/// A command that touches more is not judged path by path.
+/// The most paths that are judged individually for one command.
 const MAX_TOUCHES: usize = 500;
-/// Reasons beyond these say nothing new.
+/// The most reasons that are kept; further ones say nothing new.
 const MAX_UNKNOWNS: usize = 16;
 /// How many commands that are reserved for a person are named in a message.
 const MAX_CONTROLS: usize = 8;
@@ -45,7 +44,7 @@ const MAX_LOOKS: usize = 256;
 const MAX_LISTED: usize = 20_000;
 /// The most programs that are listed, if they are listed.
 const MAX_COMMANDS: usize = 1_000;
-/// Shells within shells.
+/// The deepest nesting of shells.
 const MAX_SHELLS: usize = 8;
 
 /// The reader and what it has found so far.
@@ -55,31 +54,31 @@ pub(super) struct ShellReader<'w> {
     seen: BTreeSet<(String, Access)>,
     placements: Vec<Placement>,
     unknowns: Vec<String>,
-    /// Commands that only a person may give.
+    /// Commands that only a person may run.
     controls: Vec<String>,
     /// Whether a word of the command so far names Tollgate's own program.
     pub(super) names_tollgate: bool,
-    /// Whether the command runs something that it has written itself, whose text is somewhere in the command.
+    /// Whether the command runs something that it has written itself, with text that is somewhere in the command.
     pub(super) runs_own_text: bool,
     /// How many scripts have been read.
     scripts: usize,
     programs: BTreeSet<String>,
     unconfinable: Vec<Unconfinable>,
-    /// How often something was run that no program has been named for yet.
+    /// How many runs have no program name assigned yet.
     unnamed: usize,
     steps: u32,
     shells: usize,
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
-    /// Paths at which the command itself may have put a link, or from which it moved something away.
+    /// Paths where the command itself may have put a link, or from which it has moved something.
     moved: BTreeSet<String>,
-    /// How many names have been listed.
+    /// How many names have been listed so far.
     listed: Cell<usize>,
-    /// States that leave the innermost loop early, until its end takes them up.
+    /// States that leave the innermost loop early, kept until the end of the loop.
     left: Vec<ShellState>,
     loops: usize,
     /// Whether something that the command starts may outlive it.
     persistence: Persistence,
-    /// The programs that are run, where someone wants them listed.
+    /// The programs that are run, if they are to be listed.
     commands: Option<Vec<SimpleCommand>>,
 }
 
@@ -110,7 +109,7 @@ impl<'w> ShellReader<'w> {
         }
     }
 
-    /// The same where the programs are listed.
+    /// The same, for listing programs.
     pub(super) fn listing(workspace: &'w dyn Workspace) -> Self {
         Self { commands: Some(Vec::new()), ..Self::new(workspace) }
     }
@@ -125,7 +124,7 @@ impl<'w> ShellReader<'w> {
         self.workspace
     }
 
-    /// What the command comes to.
+    /// The resulting footprint.
     pub(super) fn footprint(mut self) -> Footprint {
         if self.unnamed > 0 {
             self.programs.insert(programs::name(&[]));
@@ -151,7 +150,7 @@ impl<'w> ShellReader<'w> {
         match syntax::read(text, state.dialect == Dialect::Posix) {
             Ok(Script { list, doubts }) => {
                 for doubt in doubts {
-                    self.add_unknown(format!("`{}` cannot be read for certain: {doubt}", display(text)));
+                    self.add_unknown(format!("`{}` cannot be fully analysed: {doubt}", display(text)));
                 }
                 self.shells += 1;
                 let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
@@ -169,7 +168,7 @@ impl<'w> ShellReader<'w> {
     /// Follows a program with its arguments; `argv` begins with its name.
     pub(super) fn run_program(&mut self, argv: &[Arg], state: &ShellState, input: &StandardInput) {
         if self.shells >= MAX_SHELLS {
-            return self.add_unknown("the command runs too many programs through one another".to_owned());
+            return self.add_unknown("the command nests too many programs that run other programs".to_owned());
         }
         if self.step() {
             if let Some(commands) = self.commands.as_mut().filter(|commands| commands.len() < MAX_COMMANDS) {
@@ -178,7 +177,7 @@ impl<'w> ShellReader<'w> {
             self.shells += 1;
             let before = std::mem::take(&mut self.unnamed);
             programs::run(self, argv, state, input);
-            // What it ran in turn has been named there.
+            // The programs that it ran in turn have been named there.
             if self.unnamed > 0 {
                 self.programs.insert(programs::name(argv));
             }
@@ -187,38 +186,38 @@ impl<'w> ShellReader<'w> {
         }
     }
 
-    /// Says why something cannot be known, once.
+    /// Records once why something cannot be known.
     pub(super) fn add_unknown(&mut self, why: String) {
         if self.unknowns.len() < MAX_UNKNOWNS && !self.unknowns.contains(&why) {
             self.unknowns.push(why);
         }
     }
 
-    /// Enters a command that only a person may give, once.
+    /// Records once a command that only a person may run.
     pub(super) fn add_control(&mut self, command: String) {
         if self.controls.len() < MAX_CONTROLS && !self.controls.contains(&command) {
             self.controls.push(command);
         }
     }
 
-    /// Whether some of what the command runs could not be read for certain.
+    /// Whether some of what the command runs is not fully understood.
     pub(super) fn is_uncertain(&self) -> bool {
         !self.unknowns.is_empty() || self.runs_own_text
     }
 
-    /// Says why the kernel cannot hold something to a scope, once.
+    /// Records once why the kernel cannot hold something to a scope.
     pub(super) fn add_unconfinable(&mut self, why: Unconfinable) {
         if self.unconfinable.len() < MAX_UNKNOWNS && !self.unconfinable.contains(&why) {
             self.unconfinable.push(why);
         }
     }
 
-    /// Counts a step; false when the command is not worth any more of them.
+    /// Counts a step; false if the step limit has been reached.
     pub(super) fn step(&mut self) -> bool {
         self.spend(1)
     }
 
-    /// Follows nothing any more.
+    /// Stops following anything.
     pub(super) fn give_up(&mut self) {
         self.steps = MAX_STEPS;
     }
@@ -233,10 +232,10 @@ impl<'w> ShellReader<'w> {
         self.steps < MAX_STEPS
     }
 
-    /// Enters that a program does something at the path of an argument. A path that is read need not be certain; any other
+    /// Records that a program does something at the path of an argument. A path that is read need not be certain; any other path
     /// must be.
     pub(super) fn touch(&mut self, state: &ShellState, program: &str, arg: &Arg, access: Access) {
-        if arg.is("") {
+        if arg.is_text("") {
             return;
         }
         let path = match state.locate(arg) {
@@ -253,7 +252,7 @@ impl<'w> ShellReader<'w> {
         self.touch_path(path, access);
     }
 
-    /// Enters that something is done at a path, spelled as in a [`PathAccess`].
+    /// Records that something is done at a path, spelled as in a [`PathAccess`].
     pub(super) fn touch_path(&mut self, path: String, access: Access) {
         if path.starts_with("/dev/") || path.starts_with("/proc/") || path.contains("/../dev/") || path.contains("/../proc/") {
             if !(is_sink(&path) || access == Access::Read) {
@@ -280,13 +279,13 @@ impl<'w> ShellReader<'w> {
         }
     }
 
-    /// Enters that a program runs in the working directory, whose effects cannot be seen beforehand.
+    /// Records that a program with unknown effects runs in the working directory.
     pub(super) fn execute(&mut self, state: &ShellState) {
         self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Access::Execute);
     }
 
-    /// Enters that something is put at a path as it is: moved, linked, or copied with its links. Where a path is not certain,
-    /// the touches have said so.
+    /// Records that something is put at a path as it is: moved, linked, or copied with its links. An uncertain path has already
+    /// been reported by the touches.
     pub(super) fn place(&mut self, state: &ShellState, at: &Arg, origin: Origin) {
         let Some(at) = state.locate(at) else { return };
         if self.placements.len() >= MAX_TOUCHES {
@@ -296,12 +295,12 @@ impl<'w> ShellReader<'w> {
         self.placements.push(Placement { at, origin });
     }
 
-    /// Remembers that a link may be at a path from now on, or that what was there is elsewhere.
+    /// Remembers that there may be a link at a path from now on, or that what was there has been moved.
     pub(super) fn move_or_link(&mut self, state: &ShellState, arg: &Arg) {
         self.moved.insert(state.locate(arg).map_or_else(|| ".".to_owned(), |path| lexical(&path)));
     }
 
-    /// Whether the command itself has moved or linked something on the way to a path, `..` taken step by step.
+    /// Whether the command itself has moved or linked something on the way to a path, resolving `..` step by step.
     fn leads_through_moved(&self, path: &str) -> bool {
         if self.moved.is_empty() {
             return false;
@@ -315,7 +314,7 @@ impl<'w> ShellReader<'w> {
         })
     }
 
-    /// Whether the command itself may have changed which names stand in a folder.
+    /// Whether the command itself may have changed the entries of a folder.
     pub(super) fn may_have_changed(&self, folder: &str) -> bool {
         let folder = lexical(folder);
         self.touches.iter().any(|touch| {
@@ -330,7 +329,7 @@ impl<'w> ShellReader<'w> {
         })
     }
 
-    /// Whether the command itself may have changed what is at a path, programs that it ran included.
+    /// Whether the command itself may have changed what is at a path, including through programs that it ran.
     pub(super) fn is_touched(&self, path: &str) -> bool {
         self.touches.iter().any(|touch| touch.access == Access::Execute) || self.may_have_written(path)
     }
@@ -348,8 +347,8 @@ impl<'w> ShellReader<'w> {
         }) || self.leads_through_moved(&path)
     }
 
-    /// The working directory and the folders above it up to the workspace's own, links followed; `None` if it is outside
-    /// the workspace or not certain.
+    /// The working directory and its parent folders up to the workspace's root, following links; `None` if it is outside the
+    /// workspace or not certain.
     pub(super) fn folders_upwards(&self, state: &ShellState) -> Option<Vec<String>> {
         let here = self.facts(state, &Arg::known("."))?.real_path?;
         let Location::Inside(here) = Location::reported(&here) else { return None };
@@ -362,7 +361,7 @@ impl<'w> ShellReader<'w> {
         Some(folders)
     }
 
-    /// What is at a path that is spelled as in a [`PathAccess`].
+    /// The kind of file at a path spelled as in a [`PathAccess`].
     pub(super) fn kind_at(&self, path: &str) -> Option<FileKind> {
         self.kind(&ShellState::new(""), &Arg::known(path))
     }
@@ -385,28 +384,28 @@ impl<'w> ShellReader<'w> {
         facts
     }
 
-    /// The names below a folder of the workspace; `None` if not all of them can be had.
+    /// The names below a folder of the workspace; `None` if the list would be incomplete.
     pub(super) fn list_names(&self, folder: &str, depth: u32) -> Option<Listing> {
         let left = MAX_LISTED.checked_sub(self.listed.get()).filter(|left| *left > 0)?;
         let reach = ListingLimits { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
         let listing = self.workspace.list(Root::Project, folder, &reach).ok()?;
-        // Even an empty folder costs something.
+        // Even an empty folder counts for something.
         self.listed.set(self.listed.get() + listing.entries.len().max(64));
         (!listing.truncated).then_some(listing)
     }
 
-    /// What is at a path; `None` if that cannot be told.
+    /// The kind of file at a path; `None` if that is not certain.
     pub(super) fn kind(&self, state: &ShellState, arg: &Arg) -> Option<FileKind> {
         self.facts(state, arg).map(|facts| facts.kind)
     }
 }
 
-/// Devices that keep nothing of what is written to them.
+/// Devices that discard what is written to them.
 fn is_sink(path: &str) -> bool {
     matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }
 
-/// A path with `.` and `..` worked out as text, for comparing within one command only.
+/// A path with `.` and `..` resolved textually, only for comparisons within one command.
 pub(super) fn lexical(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -423,7 +422,7 @@ pub(super) fn lexical(path: &str) -> String {
     }
 }
 
-/// Whether a path lies below a folder, both worked out as text.
+/// Whether a path is below a folder, both resolved textually.
 pub(super) fn is_below(path: &str, folder: &str) -> bool {
     (folder == "." && !path.starts_with(['/', '~'])) || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

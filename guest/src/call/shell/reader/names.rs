@@ -6,20 +6,20 @@ use super::expand::PatternPiece;
 use super::state::ShellState;
 use crate::ports::FileKind;
 
-/// A pattern that matches more names is not expanded.
+/// The most names that a pattern is expanded to.
 const MAX_NAMES: usize = 512;
-/// Steps that matching one pattern may take.
+/// The most steps for matching one pattern.
 const MAX_MATCHING: usize = 200_000;
 
 impl ShellReader<'_> {
-    /// The names that a pattern stands for, or the pattern itself where there are none. None where that is not certain:
-    /// hidden names are asked for, the command itself may have changed what is there, a name would be taken for an option.
+    /// The names that a pattern matches, or the pattern itself if there are none. `None` if that is not certain: the pattern asks
+    /// for hidden names, the command itself may have changed what is there, or a name would be taken for an option.
     pub(super) fn names(&mut self, pattern: &[PatternPiece], text: &str, state: &ShellState) -> Option<Vec<String>> {
         let parts = components(pattern);
         let mut budget = MAX_MATCHING;
         let mut found: Vec<String> = vec![if text.starts_with('/') { "/".to_owned() } else { String::new() }];
         for part in &parts {
-            // Whether `.*` matches `..` differs between shells, and `**` means more in some.
+            // Shells differ about whether `.*` matches `..`, and in some, `**` has a further meaning.
             let hidden = matches!(part.first(), Some(PatternPiece::Text(text)) if text.starts_with('.'));
             let doubled = part.windows(2).any(|pair| pair == [PatternPiece::Any, PatternPiece::Any]);
             let wild = part.iter().any(|piece| !matches!(piece, PatternPiece::Text(_)));
@@ -44,7 +44,7 @@ impl ShellReader<'_> {
                 }
                 let at = if at.is_empty() { "." } else { at.trim_end_matches('/') };
                 let Some(listing) = self.list_names(at, 1) else {
-                    // After a link the host does not list, but the shell does.
+                    // The host does not list a folder behind a link, but the shell does.
                     if self.kind_at(at) == Some(FileKind::Missing) {
                         continue;
                     }
@@ -65,7 +65,7 @@ impl ShellReader<'_> {
             }
             found = next;
         }
-        // A fixed name after a wildcard has to be there to be matched.
+        // A literal name after a wildcard must exist to be matched.
         let mut names = Vec::new();
         for name in found {
             let name = name.trim_end_matches('/').to_owned();
@@ -86,7 +86,7 @@ impl ShellReader<'_> {
     }
 }
 
-/// A pattern cut at its separators; empty components are left out.
+/// Splits a pattern at its separators, without empty components.
 fn components(pattern: &[PatternPiece]) -> Vec<Vec<PatternPiece>> {
     let mut parts = vec![Vec::new()];
     for piece in pattern {
@@ -112,7 +112,7 @@ fn components(pattern: &[PatternPiece]) -> Vec<Vec<PatternPiece>> {
     parts
 }
 
-/// Whether a name fits one component; `None` if that takes too long.
+/// Whether a name matches a component; `None` if that takes too long.
 fn matches(part: &[PatternPiece], name: &str, budget: &mut usize) -> Option<bool> {
     let mut tokens: Vec<Option<char>> = Vec::new();
     let mut stars: Vec<bool> = Vec::new();

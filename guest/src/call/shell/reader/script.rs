@@ -1,5 +1,5 @@
-//! Scripts of the workspace that a command runs. Their effects are detected afterwards, but a command in a script that only a
-//! person may run is found beforehand, as far as the script can be read.
+//! Scripts of the workspace that a command runs. Their effects are detected afterwards, but commands in them that only a person
+//! may run are found beforehand, as far as a script can be analysed.
 
 use super::super::programs;
 use super::ShellReader;
@@ -8,28 +8,28 @@ use super::input::StandardInput;
 use super::state::{Dialect, ShellState};
 use crate::ports::{Facts, FileKind, Root};
 
-/// Scripts that are read for one command, those that they run included.
+/// The most scripts that are read for one command, including those that they run.
 const MAX_SCRIPTS: usize = 16;
 
-/// A longer script is not read.
+/// The longest script that is read, in bytes.
 const MAX_BYTES: u64 = 128 << 10;
 
-/// How much of a bundle is searched for a word.
+/// How many bytes of a bundle are searched for a word.
 const MAX_SEARCHED: u64 = 1 << 20;
 
-/// Which language a script is in.
+/// The language of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::call::shell) enum Language {
-    /// That of a shell.
+    /// A shell's language.
     Shell(Dialect),
-    /// Another one, which is only searched for words.
+    /// Another language; such a script is only searched for words.
     Other,
-    /// The first line says.
+    /// Given by the script's first line.
     FirstLine,
 }
 
 impl ShellReader<'_> {
-    /// Looks through a script that is run from a file.
+    /// Searches a script that is run from a file.
     pub(in crate::call::shell) fn search_script(&mut self, state: &ShellState, file: &Arg, language: Language) {
         let Some(text) = self.text_of(state, file) else { return };
         let language = match language {
@@ -46,7 +46,7 @@ impl ShellReader<'_> {
         }
     }
 
-    /// Looks through text that a shell runs.
+    /// Searches text that a shell runs.
     pub(in crate::call::shell) fn search_shell(&mut self, text: &str, state: &ShellState) {
         self.look_for_controls(|trial| {
             trial.script(text, state, &StandardInput::Unknown);
@@ -58,7 +58,7 @@ impl ShellReader<'_> {
         });
     }
 
-    /// Whether a file of the workspace has a word in it.
+    /// Whether a file of the workspace contains a word.
     pub(in crate::call::shell) fn mentions(&self, state: &ShellState, file: &Arg, word: &str) -> bool {
         let facts = self.facts(state, file).filter(|facts| facts.kind == FileKind::File);
         let Some(real) = facts.and_then(|facts| facts.real_path).filter(|real| !real.starts_with('/')) else { return false };
@@ -66,7 +66,7 @@ impl ShellReader<'_> {
         bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// The text of a file, where it is short, a file of the workspace, and not changed by the command itself.
+    /// The text of a file, if it is short, belongs to the workspace, and was not changed by the command itself.
     pub(in crate::call::shell) fn text_of(&mut self, state: &ShellState, file: &Arg) -> Option<String> {
         let path = state.locate(file)?;
         if self.may_have_written(&path) {
@@ -78,14 +78,14 @@ impl ShellReader<'_> {
             return None;
         }
         self.scripts += 1;
-        // What lies outside the workspace is not the host's to hand over.
+        // The host does not hand over files outside the workspace.
         let real = facts.real_path.filter(|real| !real.starts_with('/'))?;
         let bytes = self.workspace.read(Root::Project, &real, MAX_BYTES).ok()?;
         String::from_utf8(bytes).ok()
     }
 }
 
-/// `#!/bin/sh`, `#!/usr/bin/env bash`; a file without such a line is run by the shell that was asked to.
+/// The language given by `#!/bin/sh` or `#!/usr/bin/env bash`; a file without such a line is run by the shell that starts it.
 fn language_by_first_line(text: &str) -> Language {
     let Some(line) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
         return Language::Shell(Dialect::Posix);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::arg::{Arg, Base};
 
-/// Which shell reads the text.
+/// The dialect of the shell that reads the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(in crate::call::shell) enum Dialect {
     /// Bash, or a shell that reads the listed constructs the same way.
@@ -15,7 +15,7 @@ pub(in crate::call::shell) enum Dialect {
     Posix,
 }
 
-/// What a variable holds.
+/// The value of a variable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::call::shell) enum Value {
     /// Exactly this text.
@@ -28,24 +28,24 @@ pub(in crate::call::shell) enum Value {
     Unknown,
 }
 
-/// The state of one path to this point.
+/// The state of the shell on one path up to this point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) struct ShellState {
-    /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); `None` if
-    /// it is not certain.
+    /// The working directory as spelled in touches (empty for the workspace, relative to it, absolute, or `~/…`); `None` if it is
+    /// not certain.
     pub(in crate::call::shell) cwd: Option<String>,
-    /// Whether a link leads to the working directory, so that `cd ..` does not go where the kernel would.
+    /// Whether the working directory was reached through a link, so that `cd ..` leads elsewhere than `..` in the kernel.
     pub(in crate::call::shell) behind_link: bool,
-    /// The same before the last `cd` of the command itself.
+    /// Both of these before the command's last `cd`.
     previous: Option<(Option<String>, bool)>,
     variables: Rc<BTreeMap<String, Value>>,
-    /// The first exported variable that may change what programs do.
+    /// An exported variable that may change what programs do.
     pub(in crate::call::shell) influence: Option<Rc<str>>,
     pub(in crate::call::shell) dialect: Dialect,
 }
 
 impl ShellState {
-    /// Where a command begins.
+    /// The state in which a command begins.
     pub(in crate::call::shell) fn new(cwd: &str) -> Self {
         let cwd = Some(match cwd.trim_end_matches('/') {
             "" if cwd.is_empty() => String::new(),
@@ -56,17 +56,17 @@ impl ShellState {
         Self { cwd, behind_link: false, previous: None, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
     }
 
-    /// The state of a shell that a program of this one starts: its variables are whatever the environment holds.
+    /// The state of a shell that is started as a program: its variables are unknown, because they come from the environment.
     pub(in crate::call::shell) fn child(&self, dialect: Dialect) -> Self {
         Self { variables: Rc::default(), previous: None, dialect, ..self.clone() }
     }
 
-    /// For `cd -` later on.
+    /// Remembers the folder for a later `cd -`.
     pub(in crate::call::shell) fn remember_folder(&mut self) {
         self.previous = Some((self.cwd.clone(), self.behind_link));
     }
 
-    /// `cd -`; false where the command itself has not been anywhere else.
+    /// `cd -`; false if the command itself has not changed the folder before.
     pub(in crate::call::shell) fn go_back(&mut self) -> bool {
         let Some(previous) = self.previous.take() else { return false };
         self.remember_folder();
@@ -78,7 +78,7 @@ impl ShellState {
         self.variables.get(name)
     }
 
-    pub(in crate::call::shell) fn set(&mut self, name: &str, value: Value) {
+    pub(in crate::call::shell) fn set_variable(&mut self, name: &str, value: Value) {
         if self.variables.get(name) != Some(&value) {
             Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
         }
@@ -89,14 +89,14 @@ impl ShellState {
         self.variables.len()
     }
 
-    /// Nothing about the shell is certain any more.
-    pub(in crate::call::shell) fn forget(&mut self) {
+    /// Marks everything about the shell as uncertain.
+    pub(in crate::call::shell) fn forget_all(&mut self) {
         self.cwd = None;
         self.previous = None;
         self.forget_variables();
     }
 
-    /// No variable's value is certain any more.
+    /// Marks the values of all variables as uncertain.
     pub(in crate::call::shell) fn forget_variables(&mut self) {
         for value in Rc::make_mut(&mut self.variables).values_mut() {
             *value = Value::Unknown;
@@ -116,26 +116,26 @@ impl ShellState {
         }
     }
 
-    /// An argument's path as a touch spells it: relative to the workspace, absolute, or `~/…`. None where it is not certain.
+    /// The path of an argument as spelled in touches: relative to the workspace, absolute, or `~/…`. `None` if it is not certain.
     pub(in crate::call::shell) fn locate(&self, arg: &Arg) -> Option<String> {
         match arg {
             Arg::Known(path) => self.join(path),
             Arg::Below(Base::Home, rest) => Some(format!("~{rest}")),
             Arg::Below(Base::Workspace, rest) => match rest.trim_start_matches('/') {
                 "" => Some(".".to_owned()),
-                rest => Some(plain(rest)),
+                rest => Some(escape_tilde(rest)),
             },
             Arg::One(_) | Arg::Many(_) => None,
         }
     }
 
-    /// A path appended to the working directory, `..` left in place for the host to walk.
+    /// A path appended to the working directory, with `..` left for the host to resolve.
     pub(in crate::call::shell) fn join(&self, path: &str) -> Option<String> {
         if path.starts_with('/') {
             return Some(path.to_owned());
         }
         Some(match self.cwd.as_deref()? {
-            "" => plain(path),
+            "" => escape_tilde(path),
             cwd if path == "." => cwd.to_owned(),
             "/" => format!("/{path}"),
             cwd => format!("{cwd}/{path}"),
@@ -144,6 +144,6 @@ impl ShellState {
 }
 
 /// A relative name that begins with a tilde is not the home folder.
-fn plain(path: &str) -> String {
+fn escape_tilde(path: &str) -> String {
     if path.starts_with('~') { format!("./{path}") } else { path.to_owned() }
 }

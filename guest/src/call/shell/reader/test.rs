@@ -1,6 +1,6 @@
-//! `test` and `[`: which forms only read.
+//! `test` and `[`: determines which forms only read.
 //!
-//! `-v` evaluates what follows it, so every operator must be certain and in a place where it is one.
+//! `-v` evaluates the text after it, so every operator must be certain and in a position where it counts as one.
 
 use super::arg::Arg;
 
@@ -10,18 +10,18 @@ const UNARY: &[&str] = &[
 ];
 const BINARY: &[&str] = &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
-/// Whether the arguments are a test that only looks.
+/// Whether the arguments form a test that only reads.
 pub(super) fn is_certain(args: &[Arg]) -> bool {
     let is = |arg: &Arg, list: &[&str]| arg.text().is_some_and(|text| list.contains(&text));
     let one = |arg: &Arg| !matches!(arg, Arg::Many(_));
     match args {
         [] => true,
         [operand] => one(operand),
-        [operator, operand] => one(operand) && is(operator, UNARY) || operator.is("!") && one(operand),
+        [operator, operand] => one(operand) && is(operator, UNARY) || operator.is_text("!") && one(operand),
         [left, operator, right] if is(operator, BINARY) => one(left) && one(right),
-        [not, rest @ ..] if not.is("!") => is_certain(rest),
+        [not, rest @ ..] if not.is_text("!") => is_certain(rest),
         args => {
-            // Several tests: both halves, around the first certain connective.
+            // Several tests: both sides of the first certain connective.
             let connective = args.iter().position(|arg| is(arg, &["-a", "-o"]));
             let halves = connective.and_then(|at| Some((args.get(..at)?, args.get(at + 1..)?)));
             let all_known = args.iter().all(|arg| arg.text().is_some_and(|text| !matches!(text, "-v" | "-R" | "(" | ")")));

@@ -5,11 +5,11 @@ use super::ShellReader;
 use super::arg::display;
 use super::state::{ShellState, Value};
 
-/// More variables are not followed.
+/// The most variables that are tracked.
 const MAX_VARIABLES: usize = 256;
 
 impl ShellReader<'_> {
-    /// Whether a name is a plain variable; says why not.
+    /// Whether a name is a plain variable; if not, records why.
     pub(super) fn may_assign(&mut self, name: &str) -> bool {
         let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -20,22 +20,22 @@ impl ShellReader<'_> {
         plain
     }
 
-    /// `name=value`, by itself.
+    /// `name=value` as a whole command.
     pub(super) fn assign(&mut self, name: &str, value: Value, state: &mut ShellState) {
         if !self.may_assign(name) {
             return;
         }
         if state.variables() >= MAX_VARIABLES {
-            return self.add_unknown(format!("`{name}` is one of more than {MAX_VARIABLES} variables"));
+            return self.add_unknown(format!("the command sets more than {MAX_VARIABLES} variables, `{name}` among them"));
         }
-        // It may be exported already.
+        // The variable may already be exported.
         if environment::may_influence(name) && !is_harmless(name, Some(&value)) {
             influence(state, name);
         }
-        state.set(name, value);
+        state.set_variable(name, value);
     }
 
-    /// A variable that programs get to see.
+    /// Exports a variable, so that programs see it.
     pub(super) fn export(&mut self, name: &str, value: Option<&Value>, state: &mut ShellState) {
         if self.may_assign(name) && !is_harmless(name, value) {
             influence(state, name);
@@ -43,7 +43,8 @@ impl ShellReader<'_> {
     }
 }
 
-/// Remembers that a variable may change what programs do. One that says what they write is not forgotten for another.
+/// Remembers that a variable may change what programs do. A variable that determines what they write is not replaced by another
+/// one.
 fn influence(state: &mut ShellState, name: &str) {
     if !state.influence.as_deref().is_some_and(environment::names_an_output) {
         state.influence = Some(name.into());

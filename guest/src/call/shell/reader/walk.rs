@@ -1,7 +1,7 @@
 //! Interprets lists, pipelines and compound commands along every path that they can take.
 //!
-//! A command leaves two sets of states: those in which it succeeded and those in which it failed. Only `cd` has different
-//! ones; for everything else either may be the case, so both are followed.
+//! A command results in two sets of states: those in which it succeeded and those in which it failed. They differ only for `cd`;
+//! every other command may succeed or fail with the same state, so both are followed.
 
 use super::super::syntax::tree::{AndOrList, CommandNode, Compound, Connector, List, Pipeline, Word};
 use super::ShellReader;
@@ -11,22 +11,22 @@ use super::input::StandardInput;
 use super::state::{ShellState, Value};
 use crate::effects::Persistence;
 
-/// More states than this at one point are not followed.
+/// The most states that are followed at one point.
 const MAX_STATES: usize = 8;
-/// A loop whose states have not settled by then is not followed.
+/// The most rounds in which the states of a loop must settle; otherwise the loop is not followed.
 const MAX_ROUNDS: usize = 4;
-/// A loop over more words is not followed word by word.
+/// The most words that a loop is followed for one by one.
 const MAX_WORDS: usize = 200;
 
-/// States in which a command succeeded, and in which it failed.
+/// The states in which a command succeeded, and those in which it failed.
 #[derive(Debug, Default)]
-pub(super) struct Ways {
+pub(super) struct Outcomes {
     pub(super) ok: Vec<ShellState>,
     pub(super) failed: Vec<ShellState>,
 }
 
-impl Ways {
-    /// Whether it succeeds or fails, the shell is the same afterwards.
+impl Outcomes {
+    /// The state of the shell is the same whether the command succeeds or fails.
     pub(super) fn either(states: Vec<ShellState>) -> Self {
         Self { failed: states.clone(), ok: states }
     }
@@ -45,70 +45,70 @@ impl Ways {
 
 impl ShellReader<'_> {
     /// Follows commands in order.
-    pub(super) fn list(&mut self, list: &List, states: Vec<ShellState>, input: &StandardInput) -> Ways {
-        let mut ways = Ways::either(states);
+    pub(super) fn list(&mut self, list: &List, states: Vec<ShellState>, input: &StandardInput) -> Outcomes {
+        let mut outcomes = Outcomes::either(states);
         for (nth, chain) in list.0.iter().enumerate() {
-            let states = ways.all();
+            let states = outcomes.all();
             let states = self.settle(states);
             if states.is_empty() {
-                return Ways::default();
+                return Outcomes::default();
             }
-            ways = if chain.background {
+            outcomes = if chain.background {
                 if !is_waited_for(list.0.get(nth + 1..).unwrap_or_default()) {
-                    self.outlast(Persistence::Detached);
+                    self.record_persistence(Persistence::Detached);
                 }
                 self.in_subshell(&states, |reader, states| {
                     drop(reader.chain(chain, states, &StandardInput::Text(String::new())))
                 });
-                Ways::either(states)
+                Outcomes::either(states)
             } else {
                 self.chain(chain, states, input)
             };
         }
-        ways
+        outcomes
     }
 
-    fn chain(&mut self, chain: &AndOrList, states: Vec<ShellState>, input: &StandardInput) -> Ways {
-        let mut ways = self.pipeline(&chain.first, states, input);
+    fn chain(&mut self, chain: &AndOrList, states: Vec<ShellState>, input: &StandardInput) -> Outcomes {
+        let mut outcomes = self.pipeline(&chain.first, states, input);
         for (connector, pipeline) in &chain.rest {
             let begin = match connector {
-                Connector::And => std::mem::take(&mut ways.ok),
-                Connector::Or => std::mem::take(&mut ways.failed),
+                Connector::And => std::mem::take(&mut outcomes.ok),
+                Connector::Or => std::mem::take(&mut outcomes.failed),
             };
             let begin = self.settle(begin);
             let after = self.pipeline(pipeline, begin, input);
-            ways.add(after);
+            outcomes.add(after);
         }
-        ways.ok = self.settle(ways.ok);
-        ways.failed = self.settle(ways.failed);
-        ways
+        outcomes.ok = self.settle(outcomes.ok);
+        outcomes.failed = self.settle(outcomes.failed);
+        outcomes
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, states: Vec<ShellState>, input: &StandardInput) -> Ways {
+    fn pipeline(&mut self, pipeline: &Pipeline, states: Vec<ShellState>, input: &StandardInput) -> Outcomes {
         if states.is_empty() {
-            return Ways::default();
+            return Outcomes::default();
         }
-        let mut ways = match pipeline.commands.as_slice() {
-            [] => Ways::either(states),
+        let mut outcomes = match pipeline.commands.as_slice() {
+            [] => Outcomes::either(states),
             [only] => self.command(only, states, input),
             [before @ .., last] => {
                 for (nth, command) in before.iter().enumerate() {
                     let input = if nth == 0 { input.clone() } else { StandardInput::Unknown };
                     self.in_subshell(&states, |reader, states| drop(reader.command(command, states, &input)));
                 }
-                // Some shells run the last command of a pipeline themselves, others apart.
+                // Some shells run the last command of a pipeline themselves, others in a separate process.
                 let mut after = self.command(last, states.clone(), &StandardInput::Unknown).all();
                 after.extend(states);
-                Ways::either(self.settle(after))
+                Outcomes::either(self.settle(after))
             }
         };
         if pipeline.negated {
-            std::mem::swap(&mut ways.ok, &mut ways.failed);
+            std::mem::swap(&mut outcomes.ok, &mut outcomes.failed);
         }
-        ways
+        outcomes
     }
 
-    /// Follows something in a shell of its own: what it does to variables and to the working directory stays there.
+    /// Runs `go` in a subshell: its changes to variables and the working directory are not visible outside.
     fn in_subshell(&mut self, states: &[ShellState], go: impl FnOnce(&mut Self, Vec<ShellState>)) {
         let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
         go(self, states.to_vec());
@@ -120,8 +120,8 @@ impl ShellReader<'_> {
         self.in_subshell(states, |reader, states| drop(reader.list(list, states, input)));
     }
 
-    fn command(&mut self, command: &CommandNode, states: Vec<ShellState>, input: &StandardInput) -> Ways {
-        let mut ways = Ways::default();
+    fn command(&mut self, command: &CommandNode, states: Vec<ShellState>, input: &StandardInput) -> Outcomes {
+        let mut outcomes = Outcomes::default();
         match command {
             CommandNode::Simple(simple) => {
                 for state in states {
@@ -129,7 +129,7 @@ impl ShellReader<'_> {
                         break;
                     }
                     let after = self.simple(simple, state, input);
-                    ways.add(after);
+                    outcomes.add(after);
                 }
             }
             CommandNode::Compound(compound, redirects) => {
@@ -142,46 +142,46 @@ impl ShellReader<'_> {
                 if states.len() > 1 && matches!(input, StandardInput::Text(_)) {
                     input = StandardInput::Unknown;
                 }
-                // A redirection that fails keeps the command from running.
+                // If a redirection fails, the command does not run.
                 if !redirects.is_empty() {
-                    ways.failed.extend(states.iter().cloned());
+                    outcomes.failed.extend(states.iter().cloned());
                 }
                 let after = self.compound(compound, states, &input);
-                ways.add(after);
+                outcomes.add(after);
             }
         }
-        ways.ok = self.settle(ways.ok);
-        ways.failed = self.settle(ways.failed);
-        ways
+        outcomes.ok = self.settle(outcomes.ok);
+        outcomes.failed = self.settle(outcomes.failed);
+        outcomes
     }
 
-    fn compound(&mut self, compound: &Compound, states: Vec<ShellState>, input: &StandardInput) -> Ways {
+    fn compound(&mut self, compound: &Compound, states: Vec<ShellState>, input: &StandardInput) -> Outcomes {
         if !self.step() {
-            return Ways::default();
+            return Outcomes::default();
         }
         match compound {
             Compound::Group(list) => self.list(list, states, input),
             Compound::Subshell(list) => {
                 self.subshell(list, &states, input);
-                Ways::either(states)
+                Outcomes::either(states)
             }
             Compound::If { branches, otherwise } => {
-                let mut ways = Ways::default();
+                let mut outcomes = Outcomes::default();
                 let mut begin = states;
                 for (condition, branch) in branches {
                     let met = self.list(condition, begin, input);
                     let after = self.list(branch, met.ok, input);
-                    ways.add(after);
+                    outcomes.add(after);
                     begin = met.failed;
                 }
                 match otherwise {
                     Some(list) => {
                         let after = self.list(list, begin, input);
-                        ways.add(after);
+                        outcomes.add(after);
                     }
-                    None => ways.ok.extend(begin),
+                    None => outcomes.ok.extend(begin),
                 }
-                ways
+                outcomes
             }
             Compound::Loop { until, condition, body } => {
                 let after = self.repeat(states, |reader, states| {
@@ -191,11 +191,11 @@ impl ShellReader<'_> {
                     }
                     (reader.list(body, met.ok, input).all(), met.failed)
                 });
-                Ways::either(after)
+                Outcomes::either(after)
             }
             Compound::For { name, words, body } => self.iterate(name, words, body, states, input),
             Compound::Case { word, arms } => {
-                let mut ways = Ways::default();
+                let mut outcomes = Outcomes::default();
                 for state in &states {
                     self.words_for_effect(std::slice::from_ref(word), state);
                     for (patterns, _) in arms {
@@ -204,31 +204,31 @@ impl ShellReader<'_> {
                 }
                 for (_, list) in arms {
                     let after = self.list(list, states.clone(), input);
-                    ways.add(after);
-                    ways.ok = self.settle(ways.ok);
-                    ways.failed = self.settle(ways.failed);
+                    outcomes.add(after);
+                    outcomes.ok = self.settle(outcomes.ok);
+                    outcomes.failed = self.settle(outcomes.failed);
                 }
-                ways.ok.extend(states);
-                ways
+                outcomes.ok.extend(states);
+                outcomes
             }
             Compound::Test { words, numbers } => {
                 for state in &states {
                     self.words_for_effect(words, state);
                     self.numbers(numbers, state);
                 }
-                Ways::either(states)
+                Outcomes::either(states)
             }
         }
     }
 
-    /// Expands words for what their expansion does.
+    /// Expands words only for the effects of their expansion.
     fn words_for_effect(&mut self, words: &[Word], state: &ShellState) {
         for word in words {
             self.expand(word, state);
         }
     }
 
-    /// Operands of a comparison of numbers in `[[ ]]` are evaluated as arithmetic, so they must be numbers.
+    /// The operands of a numeric comparison in `[[ ]]` are evaluated as arithmetic, so they must be numbers.
     fn numbers(&mut self, words: &[Word], state: &ShellState) {
         for word in words {
             let is_number = |arg: &Arg| match arg {
@@ -241,7 +241,7 @@ impl ShellReader<'_> {
         }
     }
 
-    /// Follows a loop until its states no longer change. `round` says which states go on and which leave the loop.
+    /// Follows a loop until its states no longer change. `round` returns the states that continue and those that leave the loop.
     fn repeat(
         &mut self,
         states: Vec<ShellState>,
@@ -273,16 +273,16 @@ impl ShellReader<'_> {
         self.settle(after)
     }
 
-    fn iterate(&mut self, name: &str, words: &[Word], body: &List, states: Vec<ShellState>, input: &StandardInput) -> Ways {
+    fn iterate(&mut self, name: &str, words: &[Word], body: &List, states: Vec<ShellState>, input: &StandardInput) -> Outcomes {
         if !self.may_assign(name) {
-            return Ways::either(states);
+            return Outcomes::either(states);
         }
         let mut after = Vec::new();
         for state in states {
             let args: Vec<Arg> = words.iter().flat_map(|word| self.expand(word, &state)).collect();
             let certain = args.len() <= MAX_WORDS && args.iter().all(Arg::is_certain);
             if !certain {
-                // The words are known only at run time: any of them, and any number of rounds.
+                // The words are known only at run time: there may be any words, and any number of rounds.
                 let mut known: Vec<Value> = args.iter().map(Value::from).collect();
                 known.truncate(MAX_WORDS);
                 known.dedup();
@@ -293,7 +293,7 @@ impl ShellReader<'_> {
                     let mut ended = Vec::new();
                     for value in &known {
                         let mut begin = states.clone();
-                        begin.iter_mut().for_each(|state| state.set(name, value.clone()));
+                        begin.iter_mut().for_each(|state| state.set_variable(name, value.clone()));
                         ended.extend(reader.list(body, begin, input).all());
                         ended = reader.settle(ended);
                     }
@@ -306,7 +306,7 @@ impl ShellReader<'_> {
             self.loops += 1;
             let mut states = vec![state];
             for arg in &args {
-                states.iter_mut().for_each(|state| state.set(name, Value::from(arg)));
+                states.iter_mut().for_each(|state| state.set_variable(name, Value::from(arg)));
                 let mut next = self.list(body, states, input).all();
                 // A `break` may have left the loop, and a `continue` only this round.
                 next.extend(self.left.iter().cloned());
@@ -319,10 +319,10 @@ impl ShellReader<'_> {
             states.extend(std::mem::replace(&mut self.left, outer));
             after.extend(states);
         }
-        Ways::either(self.settle(after))
+        Outcomes::either(self.settle(after))
     }
 
-    /// States with those that are the same taken together; beyond a handful they are not followed.
+    /// The states without duplicates; if there are more than a handful, they are no longer followed.
     fn settle(&mut self, states: Vec<ShellState>) -> Vec<ShellState> {
         let mut kept: Vec<ShellState> = Vec::new();
         for state in states {
@@ -331,7 +331,7 @@ impl ShellReader<'_> {
             }
             if kept.len() > MAX_STATES {
                 self.add_unknown("the command has too many branches to be followed".to_owned());
-                // It is unknown now, whatever follows.
+                // The command is unknown from here on, whatever follows.
                 self.give_up();
                 return Vec::new();
             }

@@ -3,10 +3,10 @@
 use super::Parser;
 use super::cursor::{ReadResult, Unread, is_operator};
 use super::tree::{AndOrList, Assignment, CommandNode, Compound, Connector, List, Pipeline, Redirect, Simple, Word, WordPiece};
-use super::word::{For, is_name_start};
+use super::word::{WordPurpose, is_name_start};
 
 impl Parser<'_> {
-    /// Commands up to one of these reserved words, a `)`, a `;;` or the end of the text.
+    /// Parses commands up to one of these reserved words, a `)`, a `;;` or the end of the text.
     pub(super) fn list(&mut self, ends: &[&str]) -> ReadResult<List> {
         let mut chains = Vec::new();
         loop {
@@ -16,7 +16,7 @@ impl Parser<'_> {
             }
             let mut chain = self.chain()?;
             self.cursor.skip_blanks()?;
-            match (self.cursor.peek(), self.cursor.ahead(1)) {
+            match (self.cursor.peek(), self.cursor.peek_at(1)) {
                 (Some('\n' | '#'), _) => {}
                 (Some(';'), next) if !matches!(next, Some(';' | '&')) => self.cursor.advance(1),
                 (Some('&'), next) if !matches!(next, Some('&' | '>')) => {
@@ -33,7 +33,7 @@ impl Parser<'_> {
         Ok(List(chains))
     }
 
-    /// The same, with one command at least.
+    /// The same, with at least one command.
     pub(super) fn commands(&mut self, ends: &[&str]) -> ReadResult<List> {
         let list = self.list(ends)?;
         if list.0.is_empty() { Err(Unread::Expected("a command")) } else { Ok(list) }
@@ -42,12 +42,12 @@ impl Parser<'_> {
     fn is_at_end(&self, ends: &[&str]) -> bool {
         match self.cursor.peek() {
             None | Some(')') => true,
-            Some(';') => self.cursor.ahead(1) == Some(';'),
+            Some(';') => self.cursor.peek_at(1) == Some(';'),
             _ => ends.contains(&self.raw_word().as_str()),
         }
     }
 
-    /// Past blanks, comments and line ends, with the here-documents after them.
+    /// Skips blanks, comments and line ends, and reads the here-documents after them.
     pub(super) fn skip_lines(&mut self) -> ReadResult<()> {
         loop {
             self.cursor.skip_blanks()?;
@@ -62,11 +62,11 @@ impl Parser<'_> {
         }
     }
 
-    /// The characters up to the next blank or operator, as written, not taken.
+    /// The characters up to the next blank or operator, as written, without consuming them.
     pub(super) fn raw_word(&self) -> String {
         const LONGEST_RESERVED: usize = 9;
         let mut out = String::new();
-        while let Some(c) = self.cursor.ahead(out.len()) {
+        while let Some(c) = self.cursor.peek_at(out.len()) {
             if matches!(c, ' ' | '\t' | '\n') || is_operator(c) || !c.is_ascii() || out.len() > LONGEST_RESERVED {
                 break;
             }
@@ -75,8 +75,8 @@ impl Parser<'_> {
         out
     }
 
-    /// Takes a reserved word.
-    pub(super) fn reserved(&mut self, word: &'static str) -> ReadResult<()> {
+    /// Consumes a reserved word.
+    pub(super) fn expect_reserved(&mut self, word: &'static str) -> ReadResult<()> {
         if self.raw_word() == word {
             self.cursor.advance(word.len());
             Ok(())
@@ -109,7 +109,7 @@ impl Parser<'_> {
                 "!" if !negated => negated = true,
                 "time" => {
                     self.cursor.advance(3);
-                    if self.cursor.ahead(1).is_none_or(|c| c == '\n' || is_operator(c)) {
+                    if self.cursor.peek_at(1).is_none_or(|c| c == '\n' || is_operator(c)) {
                         return Err(Unread::Expected("a command after `time`"));
                     }
                     self.cursor.advance(1);
@@ -127,7 +127,7 @@ impl Parser<'_> {
         let mut commands = vec![self.command()?];
         loop {
             self.cursor.skip_blanks()?;
-            if self.cursor.peek() != Some('|') || self.cursor.ahead(1) == Some('|') {
+            if self.cursor.peek() != Some('|') || self.cursor.peek_at(1) == Some('|') {
                 return Ok(Pipeline { negated, commands });
             }
             self.cursor.advance(1);
@@ -161,7 +161,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A function, with a doubt: its body as if it ran where it is.
+    /// Parses a function, with a doubt: its body is treated as if it ran in place.
     fn function(&mut self) -> ReadResult<Option<Compound>> {
         let start = self.cursor.at;
         let named = self.raw_word() == "function";
@@ -195,7 +195,7 @@ impl Parser<'_> {
             match self.cursor.peek() {
                 None | Some('\n' | ';' | '&' | '|' | ')' | '#') => break,
                 Some('(') => return Err(Unread::Construct("a function or an array")),
-                Some('<' | '>') if self.cursor.ahead(1) == Some('(') => {
+                Some('<' | '>') if self.cursor.peek_at(1) == Some('(') => {
                     if self.cursor.peek() == Some('>') {
                         self.doubt("`>(…)`");
                     }
@@ -211,13 +211,13 @@ impl Parser<'_> {
                 }
                 _ => match if simple.words.is_empty() { self.assignment_name() } else { None } {
                     Some(name) => {
-                        let value = self.word(For::Value)?;
+                        let value = self.word(WordPurpose::Value)?;
                         simple.assignments.push(Assignment { name, value });
                     }
                     None => {
                         self.refuse_other_assignments(&simple)?;
                         let braced = self.cursor.peek() == Some('{');
-                        let word = self.word(For::Argument)?;
+                        let word = self.word(WordPurpose::Argument)?;
                         if braced && matches!(self.cursor.peek(), Some('<' | '>')) {
                             return Err(Unread::Construct("a descriptor in braces"));
                         }
@@ -232,13 +232,13 @@ impl Parser<'_> {
         Ok(simple)
     }
 
-    /// Takes `name=`, if that is what is here.
+    /// Consumes `name=` if that is next.
     fn assignment_name(&mut self) -> Option<String> {
         let mut length = 0;
-        while self.cursor.ahead(length).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
+        while self.cursor.peek_at(length).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
             length += 1;
         }
-        let named = self.cursor.peek().is_some_and(is_name_start) && self.cursor.ahead(length) == Some('=');
+        let named = self.cursor.peek().is_some_and(is_name_start) && self.cursor.peek_at(length) == Some('=');
         named.then(|| {
             let name = self.cursor.take_while(|c| c != '=');
             self.cursor.advance(1);
@@ -246,30 +246,30 @@ impl Parser<'_> {
         })
     }
 
-    /// `name+=value`, `name[index]=value`.
+    /// Rejects `name+=value` and `name[index]=value`.
     fn refuse_other_assignments(&self, simple: &Simple) -> ReadResult<()> {
         let mut length = 0;
-        while self.cursor.ahead(length).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
+        while self.cursor.peek_at(length).is_some_and(|c| c.is_ascii_alphanumeric() || c == '_') {
             length += 1;
         }
         let begins = simple.words.is_empty() && self.cursor.peek().is_some_and(is_name_start);
-        let appends = self.cursor.ahead(length) == Some('+') && self.cursor.ahead(length + 1) == Some('=');
-        if begins && (appends || self.cursor.ahead(length) == Some('[')) {
+        let appends = self.cursor.peek_at(length) == Some('+') && self.cursor.peek_at(length + 1) == Some('=');
+        if begins && (appends || self.cursor.peek_at(length) == Some('[')) {
             return Err(Unread::Construct("an assignment with `+=` or an index"));
         }
         Ok(())
     }
 
-    /// One redirection, if one is here. Only descriptors 0, 1 and 2 are read.
+    /// Parses a redirection if one is next. Only descriptors 0, 1 and 2 are supported.
     pub(super) fn redirect(&mut self) -> ReadResult<Option<Redirect>> {
         const OTHER: Unread = Unread::Construct("this redirection");
         let mut digits = 0;
-        while self.cursor.ahead(digits).is_some_and(|c| c.is_ascii_digit()) {
+        while self.cursor.peek_at(digits).is_some_and(|c| c.is_ascii_digit()) {
             digits += 1;
         }
-        let first = self.cursor.ahead(digits);
-        let both = digits == 0 && first == Some('&') && self.cursor.ahead(1) == Some('>');
-        let process = digits == 0 && matches!(first, Some('<' | '>')) && self.cursor.ahead(1) == Some('(');
+        let first = self.cursor.peek_at(digits);
+        let both = digits == 0 && first == Some('&') && self.cursor.peek_at(1) == Some('>');
+        let process = digits == 0 && matches!(first, Some('<' | '>')) && self.cursor.peek_at(1) == Some('(');
         if !(both || matches!(first, Some('<' | '>'))) || process {
             return Ok(None);
         }
@@ -304,7 +304,7 @@ impl Parser<'_> {
         let is_output = self.cursor.peek() == Some('>') && output;
         if self.cursor.take(">&") || self.cursor.take("<&") {
             let target = self.cursor.peek();
-            let ended = self.cursor.ahead(1).is_none_or(|c| matches!(c, ' ' | '\t' | '\n') || is_operator(c));
+            let ended = self.cursor.peek_at(1).is_none_or(|c| matches!(c, ' ' | '\t' | '\n') || is_operator(c));
             if is_output && ended && matches!(target, Some('1' | '2' | '-')) {
                 self.cursor.advance(1);
                 return Ok(Some(Redirect::Duplicate));
@@ -331,7 +331,7 @@ impl Parser<'_> {
 
     fn target(&mut self) -> ReadResult<Word> {
         self.cursor.skip_blanks()?;
-        let word = self.word(For::Argument)?;
+        let word = self.word(WordPurpose::Argument)?;
         if word.0.is_empty() { Err(Unread::Expected("a file after the redirection")) } else { Ok(word) }
     }
 }

@@ -3,13 +3,13 @@
 use super::Parser;
 use super::cursor::{ReadResult, Unread};
 use super::tree::{Compound, List, Word};
-use super::word::{For, is_name_start};
+use super::word::{WordPurpose, is_name_start};
 
 impl Parser<'_> {
-    /// The compound command that begins here, if one does.
+    /// Parses a compound command if one begins here.
     pub(super) fn compound(&mut self) -> ReadResult<Option<Compound>> {
         if self.cursor.peek() == Some('(') {
-            if self.cursor.ahead(1) == Some('(') {
+            if self.cursor.peek_at(1) == Some('(') {
                 return Err(Unread::Construct("an arithmetic command"));
             }
             self.cursor.advance(1);
@@ -44,7 +44,7 @@ impl Parser<'_> {
         self.deeper(read).map(Some)
     }
 
-    /// Commands up to the `)` that closes.
+    /// Parses commands up to the closing `)`.
     pub(super) fn enclosed(&mut self) -> ReadResult<List> {
         self.deeper(|parser| {
             let outer = std::mem::take(&mut parser.documents);
@@ -61,33 +61,33 @@ impl Parser<'_> {
     }
 
     fn group(&mut self) -> ReadResult<Compound> {
-        self.reserved("{")?;
+        self.expect_reserved("{")?;
         let list = self.commands(&["}"])?;
-        self.reserved("}")?;
+        self.expect_reserved("}")?;
         Ok(Compound::Group(list))
     }
 
     fn condition(&mut self) -> ReadResult<Compound> {
-        self.reserved("if")?;
+        self.expect_reserved("if")?;
         let mut branches = Vec::new();
         loop {
             let condition = self.commands(&["then"])?;
-            self.reserved("then")?;
+            self.expect_reserved("then")?;
             let branch = self.commands(&["elif", "else", "fi"])?;
             branches.push((condition, branch));
-            if self.reserved("elif").is_err() {
+            if self.expect_reserved("elif").is_err() {
                 break;
             }
         }
-        let otherwise = if self.reserved("else").is_ok() { Some(self.commands(&["fi"])?) } else { None };
-        self.reserved("fi")?;
+        let otherwise = if self.expect_reserved("else").is_ok() { Some(self.commands(&["fi"])?) } else { None };
+        self.expect_reserved("fi")?;
         Ok(Compound::If { branches, otherwise })
     }
 
     fn repetition(&mut self) -> ReadResult<Compound> {
-        let until = self.reserved("while").is_err();
+        let until = self.expect_reserved("while").is_err();
         if until {
-            self.reserved("until")?;
+            self.expect_reserved("until")?;
         }
         let condition = self.commands(&["do"])?;
         let body = self.body()?;
@@ -95,15 +95,15 @@ impl Parser<'_> {
     }
 
     fn body(&mut self) -> ReadResult<List> {
-        self.reserved("do")?;
+        self.expect_reserved("do")?;
         let body = self.commands(&["done"])?;
-        self.reserved("done")?;
+        self.expect_reserved("done")?;
         Ok(body)
     }
 
     fn iteration(&mut self) -> ReadResult<Compound> {
-        if self.reserved("select").is_err() {
-            self.reserved("for")?;
+        if self.expect_reserved("select").is_err() {
+            self.expect_reserved("for")?;
         }
         self.cursor.skip_blanks()?;
         let name = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -111,19 +111,19 @@ impl Parser<'_> {
             return Err(Unread::Construct("this form of `for`"));
         }
         self.cursor.skip_blanks()?;
-        self.reserved("in")?;
+        self.expect_reserved("in")?;
         let mut words = Vec::new();
         loop {
             self.cursor.skip_blanks()?;
             match self.cursor.peek() {
-                Some(';') if self.cursor.ahead(1) != Some(';') => {
+                Some(';') if self.cursor.peek_at(1) != Some(';') => {
                     self.cursor.advance(1);
                     break;
                 }
                 Some('\n') => break,
                 Some('#') | None => return Err(Unread::Expected("do")),
                 _ => {
-                    let word = self.word(For::Argument)?;
+                    let word = self.word(WordPurpose::Argument)?;
                     if word.0.is_empty() {
                         return Err(Unread::Expected("do"));
                     }
@@ -137,15 +137,15 @@ impl Parser<'_> {
     }
 
     fn choice(&mut self) -> ReadResult<Compound> {
-        self.reserved("case")?;
+        self.expect_reserved("case")?;
         self.cursor.skip_blanks()?;
-        let word = self.word(For::Argument)?;
+        let word = self.word(WordPurpose::Argument)?;
         self.skip_lines()?;
-        self.reserved("in")?;
+        self.expect_reserved("in")?;
         let mut arms = Vec::new();
         loop {
             self.skip_lines()?;
-            if self.reserved("esac").is_ok() {
+            if self.expect_reserved("esac").is_ok() {
                 break;
             }
             if self.cursor.peek() == Some('(') {
@@ -155,7 +155,7 @@ impl Parser<'_> {
             let mut patterns: Vec<Word> = Vec::new();
             loop {
                 self.cursor.skip_blanks()?;
-                let pattern = self.word(For::Pattern)?;
+                let pattern = self.word(WordPurpose::Pattern)?;
                 if pattern.0.is_empty() {
                     return Err(Unread::Expected("a pattern of `case`"));
                 }
@@ -180,12 +180,12 @@ impl Parser<'_> {
         Ok(Compound::Case { word, arms })
     }
 
-    /// `[[ … ]]`.
+    /// Parses `[[ … ]]`.
     fn test(&mut self) -> ReadResult<Compound> {
-        self.reserved("[[")?;
+        self.expect_reserved("[[")?;
         let (mut words, mut numbers) = (Vec::new(), Vec::new());
         self.alternatives(&mut words, &mut numbers)?;
-        self.reserved("]]")?;
+        self.expect_reserved("]]")?;
         Ok(Compound::Test { words, numbers })
     }
 
@@ -245,7 +245,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A word in a test that cannot be taken for an operator.
+    /// Parses a word in a test that cannot be taken for an operator.
     fn operand(&mut self) -> ReadResult<Word> {
         const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
         self.cursor.skip_blanks()?;
@@ -253,6 +253,6 @@ impl Parser<'_> {
         if raw.is_empty() || raw.starts_with('-') || matches!(raw.as_str(), "!" | "]]" | "=" | "==" | "!=" | "=~") {
             return Err(OTHER);
         }
-        self.word(For::Argument)
+        self.word(WordPurpose::Argument)
     }
 }

@@ -1,17 +1,17 @@
-//! A cursor over the text of a command, and the reasons to stop reading it.
+//! A cursor over the text of a command, and the reasons to stop parsing it.
 
 use std::fmt;
 
-/// Why text is not read.
+/// Why text cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) enum Unread {
-    /// A construct that is not on the list.
+    /// It contains a construct that is not on the list.
     Construct(&'static str),
-    /// Something that was opened is never closed.
+    /// Something was opened but is never closed.
     Unclosed(&'static str),
-    /// Something else was expected.
+    /// It contains something other than what was expected.
     Expected(&'static str),
-    /// A character that no command should hold unquoted.
+    /// It contains a character that should not be unquoted in any command.
     Character(char),
     /// The text is too long, or nests too deeply.
     TooLarge,
@@ -29,10 +29,10 @@ impl fmt::Display for Unread {
     }
 }
 
-/// Reading fails on whatever is not listed.
+/// The result of parsing, which fails on anything that is not listed.
 pub(super) type ReadResult<T> = Result<T, Unread>;
 
-/// A place in the text.
+/// A position in the text.
 pub(super) struct Cursor<'t> {
     chars: &'t [char],
     pub(super) at: usize,
@@ -44,14 +44,14 @@ impl<'t> Cursor<'t> {
     }
 
     pub(super) fn peek(&self) -> Option<char> {
-        self.ahead(0)
+        self.peek_at(0)
     }
 
-    pub(super) fn ahead(&self, count: usize) -> Option<char> {
+    pub(super) fn peek_at(&self, count: usize) -> Option<char> {
         self.chars.get(self.at + count).copied()
     }
 
-    pub(super) fn behind(&self) -> Option<char> {
+    pub(super) fn previous(&self) -> Option<char> {
         self.at.checked_sub(1).and_then(|at| self.chars.get(at)).copied()
     }
 
@@ -59,16 +59,16 @@ impl<'t> Cursor<'t> {
         self.at += count;
     }
 
-    /// Takes these characters, if they are next.
+    /// Consumes these characters if they are next.
     pub(super) fn take(&mut self, expected: &str) -> bool {
-        let next = expected.chars().enumerate().all(|(ahead, c)| self.ahead(ahead) == Some(c));
+        let next = expected.chars().enumerate().all(|(ahead, c)| self.peek_at(ahead) == Some(c));
         if next {
             self.at += expected.chars().count();
         }
         next
     }
 
-    /// Takes characters as long as they fit.
+    /// Consumes characters as long as they satisfy `fits`.
     pub(super) fn take_while(&mut self, fits: impl Fn(char) -> bool) -> String {
         let mut out = String::new();
         while let Some(c) = self.peek().filter(|c| fits(*c)) {
@@ -78,12 +78,12 @@ impl<'t> Cursor<'t> {
         out
     }
 
-    /// Past a line continuation, if one is here. Only where it cannot have cut a token in two.
-    pub(super) fn continuation(&mut self) -> ReadResult<bool> {
-        if !(self.peek() == Some('\\') && self.ahead(1) == Some('\n')) {
+    /// Skips a line continuation if one is next, provided that it cannot have split a token.
+    pub(super) fn skip_continuation(&mut self) -> ReadResult<bool> {
+        if !(self.peek() == Some('\\') && self.peek_at(1) == Some('\n')) {
             return Ok(false);
         }
-        let (behind, next) = (self.behind(), self.ahead(2));
+        let (behind, next) = (self.previous(), self.peek_at(2));
         let is_gap = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\t' | '\n'));
         let apart = is_gap(behind) || is_gap(next) || (behind.is_some_and(is_operator) && !next.is_some_and(is_operator));
         if !apart || behind == Some('$') || behind == Some('\\') {
@@ -93,12 +93,12 @@ impl<'t> Cursor<'t> {
         Ok(true)
     }
 
-    /// Past blanks and line continuations.
+    /// Skips blanks and line continuations.
     pub(super) fn skip_blanks(&mut self) -> ReadResult<()> {
         loop {
             match self.peek() {
                 Some(' ' | '\t') => self.at += 1,
-                Some('\\') if self.continuation()? => {}
+                Some('\\') if self.skip_continuation()? => {}
                 _ => return Ok(()),
             }
         }

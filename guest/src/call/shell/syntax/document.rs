@@ -7,17 +7,17 @@ use super::Parser;
 use super::cursor::{ReadResult, Unread, is_operator};
 use super::tree::{Redirect, Word, WordPiece};
 
-/// A here-document whose text is still to come.
+/// A here-document whose text has not been reached yet.
 pub(super) struct Announced {
     delimiter: String,
-    /// Whether nothing in it is expanded, because the delimiter is quoted.
+    /// Whether nothing in it is expanded, because its delimiter is quoted.
     literal: bool,
     strips_tabs: bool,
     body: Rc<OnceCell<Word>>,
 }
 
 impl Parser<'_> {
-    /// `<<` or `<<-`, after the operator.
+    /// Parses the delimiter after `<<` or `<<-`.
     pub(super) fn announce(&mut self, strips_tabs: bool) -> ReadResult<Redirect> {
         const OTHER: Unread = Unread::Construct("this delimiter of a here-document");
         self.cursor.skip_blanks()?;
@@ -42,7 +42,7 @@ impl Parser<'_> {
         Ok(Redirect::Document(body))
     }
 
-    /// After the end of a line: the documents that it announced.
+    /// Reads the documents that a line announced, after the end of that line.
     pub(super) fn read_documents(&mut self) -> ReadResult<()> {
         if self.suspended {
             return Err(Unread::Construct("a line break in parentheses after a here-document"));
@@ -66,13 +66,13 @@ impl Parser<'_> {
                 text.push('\n');
             }
             let word = if announced.literal { Word(vec![WordPiece::Text(text)]) } else { self.expanded_text(&text)? };
-            // Nobody else has set it.
+            // It has not been set before.
             let _ = announced.body.set(word);
         }
         Ok(())
     }
 
-    /// The text of a here-document in which variables and substitutions are expanded.
+    /// Parses the text of a here-document in which variables and substitutions are expanded.
     fn expanded_text(&mut self, text: &str) -> ReadResult<Word> {
         let chars: Vec<char> = text.chars().collect();
         let (posix, depth) = (self.posix, self.depth);

@@ -1,12 +1,12 @@
 //! Parses a command into a typed tree, for exactly the constructs that the reader understands.
 //!
-//! Text with anything else in it is never certain. A few constructs that contain explicit commands (functions, `select`,
-//! unusual redirections) are still read, with a doubt, so that a change out of scope can be refused with a good
-//! reason; everything else is not read at all. Where Bash, dash and zsh differ about a construct, it is not on the list.
+//! A command whose text contains anything else is never certain. A few constructs that contain explicit commands (functions,
+//! `select`, unusual redirections) are still parsed, with a doubt, so that a change out of scope can be refused with a good
+//! reason; everything else is not parsed at all. Constructs about which Bash, dash and zsh differ are not on the list.
 //!
-//! Read are: simple commands with words, plain assignments and redirections of descriptors 0 to 2; `&&`, `||`, `;`, `&`, `|`,
-//! `!`; `( )`, `{ }`, `if`, `while`, `until`, `for … in`, `case`, `[[ ]]`; here-documents with plain delimiters.
-//! In words: quotes, `$x`, `${x}` and a few forms of it, `$(…)`, simple arithmetic, `~`, wildcards, `{a,b}` of plain text.
+//! Supported are: simple commands with words, plain assignments and redirections of descriptors 0 to 2; `&&`, `||`, `;`, `&`,
+//! `|`, `!`; `( )`, `{ }`, `if`, `while`, `until`, `for … in`, `case`, `[[ ]]`; here-documents with plain delimiters. In words:
+//! quotes, `$x`, `${x}` and a few forms of it, `$(…)`, simple arithmetic, `~`, wildcards, `{a,b}` of plain text.
 
 mod commands;
 mod compound;
@@ -20,37 +20,37 @@ use cursor::{Cursor, ReadResult};
 use document::Announced;
 use tree::List;
 
-/// Longer text is not read.
+/// The longest text that is parsed.
 const MAX_TEXT: usize = 128 * 1024;
-/// Deeper nesting is not read: the parser recurses.
+/// The deepest nesting that is parsed: the parser is recursive.
 const MAX_DEPTH: usize = 24;
 
-/// A command that was read.
+/// A parsed command.
 #[derive(Debug)]
 pub(super) struct Script {
     pub(super) list: List,
-    /// Constructs in it that are not on the list. Their parts are still in the tree, for what they name explicitly;
-    /// but with a doubt the command is never certain.
+    /// Constructs in it that are not on the list. Their parts are still in the tree, for what they name explicitly; but a command
+    /// with a doubt is never certain.
     pub(super) doubts: Vec<Unread>,
 }
 
-/// Reads a whole command. `posix` for the text of a plain `sh`.
+/// Parses a whole command. `posix` is for the text of a plain `sh`.
 pub(super) fn read(text: &str, posix: bool) -> Result<Script, Unread> {
     if text.len() > MAX_TEXT {
         return Err(Unread::TooLarge);
     }
-    Parser::whole(text, posix, 0)
+    Parser::parse_script(text, posix, 0)
 }
 
-/// Reads text into a tree, by recursive descent over its characters.
+/// Parses text into a tree, by recursive descent over its characters.
 struct Parser<'t> {
     cursor: Cursor<'t>,
     depth: usize,
     posix: bool,
     doubts: Vec<Unread>,
-    /// Here-documents that were announced on this line.
+    /// Here-documents that were announced on the current line.
     documents: Vec<Announced>,
-    /// Whether one was announced on the line around the parentheses that are being read.
+    /// Whether a here-document was announced on the line around the current parentheses.
     suspended: bool,
 }
 
@@ -61,7 +61,7 @@ impl<'t> Parser<'t> {
 }
 
 impl Parser<'_> {
-    fn whole(text: &str, posix: bool, depth: usize) -> ReadResult<Script> {
+    fn parse_script(text: &str, posix: bool, depth: usize) -> ReadResult<Script> {
         let chars: Vec<char> = text.chars().collect();
         let mut parser = Parser::new(&chars, posix, depth);
         let list = parser.list(&[])?;
@@ -72,22 +72,22 @@ impl Parser<'_> {
         }
     }
 
-    /// Text inside the text, read by itself.
-    fn nested(&mut self, text: &str) -> ReadResult<List> {
+    /// Parses text inside the text on its own.
+    fn parse_nested(&mut self, text: &str) -> ReadResult<List> {
         if self.depth >= MAX_DEPTH {
             return Err(Unread::TooLarge);
         }
-        let script = Self::whole(text, self.posix, self.depth + 1)?;
+        let script = Self::parse_script(text, self.posix, self.depth + 1)?;
         self.doubts.extend(script.doubts);
         Ok(script.list)
     }
 
-    /// Continues after a construct that is not on the list, for what follows explicitly.
+    /// Continues after a construct that is not on the list, for the sake of what it names explicitly.
     fn doubt(&mut self, construct: &'static str) {
         self.doubts.push(Unread::Construct(construct));
     }
 
-    /// Goes one level down.
+    /// Runs `go` one level deeper.
     fn deeper<T>(&mut self, go: impl FnOnce(&mut Self) -> ReadResult<T>) -> ReadResult<T> {
         if self.depth >= MAX_DEPTH {
             return Err(Unread::TooLarge);

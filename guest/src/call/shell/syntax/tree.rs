@@ -1,13 +1,13 @@
-//! The syntax tree: only constructs that are understood have a type here.
+//! The syntax tree: it has types only for constructs that are understood.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Commands in order.
+/// A sequence of commands.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::call::shell) struct List(pub(in crate::call::shell) Vec<AndOrList>);
 
-/// Pipelines joined by `&&` and `||`, in the background or not.
+/// Pipelines joined by `&&` and `||`, possibly in the background.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) struct AndOrList {
     pub(in crate::call::shell) first: Pipeline,
@@ -15,7 +15,7 @@ pub(in crate::call::shell) struct AndOrList {
     pub(in crate::call::shell) background: bool,
 }
 
-/// What separates two pipelines.
+/// The operator between two pipelines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::call::shell) enum Connector {
     /// `&&`
@@ -38,7 +38,7 @@ pub(in crate::call::shell) enum CommandNode {
     Compound(Compound, Vec<Redirect>),
 }
 
-/// A command with words of its own.
+/// A simple command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::call::shell) struct Simple {
     pub(in crate::call::shell) assignments: Vec<Assignment>,
@@ -46,14 +46,14 @@ pub(in crate::call::shell) struct Simple {
     pub(in crate::call::shell) redirects: Vec<Redirect>,
 }
 
-/// `name=value`, and nothing more than that.
+/// `name=value` in its plain form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) struct Assignment {
     pub(in crate::call::shell) name: String,
     pub(in crate::call::shell) value: Word,
 }
 
-/// A command made of commands.
+/// A compound command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) enum Compound {
     /// `{ …; }`
@@ -68,7 +68,7 @@ pub(in crate::call::shell) enum Compound {
     For { name: String, words: Vec<Word>, body: List },
     /// `case word in`, each arm with its patterns.
     Case { word: Word, arms: Vec<(Vec<Word>, List)> },
-    /// `[[ … ]]`: the words that are expanded, and the operands of comparisons of numbers.
+    /// `[[ … ]]`: the words that are expanded, and the operands of numeric comparisons.
     Test { words: Vec<Word>, numbers: Vec<Word> },
 }
 
@@ -83,24 +83,24 @@ pub(in crate::call::shell) enum Redirect {
     Duplicate,
     /// `<<< word`
     Text(Word),
-    /// `<< delimiter`: the text is on later lines, and is there once the whole text has been read.
+    /// `<< delimiter`: the text is on later lines, and is set once all text has been parsed.
     Document(Rc<OnceCell<Word>>),
 }
 
-/// One word, as pieces that are expanded one after the other.
+/// A word, as pieces that are expanded one after another.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::call::shell) struct Word(pub(in crate::call::shell) Vec<WordPiece>);
 
 /// A piece of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::call::shell) enum WordPiece {
-    /// Characters that stand for themselves.
+    /// Literal characters.
     Text(String),
-    /// `*` or `?`, unquoted; `[` where what it matches is not certain.
+    /// An unquoted `*` or `?`, or a `[` for which it is not certain what it matches.
     Wildcard(char),
-    /// `[…]`, unquoted.
+    /// An unquoted `[…]`.
     Bracket(String),
-    /// `{a,b}`, unquoted, each alternative being plain text.
+    /// An unquoted `{a,b}` whose alternatives are plain text.
     Braces(Vec<String>),
     /// `~` where it means the home folder.
     Home,
@@ -114,7 +114,7 @@ pub(in crate::call::shell) enum WordPiece {
     Output { list: List, quoted: bool },
     /// `$((…))`, with the names of the variables in it.
     Arithmetic(Vec<String>),
-    /// `<(…)`, a word of its own.
+    /// `<(…)`, as a word of its own.
     Process(List),
 }
 
@@ -134,7 +134,7 @@ pub(in crate::call::shell) enum Form {
 }
 
 impl Word {
-    /// The word's text, where nothing in it is expanded, wildcards and braces included.
+    /// The word's text if nothing in it is expanded, including wildcards and braces.
     pub(in crate::call::shell) fn literal(&self) -> Option<String> {
         let mut out = String::new();
         for piece in &self.0 {

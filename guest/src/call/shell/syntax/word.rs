@@ -4,23 +4,23 @@ use super::Parser;
 use super::cursor::{ReadResult, Unread, is_operator};
 use super::tree::{Form, Word, WordPiece};
 
-/// How far the end of a bracket or a brace is looked for.
+/// How many characters are searched for the end of a bracket or a brace.
 const MAX_BRACKET: usize = 100;
 
-/// What a word is for: some characters mean more in one place than in another.
+/// The purpose of a word: some characters have a special meaning only in some places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum For {
+pub(super) enum WordPurpose {
     /// An argument.
     Argument,
-    /// The value of an assignment: braces are plain, and a tilde counts after a colon.
+    /// The value of an assignment: braces are literal, and a tilde is also expanded after a colon.
     Value,
     /// The pattern of a `case`: an alternative ends at `|`.
     Pattern,
 }
 
 impl Parser<'_> {
-    /// The word that begins here. It has at least one character.
-    pub(super) fn word(&mut self, purpose: For) -> ReadResult<Word> {
+    /// Parses the word that begins here. It has at least one character.
+    pub(super) fn word(&mut self, purpose: WordPurpose) -> ReadResult<Word> {
         let start = self.cursor.at;
         let mut pieces = Vec::new();
         while let Some(c) = self.cursor.peek() {
@@ -28,27 +28,27 @@ impl Parser<'_> {
                 ' ' | '\t' | '\n' => break,
                 '(' if self.cursor.at > start => return Err(Unread::Construct("a function, an array or an extended pattern")),
                 c if is_operator(c) => break,
-                '\\' if self.cursor.ahead(1) == Some('\n') => {
+                '\\' if self.cursor.peek_at(1) == Some('\n') => {
                     // Only where the word ends anyway.
-                    if !self.cursor.ahead(2).is_none_or(|next| matches!(next, ' ' | '\t' | '\n')) {
+                    if !self.cursor.peek_at(2).is_none_or(|next| matches!(next, ' ' | '\t' | '\n')) {
                         return Err(Unread::Construct("a line continued inside a word"));
                     }
                     self.cursor.advance(2);
                     break;
                 }
                 '~' if self.cursor.at == start => pieces.push(self.tilde()?),
-                '~' if purpose == For::Value && self.cursor.behind() == Some(':') => {
+                '~' if purpose == WordPurpose::Value && self.cursor.previous() == Some(':') => {
                     return Err(Unread::Construct("`:~` in an assignment"));
                 }
-                '~' if self.cursor.behind() == Some('=') => return Err(Unread::Construct("`=~` in a word")),
-                '=' if self.cursor.at == start && purpose == For::Argument => {
-                    if self.cursor.ahead(1).is_some_and(|next| next.is_ascii_alphanumeric() || next == '_') {
+                '~' if self.cursor.previous() == Some('=') => return Err(Unread::Construct("`=~` in a word")),
+                '=' if self.cursor.at == start && purpose == WordPurpose::Argument => {
+                    if self.cursor.peek_at(1).is_some_and(|next| next.is_ascii_alphanumeric() || next == '_') {
                         return Err(Unread::Construct("a word that begins with `=`"));
                     }
                     push(&mut pieces, '=');
                     self.cursor.advance(1);
                 }
-                '{' if purpose == For::Value => {
+                '{' if purpose == WordPurpose::Value => {
                     if self.has_expanding_braces() {
                         return Err(Unread::Construct("braces in an assignment"));
                     }
@@ -67,12 +67,12 @@ impl Parser<'_> {
         Ok(Word(pieces))
     }
 
-    /// One unquoted character, quote or expansion.
+    /// Parses an unquoted character, a quotation or an expansion.
     fn unquoted(&mut self, pieces: &mut Vec<WordPiece>) -> ReadResult<()> {
         let Some(c) = self.cursor.peek() else { return Ok(()) };
         match c {
             '\\' => {
-                let Some(escaped) = self.cursor.ahead(1) else { return Err(Unread::Expected("a character behind `\\`")) };
+                let Some(escaped) = self.cursor.peek_at(1) else { return Err(Unread::Expected("a character behind `\\`")) };
                 if escaped.is_control() {
                     return Err(Unread::Character(escaped));
                 }
@@ -99,14 +99,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// To the `'` that closes.
+    /// Consumes text up to the closing `'`.
     fn until_quote(&mut self) -> ReadResult<String> {
         let text = self.cursor.take_while(|c| c != '\'');
         self.refuse_broken_document(&text)?;
         if self.cursor.take("'") { Ok(text) } else { Err(Unread::Unclosed("'")) }
     }
 
-    /// A line break inside quotes, while a here-document is announced, would leave open where the document begins.
+    /// Rejects a line break inside quotes while a here-document is announced: it would not be clear where the document begins.
     fn refuse_broken_document(&self, text: &str) -> ReadResult<()> {
         if !self.documents.is_empty() && text.contains('\n') {
             return Err(Unread::Construct("a quote over several lines after a here-document"));
@@ -114,9 +114,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Pieces inside double quotes to the closing character, or the text of a here-document to its end.
+    /// Parses double-quoted text up to the closing character, or the whole text of a here-document.
     pub(super) fn double_quoted(&mut self, pieces: &mut Vec<WordPiece>, close: Option<char>) -> ReadResult<()> {
-        // Empty quotes are still a word.
+        // Even empty quotes form a word.
         pieces.push(WordPiece::Text(String::new()));
         while let Some(c) = self.cursor.peek() {
             match c {
@@ -124,8 +124,8 @@ impl Parser<'_> {
                     self.cursor.advance(1);
                     return Ok(());
                 }
-                '\\' => match self.cursor.ahead(1) {
-                    Some('\n') if self.cursor.behind() == Some('$') => {
+                '\\' => match self.cursor.peek_at(1) {
+                    Some('\n') if self.cursor.previous() == Some('$') => {
                         return Err(Unread::Construct("a line continued inside an expansion"));
                     }
                     Some('\n') => self.cursor.advance(2),
@@ -157,7 +157,7 @@ impl Parser<'_> {
         if close.is_none() { Ok(()) } else { Err(Unread::Unclosed("\"")) }
     }
 
-    /// Backquotes around a command without escapes, quotes of its own kind, or backquotes of its own.
+    /// Parses a command in backquotes without escapes, further backquotes or, inside double quotes, further double quotes.
     fn backquoted(&mut self, quoted: bool) -> ReadResult<WordPiece> {
         self.cursor.advance(1);
         let text = self.cursor.take_while(|c| c != '`');
@@ -167,15 +167,15 @@ impl Parser<'_> {
         if text.contains(['\\', '\n']) || (quoted && text.contains('"')) {
             return Err(Unread::Construct("a backquoted command with escapes"));
         }
-        let list = self.nested(&text)?;
+        let list = self.parse_nested(&text)?;
         Ok(WordPiece::Output { list, quoted })
     }
 
-    /// What a `$` begins.
+    /// Parses what a `$` begins.
     fn dollar(&mut self, pieces: &mut Vec<WordPiece>, quoted: bool) -> ReadResult<()> {
         self.cursor.advance(1);
         let piece = match self.cursor.peek() {
-            Some('(') if self.cursor.ahead(1) == Some('(') => {
+            Some('(') if self.cursor.peek_at(1) == Some('(') => {
                 self.cursor.advance(2);
                 self.arithmetic()?
             }
@@ -188,8 +188,8 @@ impl Parser<'_> {
                 self.cursor.advance(1);
                 self.parameter(pieces, quoted)?
             }
-            // A plain `sh` knows no escapes in it and keeps the `$`: read only where both end it at the same place, with
-            // a doubt.
+            // A plain `sh` has no escapes here and keeps the `$`: it is parsed, with a doubt, only if it ends at the same place
+            // for both.
             Some('\'') if !quoted => {
                 self.cursor.advance(1);
                 let text = self.until_quote()?;
@@ -201,14 +201,14 @@ impl Parser<'_> {
             }
             Some('"') if !quoted => return Err(Unread::Construct("`$\"`")),
             Some('[') => return Err(Unread::Construct("`$[`")),
-            Some('\\') if self.cursor.ahead(1) == Some('\n') => {
+            Some('\\') if self.cursor.peek_at(1) == Some('\n') => {
                 return Err(Unread::Construct("a line continued inside an expansion"));
             }
             Some(c) if is_name_start(c) => {
                 let name = self.name();
-                // Other shells take `$x[1]` and `$x:h` as one expansion.
+                // Other shells parse `$x[1]` and `$x:h` as a single expansion.
                 let modified = self.cursor.peek() == Some('[')
-                    || (self.cursor.peek() == Some(':') && self.cursor.ahead(1).is_some_and(|c| c.is_ascii_alphabetic()));
+                    || (self.cursor.peek() == Some(':') && self.cursor.peek_at(1).is_some_and(|c| c.is_ascii_alphabetic()));
                 if modified {
                     return Err(Unread::Construct("`[` or `:` after a variable"));
                 }
@@ -235,7 +235,7 @@ impl Parser<'_> {
         self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// `${…}` after its brace. Of a form that is not listed, only the commands in it are kept.
+    /// Parses `${…}` after its brace. For a form that is not listed, only the commands in it are kept.
     fn parameter(&mut self, pieces: &mut Vec<WordPiece>, quoted: bool) -> ReadResult<WordPiece> {
         let start = self.cursor.at;
         if let Some(piece) = self.listed_parameter(quoted) {
@@ -295,7 +295,7 @@ impl Parser<'_> {
         Some(WordPiece::Variable { name, form, quoted })
     }
 
-    /// `$((…))` after its parentheses: numbers, names and operators only.
+    /// Parses `$((…))` after its parentheses: only numbers, names and operators.
     fn arithmetic(&mut self) -> ReadResult<WordPiece> {
         const OTHER: Unread = Unread::Construct("this arithmetic");
         let (mut names, mut depth) = (Vec::new(), 0usize);
@@ -308,12 +308,12 @@ impl Parser<'_> {
                     depth = if c == '(' { depth + 1 } else { depth - 1 };
                     self.cursor.advance(1);
                 }
-                Some('$') if self.cursor.ahead(1).is_some_and(is_name_start) => {
+                Some('$') if self.cursor.peek_at(1).is_some_and(is_name_start) => {
                     self.cursor.advance(1);
                     names.push(self.name());
                 }
                 Some(c) if is_name_start(c) => names.push(self.name()),
-                // No assignment, no comparison that could be cut into one.
+                // No assignment, and no comparison that could be split into one.
                 Some(c) if c.is_ascii_digit() || "+-*/% ".contains(c) => self.cursor.advance(1),
                 _ => return Err(OTHER),
             }
@@ -323,7 +323,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `~` at the beginning of a word.
+    /// Parses `~` at the beginning of a word.
     fn tilde(&mut self) -> ReadResult<WordPiece> {
         self.cursor.advance(1);
         match self.cursor.peek() {
@@ -332,43 +332,44 @@ impl Parser<'_> {
         }
     }
 
-    /// `[`: a bracket expression if it is closed within the word and holds plain characters only.
+    /// Parses `[`: a bracket expression if it is closed within the word and contains only plain characters.
     fn bracket(&mut self, pieces: &mut Vec<WordPiece>) {
-        let begins_name = pieces.is_empty() || self.cursor.behind() == Some('/');
+        let begins_name = pieces.is_empty() || self.cursor.previous() == Some('/');
         let mut inside = String::new();
         let mut ahead = 1;
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
-        while let Some(c) = self.cursor.ahead(ahead).filter(|c| plain(*c)) {
+        while let Some(c) = self.cursor.peek_at(ahead).filter(|c| plain(*c)) {
             inside.push(c);
             ahead += 1;
         }
-        if self.cursor.ahead(ahead) == Some(']') && !inside.is_empty() && !begins_name {
+        if self.cursor.peek_at(ahead) == Some(']') && !inside.is_empty() && !begins_name {
             self.cursor.advance(ahead + 1);
             pieces.push(WordPiece::Bracket(inside));
             return;
         }
-        // Closed anywhere further on, it may still be one, and then what it matches is not certain.
+        // If there is a closing bracket further on, it may still be a bracket expression, but what it matches is not certain.
         let mut later = 1;
-        while self.cursor.ahead(later).is_some_and(|c| c != '\n' && c != ']') && later < MAX_BRACKET {
+        while self.cursor.peek_at(later).is_some_and(|c| c != '\n' && c != ']') && later < MAX_BRACKET {
             later += 1;
         }
-        let is_word = matches!(self.cursor.ahead(1), None | Some(' ' | '\t' | '\n'));
+        let is_word = matches!(self.cursor.peek_at(1), None | Some(' ' | '\t' | '\n'));
         self.cursor.advance(1);
-        if is_word || (later < MAX_BRACKET && self.cursor.ahead(later - 1) != Some(']')) {
+        if is_word || (later < MAX_BRACKET && self.cursor.peek_at(later - 1) != Some(']')) {
             push(pieces, '[');
         } else {
             pieces.push(WordPiece::Wildcard('['));
         }
     }
 
-    /// Whether the unquoted brace here may be expanded: a comma or `..` follows it, or something that could hide one.
+    /// Whether the unquoted brace here may be expanded: it is followed by a comma or `..`, or by something that could hide one of
+    /// these.
     fn has_expanding_braces(&self) -> bool {
-        if self.cursor.ahead(1) == Some('}') {
+        if self.cursor.peek_at(1) == Some('}') {
             return false;
         }
         let mut ahead = 1;
         let mut behind = '{';
-        while let Some(c) = self.cursor.ahead(ahead).filter(|c| !matches!(c, ' ' | '\t' | '\n')) {
+        while let Some(c) = self.cursor.peek_at(ahead).filter(|c| !matches!(c, ' ' | '\t' | '\n')) {
             if matches!(c, ',' | '\'' | '"' | '\\' | '$' | '`') || (c == '.' && behind == '.') || ahead > MAX_BRACKET {
                 return true;
             }
@@ -378,17 +379,17 @@ impl Parser<'_> {
         false
     }
 
-    /// `{a,b}` of plain text, `{1..3}`; a brace that cannot be expanded is a character.
+    /// Parses `{a,b}` of plain text, or `{1..3}`; a brace that cannot be expanded is a literal character.
     fn brace(&mut self, pieces: &mut Vec<WordPiece>) -> ReadResult<()> {
         const OTHER: Unread = Unread::Construct("these braces");
         let mut inside = String::new();
         let mut ahead = 1;
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,+@%:".contains(c);
-        while let Some(c) = self.cursor.ahead(ahead).filter(|c| plain(*c)) {
+        while let Some(c) = self.cursor.peek_at(ahead).filter(|c| plain(*c)) {
             inside.push(c);
             ahead += 1;
         }
-        let closed = self.cursor.ahead(ahead) == Some('}');
+        let closed = self.cursor.peek_at(ahead) == Some('}');
         let expands = inside.contains(',') || inside.contains("..");
         if !closed || !expands {
             if self.has_expanding_braces() {
@@ -418,7 +419,7 @@ impl Parser<'_> {
     }
 }
 
-/// Adds a character to the text at the end.
+/// Appends a character to the last piece of text.
 fn push(pieces: &mut Vec<WordPiece>, c: char) {
     match pieces.last_mut() {
         Some(WordPiece::Text(text)) => text.push(c),

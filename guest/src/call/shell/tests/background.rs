@@ -1,4 +1,4 @@
-//! What goes on after the command, and what reads text that nobody has seen.
+//! What keeps running after the command, and what reads text that nobody has seen.
 
 use super::super::{footprint, footprint_of_words};
 use super::{check, workspace};

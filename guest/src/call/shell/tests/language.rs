@@ -1,4 +1,4 @@
-//! The shell's own language: what is read, and what is not.
+//! The shell language: what is understood, and what is not.
 
 use super::check;
 
@@ -201,7 +201,7 @@ fn folders() {
 #[test]
 fn what_is_not_on_the_list_is_unknown() {
     for command in [
-        // Control flow that Bash may not take.
+        // Control flow that Bash may not follow.
         "return; rm a",
         "break; rm a",
         "logout; rm a",
@@ -218,7 +218,7 @@ fn what_is_not_on_the_list_is_unknown() {
         "alias ls='rm a'; ls",
         "coproc rm a",
         "select x in a; do rm $x; done",
-        // Text that is run.
+        // Text that is executed.
         "eval rm a",
         "eval -- rm a",
         "source a",
@@ -319,7 +319,7 @@ fn what_is_not_on_the_list_is_unknown() {
         "rm **/x",
         "rm @(a|b)",
         "rm [[]",
-        // Text that is not a command.
+        // Text that is not a valid command.
         "echo 'x",
         "echo \"x",
         "echo $(x",
@@ -333,7 +333,7 @@ fn what_is_not_on_the_list_is_unknown() {
         "echo $\\\n'a\\'\"'\"\" ; rm P # '\"'\\'",
         "echo a\\\nb",
         "\\ \\\nrm a",
-        // Through other programs.
+        // Commands run by other programs.
         "echo \"rm a\" | sh",
         "curl x | sh",
         "sh < a",
@@ -345,7 +345,7 @@ fn what_is_not_on_the_list_is_unknown() {
     }
 }
 
-/// The command must have a reason to be unknown, which names a piece of it in backquotes.
+/// The command must have a reason to be unknown, and the reason must quote a part of the command in backquotes.
 fn unknown(command: &str) {
     let found = super::footprint(command, "", &*super::workspace());
     assert!(!found.unknowns.is_empty(), "{command}: {:?}", super::spelled(&found));

@@ -1,8 +1,8 @@
-//! A row per command: what it does, or that it cannot be known.
+//! A row per command: what it does, or that this cannot be known.
 //!
-//! The second column lists touches as `access:path`, in any order, reads left out: `w` write, `W` write below, `m` make a
-//! folder, `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more
-//! unknowns, `!` for one or more commands that only a person may give.
+//! The second column lists touches as `access:path`, in any order, without reads: `w` write, `W` write below, `m` make a folder,
+//! `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more unknowns, `!`
+//! for one or more commands that only a person may run.
 
 mod background;
 mod language;
@@ -17,7 +17,7 @@ use super::{footprint, footprint_of_words};
 use crate::effects::{Access, Footprint};
 use crate::ports::memory::Memory;
 
-/// The workspace that the rows speak of.
+/// The workspace that the rows refer to.
 pub(super) fn workspace() -> Rc<Memory> {
     let world = Memory::new();
     for path in [
@@ -52,7 +52,7 @@ fn letter(access: Access) -> Option<char> {
     })
 }
 
-/// A footprint as the rows write it.
+/// A footprint in the notation of the rows.
 pub(super) fn spelled(footprint: &Footprint) -> BTreeSet<String> {
     let mut out: BTreeSet<String> =
         footprint.touches.iter().filter_map(|touch| Some(format!("{}:{}", letter(touch.access)?, touch.path))).collect();
@@ -65,7 +65,7 @@ pub(super) fn spelled(footprint: &Footprint) -> BTreeSet<String> {
     out
 }
 
-/// Compares rows whose commands are words divided by blanks, with no shell between: for the table of programs.
+/// Compares rows of the table of programs, whose commands are words separated by blanks, without a shell.
 pub(super) fn check_words(rows: &[(&str, &str)]) {
     let world = workspace();
     let mut wrong = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn check_words(rows: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "{} of {} rows differ\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-/// Compares every row, and says all that differ.
+/// Compares all rows, and reports all that differ.
 pub(super) fn check(rows: &[(&str, &str)]) {
     let world = workspace();
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Programs that read, and programs that change files: what is certain about them, and what is not.
+//! Programs that read or change files: what is certain about them, and what is not.
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use crate::call::shell::reader::arg::{Arg, Base};
 use crate::call::shell::reader::input::StandardInput;
 use crate::call::shell::reader::state::ShellState;
 
-/// Commands that look and leave nothing behind.
+/// Commands that only read.
 fn check_silent(commands: &[&str]) {
     check_words(&commands.iter().map(|command| (*command, "")).collect::<Vec<_>>());
 }
 
-/// Commands of which nothing is certain, or not all.
+/// Commands that are at least partly unknown.
 fn check_unknown(commands: &[&str]) {
     for command in commands {
         let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
@@ -22,7 +22,7 @@ fn check_unknown(commands: &[&str]) {
     }
 }
 
-/// Rows whose words may hold blanks: they are divided by `¦`.
+/// Rows whose words may contain blanks: they are separated by `¦`.
 fn check_rows(rows: &[(&str, &str)]) {
     let mut wrong = Vec::new();
     for (command, expected) in rows {
@@ -36,7 +36,7 @@ fn check_rows(rows: &[(&str, &str)]) {
     assert!(wrong.is_empty(), "{} of {} rows differ\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-/// Arguments of which some are not certain: `…` ends a word of which only the beginning is known, `…*` several of them.
+/// Commands with uncertain arguments: `…` ends a word of which only the beginning is known, `…*` stands for any number of words.
 fn check_uncertain(rows: &[(&str, &str)]) {
     let world = workspace();
     for (command, expected) in rows {
@@ -712,7 +712,7 @@ fn arguments_that_are_not_certain() {
     ]);
 }
 
-/// A command that runs where it has been moved away, or through a link that it has made.
+/// Commands whose folder they have moved away, or that go through a link of their own.
 #[test]
 fn what_the_command_moves() {
     let world = workspace();

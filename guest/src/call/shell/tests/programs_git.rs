@@ -1,4 +1,4 @@
-//! `git`: what only looks, what changes the repository, what changes files, and what nobody can tell.
+//! `git`: what only reads, what changes the repository, what changes files, and what cannot be known.
 
 use std::collections::BTreeSet;
 
@@ -248,7 +248,7 @@ fn what_may_change_any_file_is_unknown() {
 fn what_is_not_listed_is_unknown() {
     check_all(
         &[
-            // Taken back, cut short, or put together.
+            // Negated, abbreviated or combined options.
             "git rm -n --no-dry-run -f src/billing/pay.ts",
             "git clean -fdx --dry-run --no-dry-run .",
             "git apply --stat --no-stat fix.patch",
@@ -260,7 +260,7 @@ fn what_is_not_listed_is_unknown() {
             "git rm -f :/src/billing/pay.ts",
             "git rm -rf *.ts",
             "git rm :(top)README.md",
-            // Looks, but writes.
+            // Commands that read, but write with an option.
             "git reflog --output=src/billing/pay.ts",
             "git log --output src/billing/pay.ts",
             "git diff --output=src/billing/pay.ts",
@@ -286,7 +286,7 @@ fn what_is_not_listed_is_unknown() {
             "git fsck --lost-found",
             "git unpack-file HEAD:README.md",
             "git difftool -x rm",
-            // Looks, but runs.
+            // Commands that read, but run something with an option.
             "git grep -nOrm export",
             "git grep -Orm foo",
             "git grep --open-files=rm foo",

@@ -16,7 +16,7 @@ fn check_all(commands: &[&str], expected: &str) {
     check_words(&commands.iter().map(|command| (*command, expected)).collect::<Vec<_>>());
 }
 
-/// Compares rows whose words may hold blanks.
+/// Compares rows whose words may contain blanks.
 fn check_argv(rows: &[(&[&str], &str)]) {
     let world = workspace();
     for (argv, expected) in rows {
@@ -367,7 +367,7 @@ fn interpreters() {
 
 #[test]
 fn text_given_to_a_shell_is_read() {
-    // The syntax of the text is not the matter here: only that it is handed on, and that nothing else is entered.
+    // The syntax of the text does not matter here: only that it is passed on, and that nothing else is recorded.
     let world = workspace();
     for argv in [
         ["bash", "-c", "ls"].as_slice(),

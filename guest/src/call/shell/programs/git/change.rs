@@ -1,11 +1,11 @@
-//! Git commands that change the repository or the files they name.
+//! Git commands that change the repository or the files that they name.
 
 use super::super::spec::{ArgumentRole, OperandOverride, Operands, ProgramSpec};
 use super::rules;
 use crate::effects::Access;
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    // The repository alone; its hooks may do more.
+    // These change only the repository; its hooks may do more.
     ProgramSpec {
         flags: "fnuvANp",
         long: &[
@@ -271,7 +271,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         rule: Some(rules::run),
         ..ProgramSpec::new(&["init"])
     },
-    // The repository's settings, which name programs that git runs.
+    // These change the repository's settings, which name programs that git runs.
     ProgramSpec {
         flags: "ezl",
         long: &[
@@ -341,7 +341,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         rule: Some(rules::run_with_remote),
         ..ProgramSpec::new(&["remote prune", "remote update"])
     },
-    // Files of the work tree that are named.
+    // These change the named files of the work tree.
     ProgramSpec {
         flags: "qSW",
         long: &[
@@ -454,7 +454,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         operands: Operands::Then(&[ArgumentRole::Path(Access::Write)], ArgumentRole::Text),
         ..ProgramSpec::new(&["bundle create"])
     },
-    // A patch names its targets.
+    // The patch names the target files.
     ProgramSpec {
         flags: "vzR",
         long: &["check", "numstat", "quiet", "reverse", "stat", "summary", "verbose"],

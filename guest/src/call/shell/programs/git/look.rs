@@ -4,8 +4,8 @@ use super::super::spec::{ArgumentRole, Operands, ProgramSpec};
 use super::rules;
 use crate::effects::Access;
 
-/// What `log`, `diff`, `show` and their relatives take: options of revisions and of diffs are read by the same code in git.
-/// Not listed: `--output`, `--ext-diff`, `--textconv`, `--show-signature`.
+/// The options of `log`, `diff`, `show` and related commands: git parses revision and diff options with the same code. Not
+/// listed: `--output`, `--ext-diff`, `--textconv`, `--show-signature`.
 const HISTORY: ProgramSpec = ProgramSpec {
     flags: "0123456789abcgilmpqrstuwzDEFPRW",
     long: &[
@@ -213,7 +213,7 @@ const HISTORY: ProgramSpec = ProgramSpec {
     ])
 };
 
-/// Commands that have no option, in any version, that writes or runs something.
+/// Commands without an option, in any version, that writes or runs something.
 const PURE: ProgramSpec = ProgramSpec {
     operands: Operands::All(ArgumentRole::Text),
     ..ProgramSpec::reader(&[

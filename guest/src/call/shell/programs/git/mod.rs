@@ -1,15 +1,15 @@
-//! `git`: a table of its own, a row per command.
+//! `git`: has its own table, with a row per command.
 //!
-//! | commands | what is entered |
+//! | commands | what is recorded |
 //! | --- | --- |
-//! | that only look, with listed options | nothing |
-//! | that change the repository alone: `add`, `commit`, `fetch`, `push`, branches and tags | that git runs; hooks may do more |
-//! | that change files which are named: `restore`, `checkout --`, `rm`, `mv`, `clean` | those files |
-//! | that change whatever the other branch changes: `switch`, `merge`, `stash` | *unknown* |
+//! | that only read, with listed options | nothing |
+//! | that change only the repository: `add`, `commit`, `fetch`, `push`, branches and tags | that git runs; hooks may do more |
+//! | that change named files: `restore`, `checkout --`, `rm`, `mv`, `clean` | those files |
+//! | that change whatever differs in the other branch: `switch`, `merge`, `stash` | *unknown* |
 //!
-//! An option that git takes back with `--no-…`, an option cut short, and a pathspec that is a pattern are not listed, and so
-//! *unknown*. Where git takes an option's value only behind `=`, the row must not take the next argument for it: that one
-//! may be `--output=FILE`.
+//! Negated options (`--no-…`), abbreviated options, and pathspecs with patterns are not listed, and therefore *unknown*. If git
+//! accepts an option's value only after `=`, the row must not take the next argument as the value: that argument may be
+//! `--output=FILE`.
 
 mod change;
 mod look;
@@ -34,7 +34,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[ProgramSpec {
     ..ProgramSpec::new(&["git"])
 }];
 
-/// Commands that may change any file, and which is only known when they run.
+/// Commands that may change any file; which files is only known when they run.
 const CHANGE_ANYTHING: &[&str] = &[
     "am",
     "bisect",
@@ -57,7 +57,7 @@ const CHANGE_ANYTHING: &[&str] = &[
     "worktree",
 ];
 
-/// Settings that `-c` may give for one call: in lower case, with the values that are harmless; none listed means any.
+/// Settings that `-c` may set for one call: in lower case, with the harmless values; an empty list means that all values are.
 const SETTINGS: &[(&str, &[&str])] = &[
     ("advice.detachedhead", &[]),
     ("color.branch", &[]),
@@ -120,7 +120,7 @@ fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgum
     reader.add_unknown(format!("`git {}` is not a command whose effects are known", display(word)));
 }
 
-/// The reason for a command that changes files which are known only at run time.
+/// Records the reason for a command that changes files which are known only at run time.
 fn change_anything(reader: &mut ShellReader<'_>, command: &str) {
     reader.add_unknown(format!("`{command}` may change any file of the workspace"));
     reader.add_unconfinable(Unconfinable::HalfWay(format!(
@@ -130,7 +130,7 @@ fn change_anything(reader: &mut ShellReader<'_>, command: &str) {
 
 /// `git -C FOLDER`.
 fn enter_folder(state: &mut ShellState, folder: &Arg) {
-    if !folder.is("") {
+    if !folder.is_text("") {
         state.cwd = state.locate(folder).map(|path| if path == "." { String::new() } else { path });
     }
 }

@@ -4,7 +4,7 @@ use super::super::super::reader::ShellReader;
 use super::super::super::reader::arg::Arg;
 use super::super::super::reader::lexical;
 use super::super::super::reader::state::ShellState;
-use super::super::below;
+use super::super::join_name;
 use super::super::patch::{enter_targets, strip};
 use super::super::spec::{Invocation, ParsedArguments};
 use super::change_anything;
@@ -12,19 +12,19 @@ use crate::call::patch::Strip;
 use crate::effects::Access;
 use crate::ports::FileKind;
 
-/// The repository changes, and its hooks may run.
+/// Records that the repository changes and that its hooks may run.
 pub(super) fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     reader.execute(call.state);
 }
 
-/// As [`run`], with a remote as the first operand.
+/// Like [`run`], with a remote as the first operand.
 pub(super) fn run_with_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     reader.execute(call.state);
     named_remote(reader, call, parsed);
 }
 
-/// A remote is a name or an address on the network. A folder is a repository that another git is started in, and `ext::…` is
-/// a command.
+/// Requires that a remote is a name or a network address. A folder would be a repository in which another git is started, and
+/// `ext::…` is a command.
 pub(super) fn named_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let is_known = |remote: &&&Arg| remote.text().is_some_and(|text| is_name(text) || is_address(text));
     if let Some(remote) = parsed.operands.first().filter(|remote| !is_known(remote)) {
@@ -32,7 +32,8 @@ pub(super) fn named_remote(reader: &mut ShellReader<'_>, call: &Invocation<'_>, 
     }
 }
 
-/// Commands that hand their operands on to another one lose the dashes that end the options (`stash list -- --output=x`).
+/// Requires that no operand looks like an option: commands that pass their operands on to another command lose the dashes that
+/// end the options (`stash list -- --output=x`).
 pub(super) fn no_dashes(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if let Some(operand) = parsed.operands.iter().find(|operand| operand.may_be_option()) {
         reader.add_unknown(format!("`{}` is given `{}`, which it may take for an option", call.name, operand.display()));
@@ -95,7 +96,7 @@ pub(super) fn symbolic_ref(reader: &mut ShellReader<'_>, call: &Invocation<'_>, 
     }
 }
 
-/// `git config`: reading is free, and whatever else it does is done to the file that holds the settings.
+/// `git config`: reading is free of effects; anything else changes the file with the settings.
 pub(super) fn config(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     const READ: &[&str] = &["get", "get-all", "get-regexp", "l", "list"];
     const CHANGE: &[&str] = &["add", "e", "edit", "remove-section", "rename-section", "replace-all", "unset", "unset-all"];
@@ -111,7 +112,7 @@ pub(super) fn config(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed
         reader.touch(call.state, call.name, file, Access::Write);
     }
     if parsed.has(&["f", "file"]) {
-        // The file has been entered.
+        // The file has already been recorded.
     } else if parsed.has(&["global"]) {
         reader.touch_path("~/.gitconfig".to_owned(), Access::Write);
         reader.touch_path("~/.config/git/config".to_owned(), Access::Write);
@@ -122,12 +123,12 @@ pub(super) fn config(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed
     }
 }
 
-/// The file that holds the repository's settings.
+/// Records the file with the repository's settings.
 pub(super) fn repository_settings(reader: &mut ShellReader<'_>, _: &Invocation<'_>, _: &ParsedArguments<'_>) {
     reader.touch_path(".git/config".to_owned(), Access::Write);
 }
 
-/// Whether git takes an operand for exactly one path, and not for a pattern.
+/// Whether git takes an operand for exactly one path rather than a pattern.
 fn is_exact(path: &Arg) -> bool {
     match path {
         Arg::Known(text) => !text.is_empty() && !text.starts_with([':', '-']) && !text.contains(['*', '?', '[', '\\']),
@@ -136,7 +137,7 @@ fn is_exact(path: &Arg) -> bool {
     }
 }
 
-/// Enters files that git takes from the repository. What it puts there may be a link.
+/// Records files that git restores from the repository. A restored file may be a link.
 fn take(reader: &mut ShellReader<'_>, call: &Invocation<'_>, paths: &[&Arg]) {
     for path in paths {
         if !is_exact(path) {
@@ -172,18 +173,18 @@ pub(super) fn checkout(reader: &mut ShellReader<'_>, call: &Invocation<'_>, pars
     let operands = parsed.operands.as_slice();
     let creates = parsed.has(&["b", "B"]);
     if creates && operands.is_empty() {
-        // A new branch from where one stands leaves every file as it is.
+        // A new branch at the current commit leaves every file as it is.
         return reader.execute(call.state);
     }
-    let behind = call.args.iter().position(|arg| arg.is("--")).map(|at| call.args.len() - at - 1);
+    let behind = call.args.iter().position(|arg| arg.is_text("--")).map(|at| call.args.len() - at - 1);
     match (behind, operands) {
         _ if creates => change_anything(reader, call.name),
         (_, []) => change_anything(reader, call.name),
-        // At most a revision stands before the dashes.
+        // Only one revision may precede the dashes.
         (Some(paths), operands) if paths > 0 && operands.len() <= paths + 1 => {
             take(reader, call, operands.get(operands.len() - paths..).unwrap_or_default());
         }
-        // Git refuses what could be both a branch and a file.
+        // Git rejects an operand that could be both a branch and a file.
         (None, [path]) if exists(reader, call, path) => take(reader, call, operands),
         (None, [first, ..]) if operands.len() > 1 && exists(reader, call, first) => take(reader, call, operands),
         (None, [revision, paths @ ..]) if !paths.is_empty() && is_revision(revision) => take(reader, call, paths),
@@ -266,14 +267,18 @@ pub(super) fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed
         || target.text().is_some_and(|text| text.ends_with('/'))
         || reader.kind(call.state, target) == Some(FileKind::Directory);
     if !into && call.state.locate(target).is_some_and(|place| reader.may_have_written(&place)) {
-        reader.add_unknown(format!("`{}` moves to `{}`, which the command itself has made", call.name, target.display()));
+        reader.add_unknown(format!(
+            "`{}` moves a file to `{}`, which the command itself has created",
+            call.name,
+            target.display()
+        ));
     }
     for source in sources {
         let is_folder = reader.kind(call.state, source) != Some(FileKind::File);
         let place = match (into, source.text(), target.text()) {
             (true, Some(source), Some(target)) => {
                 let name = source.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-                Arg::known(below(target.trim_end_matches('/'), name))
+                Arg::known(join_name(target.trim_end_matches('/'), name))
             }
             _ => (*target).clone(),
         };
@@ -300,7 +305,7 @@ pub(super) fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
             reader.touch(call.state, call.name, &folder, Access::WriteTree);
             reader.move_or_link(call.state, &folder);
         }
-        _ => reader.add_unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
+        _ => reader.add_unknown(format!("`{}` creates a folder whose name cannot be determined", call.name)),
     }
 }
 
@@ -313,8 +318,8 @@ pub(super) fn format_patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, 
     }
 }
 
-/// `git apply`: looking is free; what it changes is in the patch, whose names count from the folder where it runs, or from
-/// the repository's own.
+/// `git apply`: modes that only look are free of effects. Otherwise the patch determines what changes; its names are relative to
+/// the working directory or to the repository's root.
 pub(super) fn patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if parsed.has(&["check", "numstat", "stat", "summary"]) {
         return;

@@ -1,4 +1,4 @@
-//! What a hook is lent: settings, granted files, a log.
+//! What a third-party hook has access to: its settings, granted files, and a log.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::files::Files;
 const MAX_LINES: usize = 100;
 const MAX_CHARS: usize = 1_000;
 
-/// Everything that belongs to one instance.
-pub(super) struct Lent {
+/// The host's side of one instance: what it has access to, and its limits.
+pub(super) struct HookHost {
     settings: String,
     granted: Granted,
     workspace: Arc<Files>,
@@ -31,11 +31,11 @@ pub(super) struct Lent {
     log: Vec<Line>,
     /// Printed text whose line has not ended yet: standard output, standard error.
     printed: [Vec<u8>; 2],
-    /// How often the hook looked at the clock, which is the time it sees.
-    pub(super) looks: u64,
+    /// How often the hook has read the clock. This count is the time that the hook sees.
+    pub(super) clock_reads: u64,
 }
 
-impl Lent {
+impl HookHost {
     pub(super) fn new(question: &Question, workspace: Arc<Files>, deadline: Deadline) -> Self {
         Self {
             settings: question.settings.clone(),
@@ -48,18 +48,18 @@ impl Lent {
             reads: 0,
             log: Vec::new(),
             printed: [Vec::new(), Vec::new()],
-            looks: 0,
+            clock_reads: 0,
         }
     }
 
-    /// A call begins, with new shares; the first one has what is left of the time to start.
-    pub(super) fn begin(&mut self, deadline: Option<Deadline>, read_bytes: u64) {
+    /// Resets the limits for a new call. The first call gets no deadline of its own; it uses what is left of the start time.
+    pub(super) fn start_call(&mut self, deadline: Option<Deadline>, read_bytes: u64) {
         self.deadline = deadline.unwrap_or(self.deadline);
         (self.is_late, self.read_bytes, self.reads) = (false, read_bytes, MAX_READS);
         self.limiter.refused = None;
     }
 
-    /// What was logged and printed since the last time.
+    /// Takes the lines that were logged and printed since the last call of this function.
     pub(super) fn take_log(&mut self) -> Vec<Line> {
         for stream in 0..self.printed.len() {
             self.end_line(stream);
@@ -67,7 +67,7 @@ impl Lent {
         std::mem::take(&mut self.log)
     }
 
-    /// Takes in what is printed to a stream: 0 is standard output, 1 standard error.
+    /// Adds printed bytes to the log. Stream 0 is standard output, 1 is standard error.
     pub(super) fn print(&mut self, stream: usize, bytes: &[u8]) {
         for byte in bytes {
             if self.log.len() >= MAX_LINES {
@@ -84,16 +84,16 @@ impl Lent {
     fn end_line(&mut self, stream: usize) {
         let Some(line) = self.printed.get_mut(stream).map(std::mem::take).filter(|line| !line.is_empty()) else { return };
         let level = if stream == 0 { "stdout" } else { "stderr" };
-        self.keep(level, &String::from_utf8_lossy(&line));
+        self.add_line(level, &String::from_utf8_lossy(&line));
     }
 
-    fn keep(&mut self, level: &str, text: &str) {
+    fn add_line(&mut self, level: &str, text: &str) {
         if self.log.len() < MAX_LINES {
             self.log.push(Line { level: level.to_owned(), text: text.chars().take(MAX_CHARS).collect() });
         }
     }
 
-    /// Reads a granted file. What is not granted is not even looked at, or a hook could find out what exists.
+    /// Reads a granted file. A path that is not granted is not even looked up; otherwise a hook could find out what exists.
     fn read_granted(&mut self, path: &str, limit_bytes: u32) -> Result<Vec<u8>, Fault> {
         if !self.granted.has(path) {
             return Err(Fault::Denied);
@@ -104,7 +104,7 @@ impl Lent {
         self.reads -= 1;
         let question = workspace::Question { root: Root::Project, path: path.to_owned(), digest: false };
         let facts = self.workspace.inspect(&[question]).into_iter().next().ok_or(Fault::Other)?;
-        // Links are followed, and the place that they lead to has to be granted as well.
+        // Links are followed, and their target has to be granted as well.
         let real = facts.real_path.filter(|real| self.granted.has(real)).ok_or(Fault::Denied)?;
         match facts.kind {
             Kind::File => {}
@@ -124,15 +124,15 @@ impl Lent {
     }
 }
 
-impl types::Host for Lent {}
+impl types::Host for HookHost {}
 
-impl settings::Host for Lent {
+impl settings::Host for HookHost {
     fn get(&mut self) -> String {
         self.settings.clone()
     }
 }
 
-impl files::Host for Lent {
+impl files::Host for HookHost {
     fn read(&mut self, path: String, limit_bytes: u32) -> Result<Vec<u8>, Fault> {
         self.read_granted(&path, limit_bytes)
     }
@@ -161,7 +161,7 @@ impl files::Host for Lent {
     }
 }
 
-impl log::Host for Lent {
+impl log::Host for HookHost {
     fn write(&mut self, level: Level, message: String) {
         let level = match level {
             Level::Debug => "debug",
@@ -169,6 +169,6 @@ impl log::Host for Lent {
             Level::Warn => "warn",
             Level::Error => "error",
         };
-        self.keep(level, &message);
+        self.add_line(level, &message);
     }
 }

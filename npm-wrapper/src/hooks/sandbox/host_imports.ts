@@ -4,77 +4,77 @@ import { readLine, writeLine } from './lines.js';
 const MAX_LINES = 100;
 const MAX_CHARS = 1_000;
 
-/** What is printed or drawn at once. */
+/** The most bytes that can be printed, or requested as random bytes, at once. */
 const MAX_BYTES = 65_536;
 
 /** A line that a hook logged or printed. */
-export interface Line {
+export interface HookLogLine {
   level: string;
   text: string;
 }
 
-/** What the process that started this one answers to a question about files. */
-interface Served {
+/** The answer of the parent process to a request for files. */
+interface FileResponse {
   bytes?: string;
   paths?: string[];
   fault?: string;
 }
 
-/** What a hook is lent: settings, granted files, a log; and WASI in name only, as in the other host. */
-export class Lent {
+/** What a hook has access to: its settings, granted files and a log, and stubs for WASI, as in the other host. */
+export class HostImports {
   readonly #settings: string;
   readonly #maxLifted: number;
-  #log: Line[] = [];
+  #log: HookLogLine[] = [];
   #printed = new Map<string, string>();
-  #looks = 0n;
+  #clockReads = 0n;
 
   constructor(settings: string, maxLifted: number) {
     this.#settings = settings;
     this.#maxLifted = maxLifted;
   }
 
-  /** What was logged and printed since the last time. */
-  takeLog(): Line[] {
+  /** Takes the lines that were logged and printed since the last call. */
+  takeLog(): HookLogLine[] {
     for (const level of this.#printed.keys()) this.#endLine(level);
     const log = this.#log;
     this.#log = [];
     return log;
   }
 
-  /** The imports of a component, by name. Whatever else of WASI it imports throws when it is called. */
-  imports(): Record<string, unknown> {
+  /** The imports of a component, by name. WASI functions without a stub throw when they are called. */
+  byName(): Record<string, unknown> {
     const known: Record<string, Record<string, unknown>> = {
       'tollgate:hook/types': {},
       'tollgate:hook/settings': { get: () => this.#settings },
-      'tollgate:hook/log': { write: (level: string, message: string) => this.#keep(level, this.#lifted(message)) },
+      'tollgate:hook/log': { write: (level: string, message: string) => this.#addToLog(level, this.#checkLength(message)) },
       'tollgate:hook/files': {
         read: (path: string, limit: number) => this.#read(path, limit),
         readText: (path: string, limit: number) => readText(this.#read(path, limit)),
-        find: (glob: string) => this.#ask({ find: [this.#lifted(glob)] }).paths ?? [],
+        find: (glob: string) => this.#request({ find: [this.#checkLength(glob)] }).paths ?? [],
       },
       ...this.#wasi(),
     };
-    return new Proxy(known, { get: (all, name) => inert(String(name), all[String(name)] ?? {}) });
+    return new Proxy(known, { get: (all, name) => withThrowingStubs(String(name), all[String(name)] ?? {}) });
   }
 
   #read(path: string, limit: number): Uint8Array {
-    return Buffer.from(this.#ask({ read: [this.#lifted(path), limit] }).bytes ?? '', 'base64');
+    return Buffer.from(this.#request({ read: [this.#checkLength(path), limit] }).bytes ?? '', 'base64');
   }
 
-  #ask(wanted: object): Served {
+  #request(wanted: object): FileResponse {
     writeLine(wanted);
-    const served = JSON.parse(readLine() ?? '{"fault":"other"}') as Served;
-    // What is thrown and is not an error is the error of the contract.
+    const served = JSON.parse(readLine() ?? '{"fault":"other"}') as FileResponse;
+    // Generated code treats a thrown value that is not an `Error` as the error of the contract.
     if (served.fault !== undefined) throw served.fault;
     return served;
   }
 
-  #lifted(text: string): string {
+  #checkLength(text: string): string {
     if (Buffer.byteLength(text) > this.#maxLifted) throw new Error('too much data is passed to the host');
     return text;
   }
 
-  #keep(level: string, text: string): void {
+  #addToLog(level: string, text: string): void {
     if (this.#log.length < MAX_LINES)
       this.#log.push({ level, text: [...text.slice(0, 2 * MAX_CHARS)].slice(0, MAX_CHARS).join('') });
   }
@@ -83,13 +83,13 @@ export class Lent {
     if (this.#log.length >= MAX_LINES) return;
     const lines = ((this.#printed.get(level) ?? '') + Buffer.from(bytes).toString('utf8')).split('\n');
     this.#printed.set(level, (lines.pop() ?? '').slice(0, 4 * MAX_CHARS));
-    for (const line of lines) if (line !== '') this.#keep(level, line);
+    for (const line of lines) if (line !== '') this.#addToLog(level, line);
   }
 
   #endLine(level: string): void {
     const line = this.#printed.get(level) ?? '';
     this.#printed.set(level, '');
-    if (line !== '') this.#keep(level, line);
+    if (line !== '') this.#addToLog(level, line);
   }
 
   #wasi(): Record<string, Record<string, unknown>> {
@@ -132,10 +132,10 @@ export class Lent {
       }
     }
     const bytes = (length: bigint) => {
-      if (length > MAX_BYTES) throw new Error(`the hook draws ${length} random bytes at once`);
+      if (length > MAX_BYTES) throw new Error(`the hook requests ${length} random bytes at once`);
       return new Uint8Array(Number(length)).fill(4);
     };
-    const still = () => ({ seconds: 0n, nanoseconds: 0 });
+    const frozenTime = () => ({ seconds: 0n, nanoseconds: 0 });
     return {
       'wasi:cli/environment': { getEnvironment: () => [], getArguments: () => [], initialCwd: () => undefined },
       'wasi:cli/stdin': { getStdin: () => new InputStream() },
@@ -145,8 +145,8 @@ export class Lent {
       'wasi:cli/terminal-stdout': { getTerminalStdout: () => undefined },
       'wasi:cli/terminal-stderr': { getTerminalStderr: () => undefined },
       'wasi:filesystem/preopens': { getDirectories: () => [] },
-      'wasi:clocks/wall-clock': { now: still, resolution: still },
-      'wasi:clocks/monotonic-clock': { now: () => ++this.#looks, resolution: () => 1n },
+      'wasi:clocks/wall-clock': { now: frozenTime, resolution: frozenTime },
+      'wasi:clocks/monotonic-clock': { now: () => ++this.#clockReads, resolution: () => 1n },
       'wasi:random/random': { getRandomBytes: bytes, getRandomU64: () => 4n },
       'wasi:random/insecure': { getInsecureRandomBytes: bytes, getInsecureRandomU64: () => 4n },
       'wasi:random/insecure-seed': { insecureSeed: () => [4n, 4n] },
@@ -164,16 +164,16 @@ function readText(bytes: Uint8Array): string {
   }
 }
 
-/** An interface whose other names throw when they are called, also as methods of resources. */
-function inert(name: string, known: Record<string, unknown>): object {
+/** Completes an interface so that all other names throw when they are called, including methods of resources. */
+function withThrowingStubs(name: string, known: Record<string, unknown>): object {
   return new Proxy(known, {
-    get: (_, item) => known[String(item)] ?? thrower(`${name}#${String(item)}`),
+    get: (_, item) => known[String(item)] ?? throwingStub(`${name}#${String(item)}`),
     has: () => true,
   });
 }
 
-function thrower(name: string): unknown {
-  class Missing {
+function throwingStub(name: string): unknown {
+  class UndefinedImport {
     constructor() {
       throw new Error(`unknown import: \`${name}\` has not been defined`);
     }
@@ -181,6 +181,9 @@ function thrower(name: string): unknown {
   const call = (): never => {
     throw new Error(`unknown import: \`${name}\` has not been defined`);
   };
-  const methods = new Proxy(Missing.prototype, { get: () => call });
-  return new Proxy(Missing, { apply: call, get: (target, item) => (item === 'prototype' ? methods : Reflect.get(target, item)) });
+  const methods = new Proxy(UndefinedImport.prototype, { get: () => call });
+  return new Proxy(UndefinedImport, {
+    apply: call,
+    get: (target, item) => (item === 'prototype' ? methods : Reflect.get(target, item)),
+  });
 }
