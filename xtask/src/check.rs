@@ -5,7 +5,8 @@ use anyhow::Result;
 use crate::build;
 use crate::docs;
 use crate::module_order;
-use crate::repository::{cargo, command, root, run, target};
+use crate::npm::npm;
+use crate::repository::{cargo, root, run, target};
 use crate::test_files;
 
 /// Format, links, order of modules, files of tests, licences, contract, lints, docs, fuzz targets, types, imports and size.
@@ -25,5 +26,5 @@ pub(crate) fn check() -> Result<()> {
     let all = ["--release", "--locked", "--workspace", "--features", "tollgate/native,tollgate-fuzz/compile"];
     run(cargo(&["clippy", "--all-targets"]).args(all).args(["--", "--deny", "warnings"]))?;
     run(cargo(&["doc", "--no-deps"]).args(all).env("RUSTDOCFLAGS", "--deny warnings"))?;
-    run(command("npm", &["run", "--silent", "check"]).current_dir(root().join("npm-wrapper")))
+    run(npm(&["run", "--silent", "check"]).current_dir(root().join("npm-wrapper")))
 }

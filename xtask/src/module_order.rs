@@ -1,6 +1,6 @@
 //! The order of the guest's modules: its `lib.rs` lists them from top to bottom, and none may use one above it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) fn check() -> Result<()> {
         let Some(module) = path.split('/').next().map(|name| name.trim_end_matches(".rs")) else { continue };
         for used in used_modules(&text) {
             uses += 1;
-            if let (Some(here), Some(there)) = (order.get(module), order.get(used))
+            if let (Some(here), Some(there)) = (order.get(module), order.get(used.as_str()))
                 && there < here
             {
                 faults.push(format!("{path} uses `{used}`, which is listed above `{module}`"));
@@ -47,16 +47,28 @@ fn missing(lib: &str, order: &BTreeMap<&str, usize>) -> Vec<String> {
 }
 
 /// The modules of the crate that a file uses outside of comments and tests.
-fn used_modules(text: &str) -> Vec<&str> {
+fn used_modules(text: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or(text);
-    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let mut used: Vec<&str> = lines
-        .flat_map(|line| line.split("crate::").skip(1))
-        .filter_map(|rest| rest.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next())
-        .collect();
-    used.sort_unstable();
-    used.dedup();
-    used
+    let lines: Vec<&str> = code.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    lines.join("\n").split("crate::").skip(1).flat_map(first_names).collect()
+}
+
+/// The first name of a path; of a group in braces, the first name of each path in it.
+fn first_names(path: &str) -> Vec<String> {
+    let name = |path: &str| path.trim_start().split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).next().map(str::to_owned);
+    let Some(group) = path.strip_prefix('{') else { return name(path).into_iter().collect() };
+    let mut names = Vec::from_iter(name(group));
+    let mut depth = 0;
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => names.extend(group.get(at + 1..).and_then(name)),
+            _ => {}
+        }
+    }
+    names
 }
 
 /// The source files below a folder that are not tests, by their path relative to it.
@@ -98,6 +110,14 @@ mod tests {
     fn comments_and_tests_do_not_count() {
         let text =
             "use crate::call::Call;\n// crate::gate\nfn f() { crate::glob::g() }\n#[cfg(test)]\nmod tests {\nuse crate::gate;\n}";
-        assert_eq!(used_modules(text), ["call", "glob"]);
+        assert_eq!(used_modules(text), BTreeSet::from(["call", "glob"].map(str::to_owned)));
+    }
+
+    #[test]
+    fn groups_count() {
+        let text = "use crate::{ledger::{Entry, entry::{a, b}}, glob,\n    json};\nuse crate::{call};";
+        let used = used_modules(text);
+        let used: Vec<&str> = used.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        assert_eq!(used, ["call", "glob", "json", "ledger"]);
     }
 }

@@ -2,11 +2,16 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::thread;
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
 use crate::repository::{command, component, root, run, target};
+
+/// An npm command.
+pub(crate) fn npm(words: &[&str]) -> Command {
+    command(if cfg!(windows) { "npm.cmd" } else { "npm" }, words)
+}
 
 /// Installs the build dependencies of the package, if its lock file has changed.
 pub(crate) fn install() -> Result<()> {
@@ -20,20 +25,9 @@ pub(crate) fn build() -> Result<()> {
     run(build.arg(component()).current_dir(root().join("npm-wrapper")))
 }
 
-/// Runs the tests of the package on all processors. By default, Node would leave one of two unused.
+/// Runs the tests of the package.
 pub(crate) fn test() -> Result<()> {
-    let wrapper = root().join("npm-wrapper");
-    let mut files = Vec::new();
-    for entry in fs::read_dir(wrapper.join("test"))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".test.js") {
-            files.push(format!("test/{name}"));
-        }
-    }
-    files.sort();
-    let processors = thread::available_parallelism().map_or(1, usize::from);
-    let mut node = command("node", &["--test"]);
-    run(node.arg(format!("--test-concurrency={processors}")).args(files).current_dir(wrapper))
+    run(npm(&["test", "--silent"]).current_dir(root().join("npm-wrapper")))
 }
 
 /// A JavaScript runtime by name.
@@ -85,7 +79,6 @@ fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
     if fs::read(&mark).is_ok_and(|installed| installed == lock) {
         return Ok(());
     }
-    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-    run(command(npm, words).args(["--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder))?;
+    run(npm(words).args(["--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder))?;
     Ok(fs::write(mark, lock)?)
 }

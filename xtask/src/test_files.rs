@@ -31,5 +31,17 @@ pub(crate) fn check() -> Result<()> {
     }
     ensure!(files > 10, "only {files} files of tests were found; this check would pass anything");
     println!("tests: {files} files, each in a program");
+    check_fuzz_targets()
+}
+
+/// Checks that every fuzz target is a program, and is left out of a plain `cargo build`: without the fuzzer, it does not link.
+fn check_fuzz_targets() -> Result<()> {
+    let manifest = fs::read_to_string(root().join("fuzz/Cargo.toml"))?;
+    for entry in fs::read_dir(root().join("fuzz/fuzz_targets"))? {
+        let file = entry?.file_name().to_string_lossy().into_owned();
+        let Some(name) = file.strip_suffix(".rs") else { continue };
+        let section = format!("[[bin]]\nname = \"{name}\"\npath = \"fuzz_targets/{file}\"\nrequired-features = [\"compile\"]\n");
+        ensure!(manifest.contains(&section), "`fuzz/Cargo.toml` lacks this section:\n{section}");
+    }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! | op | answer |
 //! | --- | --- |
-//! | `list-intents` | `{governed, intents, diagnostics}`: those in force, and what is wrong with the current file |
+//! | `list-intents` | `{governed, intents, diagnostics, errors, warnings, summary, readable, valid}`: the intents in force, and what is wrong with the current file. `summary` says in a sentence what a person should know about the list, or is null; `readable` is false if nothing could be read, which is different from an empty list; `valid` is what `tollgate intents check` asks |
 //! | `list-sessions` | `{default, sessions}`, each `{session, intent, parent, by, since, program, last}`: those that selected or inherited an intent, or changed something, the most recently active first |
 //! | `select-default` `{intent}` | `{"intent":…}`: the intent that new sessions work for; null removes it |
 //! | `allow-tool` `{pattern, kind, settings?}` | `{path, pattern, kind, settings}`: `settings` is the text of the workspace's settings, in the request as it is, in the answer as it has to be; the host writes it |
@@ -16,11 +16,15 @@ use crate::gate::Gate;
 use crate::glob::Glob;
 use crate::inflight::rulings::{self, Latest};
 use crate::intents::diagnosis::{Diagnosis, Severity};
-use crate::intents::file::Governance;
+use crate::intents::file::{Governance, PATH};
 use crate::intents::intent::Intent;
 use crate::intents::selection::{self, Selection};
 use crate::json::document::Document;
 use crate::servers;
+
+const UNGOVERNED: &str = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one";
+
+const CHECK: &str = "`tollgate intents check` shows what is wrong";
 
 /// Answers one of the ops above; `None` if it is another.
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, OperationFault>> {
@@ -69,10 +73,25 @@ fn list_intents(gate: &mut Gate) -> Value {
         Governance::By(intents) => intents.all(),
         _ => &[],
     };
+    let is_governed = !matches!(governance, Governance::None);
+    let errors = diagnoses.iter().filter(|found| matches!(found.severity, Severity::Error)).count();
+    let summary = match (is_governed, errors) {
+        (false, _) => Some(UNGOVERNED.to_owned()),
+        (true, 0) if intents.is_empty() => Some(format!("`{PATH}` lists no intents")),
+        (true, 0) => None,
+        (true, 1) => Some(format!("`{PATH}` has 1 error; {CHECK}")),
+        (true, _) => Some(format!("`{PATH}` has {errors} errors; {CHECK}")),
+    };
     json!({
-        "governed": !matches!(governance, Governance::None),
+        "governed": is_governed,
         "intents": intents.iter().map(intent_json).collect::<Vec<_>>(),
         "diagnostics": diagnoses.iter().map(diagnosis_json).collect::<Vec<_>>(),
+        "errors": errors,
+        "warnings": diagnoses.len() - errors,
+        "summary": summary,
+        // Without governance, no file is expected.
+        "readable": !is_governed || errors == 0 || !intents.is_empty(),
+        "valid": is_governed && errors == 0,
     })
 }
 

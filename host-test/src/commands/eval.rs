@@ -78,7 +78,11 @@ impl Eval<'_> {
                 continue;
             }
             let about_hooks = is_about_hooks(&line);
-            let answered = if about_hooks { self.hooks().perform(&line) } else { self.hooks.gate().perform(&line) };
+            // Which hooks and extensions are approved depends on the machine.
+            let answered = self.hooks.describe_host().and_then(|()| match about_hooks {
+                true => self.hooks().perform(&line),
+                false => self.hooks.gate().perform(&line),
+            });
             match answered {
                 Ok(answer) => output.write_all(&answer)?,
                 Err(fault) => {

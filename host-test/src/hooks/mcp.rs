@@ -84,7 +84,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     fn run_task(&mut self, task: Task) -> Result<(), Error> {
         match task {
             Task::Exchange { command, payload } => {
-                self.announce_host()?;
+                self.describe_host()?;
                 let payload = payload.to_string();
                 match self.gate.borrow_mut().respond(PROGRAM, None, payload.as_bytes()).inspect_err(|_| self.abandon_all())? {
                     Progress::Answered(reply) => {

@@ -148,7 +148,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     /// Handles a hook payload of an agent program, and waits for hooks and lookups. The answer is in the format of the program.
     /// If the gate fails, a fresh instance decides what happens to the call.
     pub fn respond(&mut self, program: &str, event: Option<&str>, payload: &[u8]) -> Result<Reply, Error> {
-        let responded = self.announce_host().and_then(|()| {
+        let responded = self.describe_host().and_then(|()| {
             match self.gate.borrow_mut().respond(program, event, payload).inspect_err(|_| self.abandon_all())? {
                 Progress::Answered(reply) => Ok(reply),
                 Progress::Waiting(number) => self.wait_for(number),
@@ -174,7 +174,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
 
     /// Answers one JSON line like [`Tollgate::perform`], and waits if the answer is `waiting`.
     pub fn perform(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
-        self.announce_host()?;
+        self.describe_host()?;
         let answer = self.gate.borrow_mut().perform(line).inspect_err(|_| self.abandon_all())?;
         let Some(number) = waiting(&answer) else {
             // The request may have queued a hook.
@@ -184,8 +184,9 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.wait_for(number).map(|reply| reply.text)
     }
 
-    /// Describes this host to a new instance.
-    fn announce_host(&mut self) -> Result<(), Error> {
+    /// Describes this host to the gate, unless its instance has been told before. Everything that runs or shows hooks does this
+    /// itself; other requests may depend on it, too.
+    pub fn describe_host(&mut self) -> Result<(), Error> {
         if self.announced_to.is_none() || self.announced_to != self.gate.borrow_mut().running_instance() {
             self.step(Vec::new())?;
         }

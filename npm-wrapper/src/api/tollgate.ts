@@ -218,10 +218,10 @@ export class Tollgate {
   perform(line: string | Uint8Array | object): string | Record<string, unknown> {
     const isBytes = line instanceof Uint8Array;
     const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
-    const hooks = this.#hooks !== undefined && isAboutHooks(line, bytes) ? this.#hooks : undefined;
-    hooks?.describeHost();
+    // Which hooks and extensions are approved depends on the machine.
+    this.#hooks?.describeHost();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
-    hooks?.reload();
+    if (this.#hooks !== undefined && mayChangeHooks(line, bytes)) this.#hooks.reload();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 
@@ -232,12 +232,15 @@ export class Tollgate {
   }
 }
 
-/** Whether a line needs the hooks of the host. Most lines can be ruled out without parsing. */
-function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): boolean {
+/** The ops after which other files may have to be watched, or a hook may have to run. */
+const HOOK_OPS = ['event', 'hooks', 'extensions'];
+
+/** Whether a line is one of these. Most lines can be ruled out without parsing. */
+function mayChangeHooks(line: string | Uint8Array | object, bytes: Uint8Array): boolean {
   let asked: unknown = line;
   if (typeof line === 'string' || line instanceof Uint8Array) {
     const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (!['event', 'hooks', 'wiring', 'extensions', 'skills', '\\u'].some((word) => glance.includes(word))) return false;
+    if (![...HOOK_OPS, '\\u'].some((word) => glance.includes(word))) return false;
     try {
       asked = parseBytes(bytes);
     } catch {
@@ -245,7 +248,7 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
     }
   }
   const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
-  return typeof op === 'string' && ['event', 'hooks', 'wiring', 'extensions', 'skills'].includes(op);
+  return typeof op === 'string' && HOOK_OPS.includes(op);
 }
 
 function noAnswerError(error: unknown): TollgateError {

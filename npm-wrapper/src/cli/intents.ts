@@ -6,8 +6,6 @@ import { type Answer, ask, withGate, type OpenGate, CommandError } from './works
 /** The intents file of a workspace. */
 const INTENTS_FILE = '.orchestration/active_intents.yaml';
 
-const UNGOVERNED = 'there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one';
-
 const USAGE = `Usage: tollgate intents list|check|sessions|select ID [OPTIONS] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
   list       List the intents with their status, name and scope
@@ -27,6 +25,11 @@ interface IntentListing {
   governed: boolean;
   intents: { id: string; status: string; name: string; open: boolean; owned_scope: string[] }[];
   diagnostics: IntentDiagnostic[];
+  errors: number;
+  warnings: number;
+  summary: string | null;
+  readable: boolean;
+  valid: boolean;
 }
 
 interface IntentOptions {
@@ -51,11 +54,8 @@ export function main(args: string[]): Promise<number> {
 
 function show({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'list-intents' });
-  const { governed, intents } = answer as unknown as IntentListing;
-  const [errors] = countSeverities(answer);
+  const { intents, summary, readable } = answer as unknown as IntentListing;
   if (json) output.line(JSON.stringify(answer));
-  else if (!governed) say(UNGOVERNED);
-  else if (intents.length === 0 && errors === 0) say(`\`${INTENTS_FILE}\` lists no intents`);
   else if (intents.length > 0) {
     const titles = ['ID', 'STATUS', 'NAME', 'SCOPE'].map((title): [string, 'bold'] => [title, 'bold']);
     const rows = intents.map(({ id, status, name, open, owned_scope: scope }) =>
@@ -63,21 +63,16 @@ function show({ gate, json, output }: OpenGate): boolean {
     );
     output.rows([titles, ...rows]).forEach(output.line);
   }
-  // Without a workspace that is governed, the file is missing, which is no error.
-  if (errors === 0 || !governed) return true;
-  const why = `\`${INTENTS_FILE}\` has ${count(errors, 'error', 'errors')}; \`tollgate intents check\` shows what is wrong`;
-  // Nothing could be read, which is different from an empty list.
-  if (intents.length === 0) throw new CommandError(why);
-  say(why);
+  if (!readable) throw new CommandError(summary ?? '');
+  if (summary !== null) say(summary);
   return true;
 }
 
 function check({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'list-intents' });
-  const { governed, intents, diagnostics } = answer as unknown as IntentListing;
-  const [errors, warnings] = countSeverities(answer);
+  const { governed, intents, diagnostics, errors, warnings, summary, valid } = answer as unknown as IntentListing;
   if (json) output.line(JSON.stringify(answer));
-  else if (!governed) say(UNGOVERNED);
+  else if (!governed) say(summary ?? '');
   else {
     const place = (number: number | null) => (number === null ? '' : `:${number}`);
     for (const { severity, line, column, message } of diagnostics) {
@@ -91,14 +86,7 @@ function check({ gate, json, output }: OpenGate): boolean {
     ];
     output.line(counts.join(', '));
   }
-  return errors === 0;
-}
-
-/** The number of errors and of warnings. */
-function countSeverities(answer: Answer): [errors: number, warnings: number] {
-  const { diagnostics } = answer as unknown as IntentListing;
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
-  return [errors, diagnostics.length - errors];
+  return valid;
 }
 
 function select(opened: OpenGate, intent: string | undefined, { session, yes }: IntentOptions): boolean {

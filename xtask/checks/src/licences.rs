@@ -5,15 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use spdx::{Expression, LicenseReq, ParseMode};
 
 use crate::{cargo, root};
-
-/// All crates with a lock file of their own.
-const MANIFESTS: &[&str] = &["Cargo.toml", "guest/oracle/Cargo.toml"];
 
 /// npm packages without a licence in `package.json`, and the licence that their `LICENSE` and `README.md` state.
 const NPM_LICENCES: &[(&str, &str)] = &[("node_modules/@bytecodealliance/componentize-js", "Apache-2.0 WITH LLVM-exception")];
@@ -22,8 +20,8 @@ const NPM_LICENCES: &[(&str, &str)] = &[("node_modules/@bytecodealliance/compone
 pub(crate) fn check() -> Result<()> {
     let rules: Rules = toml::from_str(&fs::read_to_string(root().join("deny.toml"))?).context("reading deny.toml")?;
     let mut packages = npm_packages()?;
-    for manifest in MANIFESTS {
-        packages.extend(crates(manifest)?);
+    for manifest in manifests(root())? {
+        packages.extend(crates(&manifest)?);
     }
     let faults: Result<Vec<Option<String>>> = packages.iter().map(|package| rules.fault(package)).collect();
     let faults: Vec<String> = faults?.into_iter().flatten().collect();
@@ -108,22 +106,47 @@ struct Package {
     source: Option<String>,
 }
 
-fn crates(manifest: &str) -> Result<Vec<Package>> {
-    let words = ["metadata", "--format-version=1", "--locked", "--offline", "--manifest-path", manifest];
+/// The manifests of all crates and workspaces that have a lock file.
+fn manifests(repository: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![repository.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder).with_context(|| format!("listing {}", folder.display()))? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if entry.file_type()?.is_dir() && ![".git", "target", "node_modules"].iter().any(|other| name == *other) {
+                open.push(entry.path());
+            } else if name == "Cargo.lock" {
+                found.push(folder.join("Cargo.toml"));
+            }
+        }
+    }
+    found.sort();
+    ensure!(found.contains(&repository.join("Cargo.toml")), "the repository's own lock file was not found");
+    Ok(found)
+}
+
+fn crates(manifest: &Path) -> Result<Vec<Package>> {
+    let name = manifest.display();
+    let words =
+        ["metadata", "--format-version=1", "--locked", "--offline", "--manifest-path", manifest.to_str().context("the path")?];
     let mut output = cargo(&words).output()?;
     if !output.status.success() {
         // A fresh machine has not downloaded the packages for other systems.
-        ensure!(cargo(&["fetch", "--locked", "--manifest-path", manifest]).status()?.success(), "cargo fetch failed");
+        ensure!(
+            cargo(&["fetch", "--locked", "--manifest-path"]).arg(manifest).status()?.success(),
+            "cargo fetch failed for {name}"
+        );
         output = cargo(&words).output()?;
     }
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "cargo metadata for {name}: {}", String::from_utf8_lossy(&output.stderr));
     #[derive(Deserialize)]
     struct Metadata {
         packages: Vec<Package>,
     }
     let Metadata { packages } = serde_json::from_slice(&output.stdout)?;
     if !packages.iter().any(|package| package.source.is_some()) {
-        bail!("{manifest} has no dependencies; this check would pass anything");
+        bail!("{name} has no dependencies; this check would pass anything");
     }
     Ok(packages)
 }

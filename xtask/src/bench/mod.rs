@@ -95,10 +95,31 @@ mod tests {
         let mut rows = rows_within_budget();
         finish(&rows, &file).unwrap();
         let strict = budget::BUDGETS.iter().find(|budget| budget.miss.is_none()).unwrap();
-        rows.retain(|row| row.row != strict.row);
-        rows.push(row(strict.row, 1e9, 1.0));
-        let fault = finish(&rows, &file).unwrap_err().to_string();
-        assert!(fault.contains(strict.what), "{fault}");
+        assert_eq!(fault_of(&mut rows, row(strict.row, 1e9, 1.0), &file), Some(strict.what));
+    }
+
+    #[test]
+    fn a_known_miss_that_gets_much_worse_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("bench.json");
+        let mut rows = rows_within_budget();
+        for budget in budget::BUDGETS {
+            let Some(known) = budget.miss else { continue };
+            assert!(known.ceiling > budget.factor, "{}", budget.row);
+            assert_eq!(fault_of(&mut rows, row(budget.row, known.ceiling * 99.0, 100.0), &file), None);
+            assert_eq!(fault_of(&mut rows, row(budget.row, known.ceiling * 101.0, 100.0), &file), Some(budget.what));
+            assert_eq!(fault_of(&mut rows, row(budget.row, budget.factor * 99.0, 100.0), &file), None);
+        }
+    }
+
+    /// Replaces a row, and returns its description if that makes the whole fail.
+    fn fault_of(rows: &mut Vec<Measurement>, new: Measurement, file: &Path) -> Option<&'static str> {
+        let budget = budget::BUDGETS.iter().find(|budget| budget.row == new.row).unwrap();
+        rows.retain(|row| row.row != new.row);
+        rows.push(new);
+        let fault = finish(rows, file).err()?.to_string();
+        assert!(fault.contains(budget.what), "{fault}");
+        Some(budget.what)
     }
 
     #[test]

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::result::{Ending, SessionResult};
 use crate::npm;
-use crate::repository::{command, root, run};
+use crate::repository::{root, run};
 
 /// The name in the summary.
 pub(super) const NAME: &str = "vscode";
@@ -59,6 +59,6 @@ fn install_part(part: &Path) -> Result<()> {
         return Ok(());
     }
     let words = ["install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-    run(command("npm", &words).current_dir(part))?;
+    run(npm::npm(&words).current_dir(part))?;
     Ok(fs::write(mark, "")?)
 }

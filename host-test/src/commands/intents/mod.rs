@@ -48,32 +48,21 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 
 fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-intents"}))?;
-    let (errors, _) = severities(&answer);
     let intents = list(&answer, "intents");
-    let is_governed = flag(&answer, "governed");
     if json {
         output.json(&answer)?;
-    } else if !is_governed {
-        output.note(UNGOVERNED);
-    } else if intents.is_empty() && errors == 0 {
-        output.note(&format!("`{FILE}` lists no intents"));
     } else if !intents.is_empty() {
         table(intents, output)?;
     }
-    // Without a workspace that is governed, the file is missing, which is no error.
-    if errors == 0 || !is_governed {
-        return Ok(Outcome::Done);
+    let summary = text(&answer, "/summary");
+    if !flag(&answer, "readable") {
+        return Err(CommandError::Failed(summary.to_owned()));
     }
-    let why = format!("`{FILE}` has {}; `tollgate intents check` shows what is wrong", count(errors, "error", "errors"));
-    // Nothing could be read, which is different from an empty list.
-    if intents.is_empty() {
-        return Err(CommandError::Failed(why));
+    if !summary.is_empty() {
+        output.note(summary);
     }
-    output.note(&why);
     Ok(Outcome::Done)
 }
-
-const UNGOVERNED: &str = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one";
 
 fn table(intents: &[Value], output: &mut Output<'_>) -> io::Result<()> {
     let mut rows = vec![["ID", "STATUS", "NAME", "SCOPE"].map(|title| Cell::styled(title, Style::Bold)).into_iter().collect()];
@@ -88,17 +77,16 @@ fn table(intents: &[Value], output: &mut Output<'_>) -> io::Result<()> {
 
 fn check(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-intents"}))?;
-    let (errors, _) = severities(&answer);
     let printed = if json { output.json(&answer) } else { diagnostics(&answer, output) };
     match printed.map_err(CommandError::from) {
-        Ok(()) | Err(CommandError::OutputClosed) => Ok(if errors == 0 { Outcome::Done } else { Outcome::No }),
+        Ok(()) | Err(CommandError::OutputClosed) => Ok(if flag(&answer, "valid") { Outcome::Done } else { Outcome::No }),
         Err(stop) => Err(stop),
     }
 }
 
 fn diagnostics(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
     if !flag(answer, "governed") {
-        output.note(UNGOVERNED);
+        output.note(text(answer, "/summary"));
         return Ok(());
     }
     for found in list(answer, "diagnostics") {
@@ -107,18 +95,10 @@ fn diagnostics(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
         let severity = output.paint(if severity == "error" { Style::Red } else { Style::Yellow }, severity);
         output.line(&format!("{FILE}{}{}: {severity}: {}", place("line"), place("column"), escape(text(found, "/message"))))?;
     }
-    let (errors, warnings) = severities(answer);
-    let intents = list(answer, "intents").len() as u64;
-    let (intents, errors, warnings) =
-        (count(intents, "intent", "intents"), count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
-    output.line(&format!("{intents}, {errors}, {warnings}"))
-}
-
-/// The number of errors and of warnings.
-fn severities(answer: &Value) -> (u64, u64) {
-    let all = list(answer, "diagnostics");
-    let errors = all.iter().filter(|found| text(found, "/severity") == "error").count();
-    (errors as u64, (all.len() - errors) as u64)
+    let number = |name| answer.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let intents = count(list(answer, "intents").len() as u64, "intent", "intents");
+    let errors = count(number("errors"), "error", "errors");
+    output.line(&format!("{intents}, {errors}, {}", count(number("warnings"), "warning", "warnings")))
 }
 
 #[cfg(test)]
@@ -153,7 +133,7 @@ mod tests {
             intent("INT-001", "IN_PROGRESS", "Login", &["src/auth/**", "docs/auth.md"]),
             intent("I2", "DONE", "Pay \u{1b}[2J", &[]),
         ];
-        let (code, out, err) = run_on(show, false, &json!({"governed": true, "intents": intents, "diagnostics": []}));
+        let (code, out, err) = run_on(show, false, &listing(&json!(intents), &json!([]), 0, 0));
         let expected = "\
 ID       STATUS       NAME           SCOPE
 INT-001  IN_PROGRESS  Login          src/auth/**, docs/auth.md
@@ -162,39 +142,51 @@ I2       DONE         Pay \\u{1b}[2J
         assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));
     }
 
+    /// An answer of the gate for a governed workspace, without a summary.
+    fn listing(intents: &Value, diagnostics: &Value, errors: u64, warnings: u64) -> Value {
+        json!({"governed": true, "intents": intents, "diagnostics": diagnostics, "errors": errors, "warnings": warnings,
+               "summary": null, "readable": true, "valid": errors == 0})
+    }
+
     #[test]
     fn a_list_that_cannot_be_made_is_not_an_empty_list() {
-        let error = json!({"severity": "error", "line": 1, "column": 2, "message": "no"});
-        let some = intent("A", "IN_PROGRESS", "a", &["a"]);
-        for (answer, code, out_lines, said) in [
-            (json!({"governed": false, "intents": [], "diagnostics": []}), 0, 0, "no .orchestration/"),
-            (json!({"governed": true, "intents": [], "diagnostics": []}), 0, 0, "lists no intents"),
-            (json!({"governed": true, "intents": [], "diagnostics": [error]}), 2, 0, "has 1 error; `tollgate intents check`"),
-            (json!({"governed": true, "intents": [some], "diagnostics": [error, error]}), 0, 2, "has 2 errors"),
-        ] {
-            let (got, out, err) = run_on(show, false, &answer);
-            assert_eq!((got, out.lines().count()), (code, out_lines), "{answer}");
-            assert!(err.contains(said), "{err}");
-        }
+        let mut answer = listing(&json!([]), &json!([]), 1, 0);
+        answer["summary"] = json!("it has 1 error");
+        assert_eq!(run_on(show, false, &answer), (0, String::new(), "tollgate: it has 1 error\n".to_owned()));
+        answer["readable"] = json!(false);
+        assert_eq!(run_on(show, false, &answer), (2, String::new(), "it has 1 error".to_owned()));
+        assert_eq!(run_on(show, true, &answer), (2, format!("{answer}\n"), "it has 1 error".to_owned()));
+    }
+
+    #[test]
+    fn without_governance_nothing_is_valid() {
+        let answer = json!({"governed": false, "intents": [], "diagnostics": [], "errors": 1, "warnings": 0,
+                            "summary": "nothing is governed", "readable": true, "valid": false});
+        assert_eq!(run_on(show, false, &answer), (0, String::new(), "tollgate: nothing is governed\n".to_owned()));
+        assert_eq!(run_on(check, false, &answer), (1, String::new(), "tollgate: nothing is governed\n".to_owned()));
     }
 
     #[test]
     fn diagnostics_name_their_place() {
         let found = |severity: &str, line: Option<u64>, column: Option<u64>| json!({"severity": severity, "line": line, "column": column, "message": "it is so"});
-        for (diagnostics, code, expected) in [
-            (json!([]), 0, "0 intents, 0 errors, 0 warnings\n"),
+        for (diagnostics, errors, warnings, code, expected) in [
+            (json!([]), 0, 0, 0, "0 intents, 0 errors, 0 warnings\n"),
             (
                 json!([found("warning", Some(3), None)]),
+                0,
+                1,
                 0,
                 ".orchestration/active_intents.yaml:3: warning: it is so\n0 intents, 0 errors, 1 warning\n",
             ),
             (
                 json!([found("error", Some(3), Some(5)), found("warning", None, None)]),
                 1,
+                1,
+                1,
                 ".orchestration/active_intents.yaml:3:5: error: it is so\n.orchestration/active_intents.yaml: warning: it is so\n0 intents, 1 error, 1 warning\n",
             ),
         ] {
-            let answer = json!({"governed": true, "intents": [], "diagnostics": diagnostics});
+            let answer = listing(&json!([]), &diagnostics, errors, warnings);
             let (got, out, _) = run_on(check, false, &answer);
             assert_eq!((got, out.as_str()), (code, expected));
             assert_eq!(run_on(check, true, &answer), (code, format!("{answer}\n"), String::new()));
