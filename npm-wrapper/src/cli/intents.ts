@@ -64,7 +64,8 @@ function show({ gate, json, output }: OpenGate): boolean {
     output.rows([titles, ...rows]).forEach(output.line);
   }
   if (!readable) throw new CommandError(summary ?? '');
-  if (summary !== null) say(summary);
+  // As JSON, it is part of the answer.
+  if (summary !== null && !json) say(summary);
   return true;
 }
 

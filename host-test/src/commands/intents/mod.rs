@@ -58,7 +58,8 @@ fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResu
     if !flag(&answer, "readable") {
         return Err(CommandError::Failed(summary.to_owned()));
     }
-    if !summary.is_empty() {
+    // As JSON, it is part of the answer.
+    if !json && !summary.is_empty() {
         output.note(summary);
     }
     Ok(Outcome::Done)
@@ -163,6 +164,7 @@ I2       DONE         Pay \\u{1b}[2J
         let answer = json!({"governed": false, "intents": [], "diagnostics": [], "errors": 1, "warnings": 0,
                             "summary": "nothing is governed", "readable": true, "valid": false});
         assert_eq!(run_on(show, false, &answer), (0, String::new(), "tollgate: nothing is governed\n".to_owned()));
+        assert_eq!(run_on(show, true, &answer), (0, format!("{answer}\n"), String::new()));
         assert_eq!(run_on(check, false, &answer), (1, String::new(), "tollgate: nothing is governed\n".to_owned()));
     }
 
