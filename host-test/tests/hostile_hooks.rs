@@ -48,6 +48,28 @@ fn a_good_hook_objects() {
     assert!(record["duration_us"].is_u64());
 }
 
+/// `tollgate eval` waits for hooks before it answers a line, also if no line was about hooks before.
+#[test]
+fn eval_answers_with_the_objection() {
+    let mut workspace =
+        HookWorkspace::new(&component("checker", &module("", CODE, &objection(1, (200, 2), (300, 19))), &json!({})));
+    let before = workspace.record();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    command.args(["eval", "--workspace"]).arg(workspace.root()).arg("--home").arg(workspace.home());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let call = json!({"session": "s1", "call": "c1", "tool": "write", "args": {"path": "src/a.ts", "content": "x"}});
+    for op in [json!({"op": "pre-tool"}), json!({"op": "post-tool", "success": true})] {
+        let mut line = call.clone();
+        line.as_object_mut().unwrap().extend(op.as_object().unwrap().clone());
+        writeln!(child.stdin.as_ref().unwrap(), "{line}").unwrap();
+    }
+    let answers = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
+    let answers: Vec<Value> = answers.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!((&answers[0]["verdict"], &answers[0]["code"]), (&json!("deny"), &json!("h/no")), "{answers:?}");
+    assert!(answers[1]["entries"].is_array(), "{answers:?}");
+    assert_ne!(workspace.record(), before);
+}
+
 /// The same set of hooks runs in Node and Bun (`npm-wrapper/test/third_party.test.js`). Every fault counts as no objection and is
 /// recorded, and the next call is answered by a fresh instance.
 #[test]

@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 
 struct Eval<'a> {
     hooks: Hooks<&'a mut Tollgate>,
-    /// Whether Ctrl-C was pressed; `None` until a line involves hooks.
+    /// Whether Ctrl-C was pressed; `None` until a line may have started programs.
     interrupted: Option<Arc<AtomicBool>>,
 }
 
@@ -77,12 +77,8 @@ impl Eval<'_> {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let about_hooks = is_about_hooks(&line);
-            // Which hooks and extensions are approved depends on the machine.
-            let answered = self.hooks.describe_host().and_then(|()| match about_hooks {
-                true => self.hooks().perform(&line),
-                false => self.hooks.gate().perform(&line),
-            });
+            let runs_hooks = runs_hooks(&line);
+            let answered = if runs_hooks { self.hooks().perform(&line) } else { self.hooks.perform(&line) };
             match answered {
                 Ok(answer) => output.write_all(&answer)?,
                 Err(fault) => {
@@ -97,7 +93,7 @@ impl Eval<'_> {
             output.write_all(b"\n")?;
             // The peer may wait for this answer before it sends the next line.
             output.flush()?;
-            if let (true, Lines::Direct, Some(longest)) = (about_hooks, &lines, longest) {
+            if let (true, Lines::Direct, Some(longest)) = (runs_hooks, &lines, longest) {
                 lines = Lines::in_thread(longest, self.hooks.remote())?;
             }
         }
@@ -137,7 +133,7 @@ impl Eval<'_> {
         }
     }
 
-    /// The hooks, once a line needs them. From then on there may be programs that must not outlive this process.
+    /// The hooks, for a line that may start programs, which must not outlive this process.
     fn hooks(&mut self) -> &mut Hooks<impl std::borrow::BorrowMut<Tollgate>> {
         if self.interrupted.is_none() {
             let (interrupted, remote) = (Arc::new(AtomicBool::new(false)), self.hooks.remote());
@@ -207,8 +203,9 @@ impl Lines {
     }
 }
 
-/// Whether a line needs the hooks of the host. Most lines can be ruled out without parsing.
-fn is_about_hooks(line: &[u8]) -> bool {
+/// Whether a line may start programs of hooks, which may still be running when it has been answered. Most lines can be ruled out
+/// without parsing.
+fn runs_hooks(line: &[u8]) -> bool {
     let mentions = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
     if !(mentions(b"event") || mentions(b"hooks") || mentions(b"\\u")) {
         return false;
@@ -242,8 +239,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_needs_the_host_is_about_hooks() {
-        for (line, about) in [
+    fn events_and_manual_runs_start_programs() {
+        for (line, expected) in [
             (r#"{"op":"event","event":"before_tool","session":"s"}"#, true),
             (r#"{"op":"\u0065vent"}"#, true),
             (r#"{"op":"hooks","do":"list"}"#, true),
@@ -251,7 +248,7 @@ mod tests {
             ("event hooks", false),
             ("", false),
         ] {
-            assert_eq!(is_about_hooks(line.as_bytes()), about, "{line}");
+            assert_eq!(runs_hooks(line.as_bytes()), expected, "{line}");
         }
     }
 }
