@@ -332,10 +332,14 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
   [undefined, undefined, true, true],
   [undefined, allows, true, true],
   ['{"on_fault": "al', undefined, true, true],
+  ['{"on_fault": "allow"} /* open', undefined, true, true],
+  ['{"on_fault": "// \\", allow"}', undefined, true, true],
+  [`"${'\\"'.repeat(400_000)}`, undefined, true, true],
+  ['{\n  // "on_fault": "ask"\n  "x": [1, /* , */], "y": "/* \\" ,]", // ,}\n  "on_fault": "allow",\n}', undefined, true, false],
   [allows, undefined, true, false],
   [undefined, undefined, false, false],
 ]) {
-  const setting = `user ${ofUser}, workspace ${ofWorkspace}, ${governance ? '' : 'not '}governed`;
+  const setting = `user ${ofUser?.slice(0, 50)}, workspace ${ofWorkspace}, ${governance ? '' : 'not '}governed`;
   const files = ofWorkspace === undefined ? {} : { '.tollgate/config.json': ofWorkspace };
   const choose = ({ home }) => {
     if (ofUser === undefined) return;

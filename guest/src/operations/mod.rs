@@ -205,7 +205,6 @@ const FIELDS: &[FieldRule] = &[
     ("changed", "a list", Value::is_array),
     ("user", "a string", Value::is_string),
     ("terminal", "true or false", Value::is_boolean),
-    ("unattended", "true or false", Value::is_boolean),
     ("program", "an object", Value::is_object),
 ];
 

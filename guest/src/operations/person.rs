@@ -3,10 +3,11 @@
 //! | op | answer |
 //! | --- | --- |
 //! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program among the caller's parent processes, or null. It applies to the lines that follow |
-//! | `person` `{step: "check", command, above, variables, terminal, unattended}` | `{"allowed":true}`, or `{"allowed":false, why}` |
+//! | `person` `{step: "check", command, above, variables, terminal, settings?}` | `{"allowed":true}`, or `{"allowed":false, why}` |
 //! | `person` `{step: "record", command, user, changed, program?}` | `{"entries":[…]}`, once it is done; no entries if nothing is governed |
 //!
-//! `above` is a list of `{id, name, words}`. Once an agent program was seen above, lines that only a person may send are refused
+//! `above` is a list of `{id, name, words}`. `settings` is the text of the account's own settings, if nobody else can write to them and
+//! they are not in the workspace. Once an agent program was seen above, lines that only a person may send are refused
 //! with `needs_person`: `tollgate eval` is a protocol for hosts and has no terminal to ask on, but an agent can start it and write
 //! to it. `select-intent` for a session is not among them, because agents select their intents themselves.
 
@@ -14,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::{OperationFault, check_fields};
 use crate::gate::Gate;
-use crate::json;
+use crate::json::{self, document};
 use crate::ledger::writing;
 use crate::person::{self, Caller, Process};
 use crate::ports::{FileKind, Question};
@@ -98,8 +99,13 @@ fn caller(fields: &Map<String, Value>) -> Caller {
         ancestors: above.iter().take(MAX_LISTED).map(process).collect(),
         variables: texts(fields, "variables"),
         terminal: is("terminal"),
-        unattended: is("unattended"),
+        unattended: fields.get("settings").and_then(Value::as_str).is_some_and(declares_unattended),
     }
+}
+
+/// Whether settings say that no one is there to confirm commands.
+fn declares_unattended(settings: &str) -> bool {
+    document::read::<Value>(settings.as_bytes()).is_ok_and(|settings| settings.get("unattended") == Some(&Value::Bool(true)))
 }
 
 fn texts(fields: &Map<String, Value>, key: &str) -> Vec<String> {

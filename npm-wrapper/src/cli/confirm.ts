@@ -32,8 +32,8 @@ export interface Person {
 export function requirePerson({ gate, root }: OpenGate, command: string[], yes: boolean): Person {
   const account = os.userInfo();
   const terminal = openTerminal();
-  const isUnattended = declaresUnattended(path.join(account.homedir, SETTINGS), root, account.uid);
-  const seen = { ...describeAncestry(true), terminal: terminal !== undefined, unattended: isUnattended };
+  const settings = readOwnSettings(path.join(account.homedir, SETTINGS), root, account.uid);
+  const seen = { ...describeAncestry(true), terminal: terminal !== undefined, ...(settings !== undefined && { settings }) };
   const { allowed, why } = ask(gate, { op: 'person', step: 'check', command, ...seen }) as { allowed: boolean; why?: string };
   if (!allowed) {
     const message = why ?? '';
@@ -65,19 +65,16 @@ export function reportAncestry(gate: Tollgate): void {
   gate.perform({ op: 'person', step: 'look', ...describeAncestry(false) });
 }
 
-/**
- * Whether the account's settings say that no one is there to confirm commands. A settings file inside the workspace, or one that
- * others can write to, does not count.
- */
-function declaresUnattended(settings: string, root: string, uid: number): boolean {
+/** The text of the account's settings, unless the file is inside the workspace or others can write to it. */
+function readOwnSettings(settings: string, root: string, uid: number): string | undefined {
   try {
     const file = fs.realpathSync.native(settings);
     const facts = fs.statSync(file);
     const isPrivate = process.platform === 'win32' || ((facts.uid === 0 || facts.uid === uid) && (facts.mode & 0o022) === 0);
     const isInside = !path.relative(root, file).startsWith('..') && !path.isAbsolute(path.relative(root, file));
-    if (isInside || !facts.isFile() || facts.size > MAX_BYTES || !isPrivate) return false;
-    return (JSON.parse(fs.readFileSync(file, 'utf8')) as { unattended?: unknown } | null)?.unattended === true;
+    if (isInside || !facts.isFile() || facts.size > MAX_BYTES || !isPrivate) return undefined;
+    return fs.readFileSync(file, 'utf8');
   } catch {
-    return false;
+    return undefined;
   }
 }

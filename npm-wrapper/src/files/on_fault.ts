@@ -19,7 +19,8 @@ export function isGoverned(workspace: string): boolean {
  * Whether the user's settings allow calls that the gate could not check: `"on_fault": "allow"` in `~/.tollgate/config.json`.
  *
  * The gate decides this itself if it can. This is for when the gate has failed, so the host has to decide. It reads one key of
- * one user file, and never a file inside the workspace. `host-test/src/programs.rs` does the same for the Rust host.
+ * one user file, and never a file inside the workspace. The Rust host does the same with the gate's own code
+ * (`host-test/src/programs.rs`).
  */
 export function allowsOnFault(workspace: string, home: string | undefined): boolean {
   try {
@@ -28,8 +29,21 @@ export function allowsOnFault(workspace: string, home: string | undefined): bool
     const isOutside = inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside);
     const stat = fs.statSync(settings);
     if (!isOutside || !stat.isFile() || stat.size > MAX_SETTINGS_BYTES) return false;
-    return (JSON.parse(fs.readFileSync(settings, 'utf8')) as { on_fault?: unknown } | null)?.on_fault === 'allow';
+    return (parseWithComments(fs.readFileSync(settings, 'utf8')) as { on_fault?: unknown } | null)?.on_fault === 'allow';
   } catch {
     return false;
   }
+}
+
+/** A string, or a comment. What is not closed extends to the end, so that no text takes longer than its length. */
+const STRING_OR_COMMENT = /"(?:[^"\\]|\\[\s\S])*(?:"|$)|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
+
+/** A string, or a comma after the last item. */
+const STRING_OR_TRAILING_COMMA = /"(?:[^"\\]|\\[\s\S])*(?:"|$)|,(?=\s*[}\]])/g;
+
+/** Parses JSON that may have comments and trailing commas, as people may write settings. */
+export function parseWithComments(text: string): unknown {
+  const isComment = (found: string) => found.startsWith('//') || (found.length >= 4 && found.endsWith('*/'));
+  const plain = text.replace(STRING_OR_COMMENT, (found) => (!found.startsWith('"') && isComment(found) ? ' ' : found));
+  return JSON.parse(plain.replace(STRING_OR_TRAILING_COMMA, (found) => (found === ',' ? '' : found)));
 }

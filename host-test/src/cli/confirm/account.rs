@@ -4,8 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 /// The user settings, relative to the account's home folder.
 const SETTINGS: &str = ".tollgate/config.json";
 
@@ -35,21 +33,13 @@ impl Account {
         Self { name: std::env::var("USERNAME").unwrap_or_default(), home: std::env::home_dir() }
     }
 
-    /// Whether the account's settings say that no one is there to confirm commands. A settings file inside the workspace, or one
-    /// that others can write to, does not count.
-    pub(crate) fn is_unattended(&self, root: &Path) -> bool {
-        self.home.as_ref().is_some_and(|home| declares_unattended(&home.join(SETTINGS), root))
+    /// The text of the account's settings, unless the file is inside the workspace or others can write to it.
+    pub(crate) fn settings(&self, root: &Path) -> Option<String> {
+        let file = self.home.as_ref()?.join(SETTINGS).canonicalize().ok()?;
+        let metadata = fs::metadata(&file).ok()?;
+        let is_own = metadata.is_file() && is_private(&metadata) && !file.starts_with(root.canonicalize().ok()?);
+        if is_own && metadata.len() <= MAX_BYTES { fs::read_to_string(&file).ok() } else { None }
     }
-}
-
-fn declares_unattended(file: &Path, root: &Path) -> bool {
-    let (Ok(file), Ok(root)) = (file.canonicalize(), root.canonicalize()) else { return false };
-    let Ok(metadata) = fs::metadata(&file) else { return false };
-    if file.starts_with(root) || !metadata.is_file() || metadata.len() > MAX_BYTES || !is_private(&metadata) {
-        return false;
-    }
-    let settings: Value = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-    settings.get("unattended") == Some(&Value::Bool(true))
 }
 
 /// Whether only its owner can write to a file.
@@ -114,34 +104,23 @@ mod tests {
     }
 
     #[test]
-    fn only_a_file_of_the_accounts_own_says_that_nobody_is_there() {
+    fn settings_that_others_can_write_to_are_not_the_accounts_own() {
         let temp = tempfile::tempdir().unwrap();
         let (home, root) = (temp.path().join("home"), temp.path().join("workspace"));
         fs::create_dir_all(home.join(".tollgate")).unwrap();
         fs::create_dir_all(&root).unwrap();
         let account = Account { name: "ana".to_owned(), home: Some(home.clone()) };
         let file = home.join(SETTINGS);
-        for (text, mode, expected) in [
-            (r#"{"unattended": true}"#, 0o600, true),
-            (r#"{"on_fault": "ask", "unattended": true}"#, 0o644, true),
-            (r#"{"unattended": true}"#, 0o666, false),
-            (r#"{"unattended": true}"#, 0o620, false),
-            (r#"{"unattended": "true"}"#, 0o600, false),
-            (r#"{"unattended": 1}"#, 0o600, false),
-            (r#"[{"unattended": true}]"#, 0o600, false),
-            (r#"{"unattended": true"#, 0o600, false),
-            ("{}", 0o600, false),
-        ] {
-            fs::write(&file, text).unwrap();
+        let text = "{ \"unattended\": true }";
+        fs::write(&file, text).unwrap();
+        for (mode, expected) in [(0o644, Some(text)), (0o666, None), (0o620, None), (0o600, Some(text))] {
             fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-            assert_eq!(account.is_unattended(&root), expected, "{text} {mode:o}");
+            assert_eq!(account.settings(&root).as_deref(), expected, "{mode:o}");
         }
-        fs::write(&file, r#"{"unattended": true}"#).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
-        assert!(account.is_unattended(&root) && !account.is_unattended(&home), "the home folder is the workspace");
+        assert_eq!(account.settings(&home), None, "the home folder is the workspace");
         fs::rename(&file, root.join("shipped.json")).unwrap();
         std::os::unix::fs::symlink(root.join("shipped.json"), &file).unwrap();
-        assert!(!account.is_unattended(&root), "it leads into the workspace");
-        assert!(!Account { name: String::new(), home: None }.is_unattended(&root));
+        assert_eq!(account.settings(&root), None, "it leads into the workspace");
+        assert_eq!(Account { name: String::new(), home: None }.settings(&root), None);
     }
 }

@@ -61,14 +61,15 @@ impl Person {
     pub(crate) fn require(gate: &mut dyn Gate, root: &Path, command: &[&str], yes: bool) -> Result<Self, CommandError> {
         let account = Account::current();
         let terminal = Terminal::open();
-        let unattended = account.is_unattended(root);
         let mut question = ancestry::describe(true);
         let words: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         if let Some(fields) = question.as_object_mut() {
             fields.insert("step".to_owned(), "check".into());
             fields.insert("command".to_owned(), words.clone().into());
             fields.insert("terminal".to_owned(), terminal.is_some().into());
-            fields.insert("unattended".to_owned(), unattended.into());
+            if let Some(settings) = account.settings(root) {
+                fields.insert("settings".to_owned(), settings.into());
+            }
         }
         let answer = ask(gate, &question)?;
         if !flag(&answer, "allowed") {
