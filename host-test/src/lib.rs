@@ -65,7 +65,7 @@ mod imports;
 pub mod keyring;
 mod lookups;
 mod mcp;
-#[cfg(feature = "native")]
+#[doc(hidden)]
 pub mod native;
 mod process;
 mod programs;

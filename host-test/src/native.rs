@@ -1,6 +1,7 @@
 //! The gate's logic compiled natively, on the same files, as a baseline for measuring the component.
 //!
-//! Only with the feature `native`, for benchmarks. A host that used it for decisions would not run the verified component.
+//! Only for benchmarks and `cargo xtask guard`. It is hidden instead of a feature, because with another feature everything that uses
+//! this crate would be compiled twice. A host that used it for decisions would not run the verified component.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;

@@ -23,7 +23,7 @@ pub(crate) fn check() -> Result<()> {
     let checks = ["run", "--release", "--locked", "--package", "xtask-checks", "--"];
     run(cargo(&checks).arg(target()).args(["licences", "contract", "component"]))?;
     // With the same features for lints and docs, so that what they need to know of dependencies is found out once.
-    let all = ["--release", "--locked", "--workspace", "--features", "tollgate/native,tollgate-fuzz/compile"];
+    let all = ["--release", "--locked", "--workspace", "--features", "tollgate-fuzz/compile"];
     run(cargo(&["clippy", "--all-targets"]).args(all).args(["--", "--deny", "warnings"]))?;
     run(cargo(&["doc", "--no-deps"]).args(all).env("RUSTDOCFLAGS", "--deny warnings"))?;
     run(npm(&["run", "--silent", "check"]).current_dir(root().join("npm-wrapper")))

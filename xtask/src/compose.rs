@@ -2,11 +2,12 @@
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::Result;
 
 use crate::build;
-use crate::repository::{cargo, run, target};
+use crate::repository::{cargo, component, run, target, tollgate};
 
 fn folder() -> PathBuf {
     target().join("compose")
@@ -16,25 +17,35 @@ fn helper() -> PathBuf {
     folder().join("wasm32-wasip2/release/tollgate_wasi_helper.wasm")
 }
 
-fn build_helper() -> Result<()> {
+/// The command that builds the helper.
+fn build_helper() -> Command {
     let words = ["build", "--release", "--locked", "--manifest-path", "compose/Cargo.toml", "--package", "tollgate-wasi-helper"];
-    run(cargo(&words).args(["--target", "wasm32-wasip2", "--target-dir"]).arg(folder()))
+    let mut command = cargo(&words);
+    command.args(["--target", "wasm32-wasip2", "--target-dir"]).arg(folder());
+    command
 }
 
 /// Joins the built gate with its helper.
 pub(crate) fn compose() -> Result<()> {
-    build_helper()?;
+    run(&mut build_helper())?;
     let words = ["run", "--locked", "--manifest-path", "compose/Cargo.toml", "--package", "tollgate-compose", "--target-dir"];
     let output = target().join("tollgate-wasi.wasm");
-    run(cargo(&words).arg(folder()).arg("--").arg(target().join("tollgate.wasm")).arg(helper()).arg(&output))?;
+    run(cargo(&words).arg(folder()).arg("--").arg(component()).arg(helper()).arg(&output))?;
     println!("`{}` is ready", output.display());
     Ok(())
 }
 
 /// Tests the composed gate in plain wasmtime, comparing it with the command.
 pub(crate) fn test() -> Result<()> {
-    build_helper()?;
+    commands_of_test()?.iter_mut().try_for_each(run)
+}
+
+/// The commands that test the composed gate, one after the other.
+pub(crate) fn commands_of_test() -> Result<[Command; 2]> {
     let words = ["test", "--locked", "--manifest-path", "compose/Cargo.toml", "--package", "tollgate-compose", "--target-dir"];
     let precompile = build::compiler_target()?.join("release").join(format!("precompile{EXE_SUFFIX}"));
-    run(cargo(&words).arg(folder()).env("TOLLGATE_PRECOMPILE", precompile))
+    let mut test = cargo(&words);
+    test.arg(folder()).env("TOLLGATE_PRECOMPILE", precompile);
+    test.env("TOLLGATE_GATE", component()).env("TOLLGATE_HELPER", helper()).env("TOLLGATE_COMMAND", tollgate());
+    Ok([build_helper(), test])
 }

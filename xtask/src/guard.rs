@@ -14,6 +14,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
+use crate::jobs::{Job, run_jobs};
 use crate::repository::{cargo, command, component, root, run, target};
 
 /// The paths, each with the number of repetitions in the shorter run and in the longer one.
@@ -105,17 +106,16 @@ impl Costs {
 /// Counts, and compares with the accepted counts or replaces them.
 pub(crate) fn guard(renew: bool) -> Result<()> {
     // In the profile of the tests, so that no dependency is compiled again.
-    let words = ["build", "--release", "--locked", "--package", "tollgate", "--features", "native", "--example", "hot_paths"];
-    run(&mut cargo(&words))?;
+    run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate", "--example", "hot_paths"]))?;
     let counts = valgrind().is_some();
     if !counts {
         ensure!(!renew, "valgrind is not installed, so the counts cannot be renewed");
         println!("\nSKIPPED: instructions and system calls are not counted: valgrind is not installed");
     }
-    let mut rows = BTreeMap::new();
-    for (row, few, many) in ROWS {
-        rows.insert((*row).to_owned(), cost(row, *few, *many, counts)?);
-    }
+    let count = |(row, few, many): &'static (&str, usize, usize)| {
+        Box::new(move || Ok(((*row).to_owned(), cost(row, *few, *many, counts)?))) as Job<Result<(String, Cost)>>
+    };
+    let rows: BTreeMap<String, Cost> = run_jobs(ROWS.iter().map(count).collect())?.into_iter().collect::<Result<_>>()?;
     let component_bytes = fs::metadata(component()).map_or(0, |file| usize::try_from(file.len()).unwrap_or(usize::MAX));
     let now = Costs { rustc: rustc()?, component_bytes, rows };
     if renew {

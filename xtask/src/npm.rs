@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context as _, Result};
 
@@ -59,6 +60,12 @@ pub(crate) fn mcp_servers() -> Result<()> {
     install_pinned("mcp-servers").map(drop)
 }
 
+/// Installs what the tests need, without saying whether that succeeded.
+pub(crate) fn install_for_tests() -> Result<()> {
+    let installed = [mcp_servers(), runtimes().map(drop)];
+    installed.into_iter().collect()
+}
+
 /// Installs the packages pinned in a folder of this crate below the target folder, and returns that folder.
 pub(crate) fn install_pinned(name: &str) -> Result<PathBuf> {
     let folder = target().join(name);
@@ -71,9 +78,13 @@ pub(crate) fn install_pinned(name: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// While something is being installed. Another thread that needs the same finds it installed afterwards.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
 /// Installing takes time, so it is skipped if the lock file has not changed. `npm ci` is not used because it requires the
 /// packages of all other platforms as well.
 fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
+    let _installing = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
     let lock = fs::read(folder.join("package-lock.json")).context("reading package-lock.json")?;
     let mark = folder.join("node_modules/.installed-from");
     if fs::read(&mark).is_ok_and(|installed| installed == lock) {

@@ -1,8 +1,8 @@
 //! Paths of the repository, and running commands.
 
-use std::io;
+use std::io::{self, Read as _, Seek as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -64,11 +64,35 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
 
 /// Like [`run`], for commands that run at the same time as others: the output is printed when the command has ended.
 pub(crate) fn run_beside_others(command: &mut Command) -> Result<()> {
-    let (command_line, Output { status, stdout, stderr }) = timed(command, Command::output)?;
-    let printed = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
-    println!("\n\u{25b8} {command_line} ended ({status})\n{printed}");
+    // A file, because a pipe would not end as long as any program that the command has left running keeps it open.
+    let mut output = tempfile::tempfile().context("creating a file for output")?;
+    command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
+    let (command_line, status) = timed(command, Command::status)?;
+    let mut printed = Vec::new();
+    output.rewind()?;
+    output.read_to_end(&mut printed)?;
+    println!("\n\u{25b8} {command_line} ended ({status})\n{}", String::from_utf8_lossy(&printed));
     ensure!(status.success(), "`{command_line}` failed ({status})");
     Ok(())
+}
+
+/// The same command, for work that others should not have to wait for.
+pub(crate) fn with_low_priority(command: &Command) -> Command {
+    let mut low = if cfg!(unix) { Command::new("nice") } else { Command::new(command.get_program()) };
+    if cfg!(unix) {
+        low.args(["-n", "10"]).arg(command.get_program());
+    }
+    low.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => low.env(name, value),
+            None => low.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        low.current_dir(folder);
+    }
+    low
 }
 
 /// Prints a command line, runs the command, and adds it to the steps.

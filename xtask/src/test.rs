@@ -1,8 +1,9 @@
 //! `cargo xtask test`: runs all tests.
 
 use std::process::Command;
+use std::thread;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 
 use crate::build;
 use crate::check;
@@ -12,31 +13,53 @@ use crate::fuzz;
 use crate::guard;
 use crate::jobs::{Job, run_jobs};
 use crate::npm;
-use crate::repository::{cargo, list_steps, root, run, run_beside_others, target, tollgate};
+use crate::repository::{cargo, list_steps, root, run, run_beside_others, target, tollgate, with_low_priority};
 
 /// Runs the checks, then all tests: native, in wasmtime, in every JavaScript runtime, and in the real agent programs.
 pub(crate) fn test() -> Result<()> {
+    let tested = run_checks_and_tests();
+    println!("\nwhere the time went:\n{}", list_steps());
+    tested?;
+    println!("\nall tests passed");
+    Ok(())
+}
+
+fn run_checks_and_tests() -> Result<()> {
+    // npm waits for the network while the checks compile. A package that cannot be installed is reported by the step that needs it.
+    let installing = thread::spawn(|| e2e::install().and(npm::install_for_tests()));
     check::check()?;
+    let _ = installing.join();
     // Some tests run both hosts side by side; the checks have built the npm package.
     npm::mcp_servers()?;
-    run(cargo(&["test", "--release", "--locked", "--package", "tollgate"]).env("TOLLGATE_NODE", "node"))?;
-    guard::guard(false)?;
-    run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-guest", "--package", "tollgate-attack"]))?;
+    // In one command, so that all packages share what is compiled.
+    let words =
+        ["test", "--release", "--locked", "--package", "tollgate", "--package", "tollgate-guest", "--package", "tollgate-attack"];
+    run(cargo(&words).env("TOLLGATE_NODE", "node"))?;
     fuzz::report_skipped()?;
+    guard::guard(false)?;
+    npm::test()?;
+    run_jobs(npm::runtimes()?.into_iter().map(|runtime| Box::new(move || test_runtime(&runtime)) as Job<_>).collect())?
+        .into_iter()
+        .collect::<Result<()>>()?;
+    // The real programs wait more than half of the time: for each other's answers and for timers.
+    thread::scope(|scope| {
+        let tools = scope.spawn(test_tools);
+        let sessions = e2e::test(&[]);
+        tools.join().map_err(|_| anyhow!("a thread panicked"))??;
+        sessions
+    })
+}
+
+/// Tests what is not part of the product's own build: the compiler, the project's tools, the other shell parser, the composed gate.
+fn test_tools() -> Result<()> {
+    let run = |command: &mut Command| run_beside_others(&mut with_low_priority(command));
     run(cargo(&["test", "--release", "--locked", "--package", "tollgate-compiler", "--target-dir"])
         .arg(build::compiler_target()?))?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "xtask-checks"]))?;
     run(&mut cargo(&["test", "--locked", "--package", "xtask"]))?;
     // Compares the shell parser with another one, whose dependencies are not part of the workspace.
     run(cargo(&["test", "--locked", "--manifest-path", "guest/oracle/Cargo.toml", "--target-dir"]).arg(target()))?;
-    compose::test()?;
-    npm::test()?;
-    run_jobs(npm::runtimes()?.into_iter().map(|runtime| Box::new(move || test_runtime(&runtime)) as Job<_>).collect())?
-        .into_iter()
-        .collect::<Result<()>>()?;
-    e2e::test(&[])?;
-    println!("\nwhere the time went:\n{}\n\nall tests passed", list_steps());
-    Ok(())
+    compose::commands_of_test()?.iter_mut().try_for_each(run)
 }
 
 /// Runs every fixture in a JavaScript runtime.

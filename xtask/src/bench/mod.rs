@@ -28,7 +28,7 @@ pub(crate) fn bench() -> Result<()> {
     build::build()?;
     let (mut measured, mut failed) = (Vec::new(), Vec::new());
     for bench in BENCHES {
-        let mut command = cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native", "--bench", bench]);
+        let mut command = cargo(&["bench", "--locked", "--package", "tollgate", "--bench", bench]);
         measured.extend(read(&mut command, &mut failed)?);
     }
     let baselines = npm::install_pinned("bench-baselines")?;

@@ -74,6 +74,12 @@ const PROGRAMS: &[Program] = &[
     },
 ];
 
+/// Installs all programs.
+pub(crate) fn install() -> Result<()> {
+    let programs = PROGRAMS.iter().map(|program| npm::install_pinned(&format!("e2e/{}", program.name)).map(drop));
+    programs.chain([vscode::install()]).collect()
+}
+
 /// Runs the sessions in these programs, or in all of them. Sessions that cannot run here are reported as skipped, and the summary
 /// has a line for each program.
 pub(crate) fn test(names: &[&str]) -> Result<()> {

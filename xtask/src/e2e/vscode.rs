@@ -36,6 +36,11 @@ pub(super) fn test() -> Result<SessionResult> {
     }))
 }
 
+/// Installs the editor, if it is of any use on this machine.
+pub(super) fn install() -> Result<()> {
+    if chromium().is_some() { editor().map(drop) } else { Ok(()) }
+}
+
 /// The path of Chromium.
 fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
