@@ -29,7 +29,7 @@ export const preTool = {
         }
       }
       const pushed = words.includes('push') && words.find((word) => rules.protected.some((branch) => word === branch || word?.endsWith(`:${branch}`)));
-      if (pushed) return { severity: 'deny', code: 'protected_branch', reason: `\`${pushed}\` gets no pushes of agents; push a branch and open a pull request` };
+      if (pushed) return { severity: 'deny', code: 'protected_branch', reason: `agents may not push to \`${pushed}\`; push a branch and open a pull request` };
     }
     return undefined;
   },

@@ -396,5 +396,5 @@ fn a_hook_that_has_to_agree_stops_when_it_fails() {
     let strict = json!({"PreToolUse": [{"hooks": [{"type": "command", "command": "$CLAUDE_PROJECT_DIR/.claude/hooks/check.sh", "onFailure": "block"}]}]});
     let mut place = Place::with(strict);
     let (reply, _) = place.respond("opencode", &opencode("bash", json!({"command": "ls"})), &[(1, "", "crashed")]);
-    assert!(reply.refused.as_deref().is_some_and(|why| why.contains("has to agree")), "{reply:?}");
+    assert!(reply.refused.as_deref().is_some_and(|why| why.contains("a required hook failed")), "{reply:?}");
 }

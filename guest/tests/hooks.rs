@@ -105,7 +105,7 @@ fn a_failure_never_stops_the_next() {
     assert_eq!(answer, json!({"continue": true, "system_message": null, "data": {"model": "m"}}));
     assert_eq!(house.ended(), ["fails failed", "garbage success", "hangs timeout", "gone failed", "last success"]);
     let log = house.log_text();
-    assert!(log.contains("the hook `hangs` was ended: it took longer than 30000 ms"), "{log}");
+    assert!(log.contains("the hook `hangs` was stopped: it took longer than 30000 ms"), "{log}");
     assert!(log.contains("`garbage` printed something that is not a JSON object; it counts as `continue`"), "{log}");
     let record = house.records().into_iter().rfind(|record| record["hook"] == "fails").unwrap();
     assert_eq!((&record["exit_code"], &record["attempts"]), (&json!(3), &json!(1)));

@@ -213,8 +213,8 @@ fn the_call_comes_with_what_the_gate_knows() {
 #[test]
 fn rewrites_come_first_and_only_where_granted() {
     let asks = json!({"rewrite": true});
-    for (manifest, more, path, heeded) in [
-        (asks.clone(), json!({}), "src/b.ts", "heeded"),
+    for (manifest, more, path, rewrite) in [
+        (asks.clone(), json!({}), "src/b.ts", "applied"),
         (json!({}), json!({}), "src/a.ts", "not granted"),
         (asks.clone(), json!({"allow": {"rewrite": false}}), "src/a.ts", "not granted"),
     ] {
@@ -232,8 +232,8 @@ fn rewrites_come_first_and_only_where_granted() {
         };
         let answer = place.write("src/a.ts", &reply);
         assert_eq!((&answer["verdict"], &answer["context"]), (&json!("allow"), &json!("hook a: be kind")));
-        assert_eq!(answer["args"]["path"].as_str(), (heeded == "heeded").then_some("src/b.ts"));
-        assert_eq!(place.records[0]["said"]["rewrite"], heeded);
+        assert_eq!(answer["args"]["path"].as_str(), (rewrite == "applied").then_some("src/b.ts"));
+        assert_eq!(place.records[0]["said"]["rewrite"], rewrite);
     }
     // Hooks are asked only about the arguments that would run.
     let mut place = Place::new(&[("a", &["augment", "pre-tool"], asks.clone(), json!({}))]);

@@ -1,7 +1,7 @@
 //! What `cargo xtask guard` counts: one hot path, natively, repeated.
 //!
 //! `hot_paths ROW COUNT FOLDER` sets up a workspace in an empty folder, repeats what the row describes, and prints the number of
-//! calls of the host. The difference between two runs with different counts is the cost of the repetitions alone.
+//! calls to the host. The difference between two runs with different counts is the cost of the repetitions alone.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 

@@ -279,7 +279,7 @@ impl Tollgate {
             }
             Err(fault) => {
                 self.idle = Some(store.into_data());
-                Err(Error::Trap(fault.context("the gate does not start")))
+                Err(Error::Trap(fault.context("the gate cannot be started")))
             }
         }
     }

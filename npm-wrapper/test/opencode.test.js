@@ -108,7 +108,7 @@ for (const [what, tool, args, output, entered] of [
   ],
   ['an MCP tool that answers has run', 'files_write_file', mcp, content('yes'), [true, null]],
   ['a result that is not valid JSON is entered all the same', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
-  ['no result at all is a failure', 'write', login, undefined, [false, 'the tool did not say']],
+  ['no result at all is a failure', 'write', login, undefined, [false, 'the tool gave no reason']],
 ]) {
   test(what, async () => {
     const { workspace, hooks, before, select, ledger } = await startPlugin();
@@ -165,7 +165,7 @@ for (const [what, gone] of [
     await hooks['tool.execute.after'](call, done());
     assert.deepEqual(
       ledger().map(({ success, error }) => [success, error]),
-      [[false, 'the tool did not say']],
+      [[false, 'the tool gave no reason']],
     );
   });
 }

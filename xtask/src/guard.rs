@@ -1,6 +1,6 @@
 //! `cargo xtask guard`: the cost of hot paths, counted instead of timed, so that other load on the machine makes no difference.
 //!
-//! Valgrind counts instructions and system calls, `host-test/examples/hot_paths.rs` counts calls of the host. `xtask/guard.json`
+//! Valgrind counts instructions and system calls, `host-test/examples/hot_paths.rs` counts calls to the host. `xtask/guard.json`
 //! contains the accepted counts; `cargo xtask guard --renew` writes it.
 //!
 //! System calls that manage memory and threads are not counted. Their number depends on the allocator, which requests memory at
@@ -181,7 +181,7 @@ fn compare(before: &Costs, now: &Costs) -> Vec<String> {
             faults.push(format!("{row}: {now} system calls instead of {before}"));
         }
         if now.crossings > before.crossings {
-            faults.push(format!("{row}: {} calls of the host instead of {}", now.crossings, before.crossings));
+            faults.push(format!("{row}: {} calls to the host instead of {}", now.crossings, before.crossings));
         }
     }
     println!("{:<28} {:>14} {:>14}", "component, bytes", now.component_bytes, before.component_bytes);
@@ -231,7 +231,7 @@ fn count_run(row: &str, count: usize, tool: Option<&str>) -> Result<RunCounts> {
     let output = command.arg(row).arg(count.to_string()).arg(&work).output().context("running hot_paths")?;
     ensure!(output.status.success(), "{row}: {}", String::from_utf8_lossy(&output.stderr));
     let said: Value = serde_json::from_slice(&output.stdout).context("reading the answer of hot_paths")?;
-    let crossings = said.get("crossings").and_then(Value::as_u64).context("hot_paths did not count calls of the host")?;
+    let crossings = said.get("crossings").and_then(Value::as_u64).context("hot_paths did not count calls to the host")?;
     if tool.is_none() {
         return Ok(RunCounts { crossings, ..RunCounts::default() });
     }
@@ -284,7 +284,7 @@ mod tests {
             (costs(500, 9, 4, 90), ""),
             (costs(1_101, 10, 5, 100), "row: 1101 instructions"),
             (costs(1_000, 11, 5, 100), "row: 11 system calls"),
-            (costs(1_000, 10, 6, 100), "row: 6 calls of the host"),
+            (costs(1_000, 10, 6, 100), "row: 6 calls to the host"),
             (costs(1_000, 10, 5, 106), "the component: 106 bytes"),
         ] {
             assert!(compare(&before, &now).join(";").starts_with(said), "{said}");

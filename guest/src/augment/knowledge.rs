@@ -270,7 +270,7 @@ impl Knowledge {
             Some(LookupAnswer::Failed(why)) => failed(why),
             Some(LookupAnswer::Late) => {
                 search.late = true;
-                ports.warn(&format!("the source `{}` was too late with [[{concept}]]", source.name));
+                ports.warn(&format!("the source `{}` did not answer in time about [[{concept}]]", source.name));
                 return None;
             }
             Some(LookupAnswer::Unavailable) => {

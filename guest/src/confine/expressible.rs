@@ -23,7 +23,7 @@ impl MissingGrant {
             }
             Self::Name(path) if temporary_entry(path).is_some() => format!(
                 "commands run confined, and shared folders for temporary files accept no new entries from programs; put `{path}` \
-                 into `$TMPDIR` instead, or make or remove it in a separate call, then run the rest"
+                 into `$TMPDIR` instead, or create or remove it in a separate call, then run the rest"
             ),
             Self::Name(path) => format!(
                 "commands run confined, and the folder of `{path}` accepts no new entries from programs, because control files lie below \

@@ -240,7 +240,7 @@ impl<'a> Opening<'a> {
                 Location::Outside(path) => temporary_entry(&path).is_some_and(|(_, is_direct)| is_direct),
             };
             if is_own && !self.protected.is_protected(&real) && !self.is_open(&real) {
-                self.grant(Grant { make: true, ..Grant::new(real, GrantKind::File, "the command makes it") });
+                self.grant(Grant { make: true, ..Grant::new(real, GrantKind::File, "the command creates it") });
             }
         }
     }

@@ -39,7 +39,7 @@ pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
             _ => continue,
         };
         if facts.real_path.as_deref() == Some(path) && opening.is_free(path) {
-            opening.grant(Grant::new(path.clone(), kind, "the session made it"));
+            opening.grant(Grant::new(path.clone(), kind, "the session created it"));
         }
     }
 }

@@ -185,7 +185,7 @@ impl Exchange {
         if gate.current(session).is_none()
             && let Err(fault) = gate.inherit(session, parent)
         {
-            gate.ports().warn(&format!("the sub-agent's session could not take over its parent's intent: {fault}"));
+            gate.ports().warn(&format!("the sub-agent's session could not inherit its parent's intent: {fault}"));
         }
     }
 

@@ -41,7 +41,7 @@ impl Restoring {
         let faults = entries
             .split_off(entries.len().min(permit::MAX_ENTRIES))
             .iter()
-            .map(|entry| fault(entry, "there are too many"))
+            .map(|entry| fault(entry, "there are too many changes to revert"))
             .collect();
         let permitted = entries.clone();
         entries.reverse();

@@ -91,7 +91,7 @@ impl RunOutcome {
             status: Some(if success { RunStatus::Success } else { RunStatus::Failed }),
             exit_code: code.map(i64::from),
             reason: (!success)
-                .then(|| code.map_or("it was ended by a signal".to_owned(), |code| format!("it ended with {code}"))),
+                .then(|| code.map_or("it was terminated by a signal".to_owned(), |code| format!("it exited with code {code}"))),
             output: Some(output).filter(|output| !output.is_empty()),
             is_malformed: success && answer.is_none() && !printed.trim().is_empty(),
             answer: answer.filter(|_| success),

@@ -208,7 +208,7 @@ fn warnings(diagnoses: &[Diagnosis]) -> Vec<String> {
     let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
     let mut lines: Vec<String> = diagnoses.iter().take(shown).map(|diagnosis| format!("`{PATH}`: {diagnosis}")).collect();
     if shown < all {
-        lines.push(format!("`{PATH}`: {} more faults; `tollgate intents check` shows them", all - shown));
+        lines.push(format!("`{PATH}`: {} more errors; `tollgate intents check` shows them", all - shown));
     }
     lines
 }
@@ -313,7 +313,7 @@ mod tests {
                     "`x6`",
                     "`x7`",
                     "`x8`",
-                    "11 more faults; `tollgate intents check`",
+                    "11 more errors; `tollgate intents check`",
                 ],
                 Some(2),
             ),

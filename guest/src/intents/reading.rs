@@ -69,7 +69,7 @@ pub(super) fn read(text: &[u8]) -> Reading {
         reading.check_all();
     }
     if reading.more > 0 {
-        let message = format!("{} more faults are not shown; fix these first", reading.more);
+        let message = format!("{} more errors are not shown; fix these first", reading.more);
         reading.diagnoses.push(Diagnosis::new(Severity::Warning, None, &message));
     }
     reading
@@ -242,7 +242,7 @@ impl Reading {
         };
         let id = IntentId::try_from(id.to_owned()).map_err(|fault| self.refuse(mark, &fault.to_string())).ok()?;
         if let Some(first) = self.ids.get(id.as_str()) {
-            let message = format!("the id `{id}` appears twice, and the one in line {first} counts; give this one another id");
+            let message = format!("the id `{id}` appears twice, and the one on line {first} is used; give this one another id");
             self.error(mark, &message);
             return None;
         }

@@ -62,7 +62,7 @@ enum OperationFault {
     MissingField { whose: String, field: &'static str },
     #[error("the field `{field}` of `{op}` must be {expected}")]
     InvalidField { op: String, field: &'static str, expected: &'static str },
-    #[error("`{op}` cannot be understood: {why}")]
+    #[error("`{op}` is invalid: {why}")]
     InvalidFields { op: String, why: serde_json::Error },
     #[error("the field `{field}` of `{op}` is invalid: {why}")]
     InvalidValue { op: String, field: &'static str, why: String },
@@ -265,7 +265,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
-            let error = fields.get("error").and_then(Value::as_str).unwrap_or("the tool did not say").to_owned();
+            let error = fields.get("error").and_then(Value::as_str).unwrap_or(crate::programs::UNSAID).to_owned();
             let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
             let asked: CallFields = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { CallOutcome::Done } else { CallOutcome::Failed(error) };

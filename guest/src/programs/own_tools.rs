@@ -72,7 +72,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: SELECT,
         title: "Select the active intent",
-        description: "Selects the intent that the following work is for, and answers with what it owns and requires. Call it \
+        description: "Selects the intent that the following work is for, and returns what it owns and requires. Call it \
             before any tool that changes files: only files in the intent's scope can be changed. Selecting another one replaces it.",
         arguments: &[Argument {
             name: INTENT_ID,
@@ -87,7 +87,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: CLEAR,
         title: "Clear the active intent",
-        description: "Stops working for the active intent. Nothing can be changed until another one is selected.",
+        description: "Clears the active intent. Nothing can be changed until another one is selected.",
         arguments: &[],
         changes: true,
     },
@@ -102,7 +102,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: CONTEXT,
         title: "Show an intent's context",
-        description: "Shows what an intent owns and requires, its files and its last changes.",
+        description: "Shows what an intent owns and requires, its files and its latest changes.",
         arguments: &[Argument {
             name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
@@ -116,7 +116,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
         name: "recent_trace",
         title: "Show recent changes",
-        description: "Shows the last changes, oldest first: which files, for which intent.",
+        description: "Shows the latest changes, oldest first: which files, for which intent.",
         arguments: &[
             Argument {
                 name: "limit",

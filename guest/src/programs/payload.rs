@@ -10,7 +10,7 @@ use super::{CallEnding, EventKind, ProgramEvent, ReportedCall};
 pub(super) const NOT_AN_OBJECT: &str = "the payload is not a JSON object";
 
 /// The reason of a failed tool that did not give one.
-pub(crate) const UNSAID: &str = "the tool did not say";
+pub(crate) const UNSAID: &str = "the tool gave no reason";
 
 /// A program's names for the fields; if there are several, the first that is present counts.
 pub(super) struct Spelling {

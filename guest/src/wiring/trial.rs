@@ -168,7 +168,7 @@ fn proof_of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
         Some(0) => {}
         Some(127) => return Proof::Failed(format!("its program is missing: the command ended with exit status: 127{complaint}")),
         Some(code) => return Proof::Failed(format!("the command ended with exit status: {code}{complaint}")),
-        None => return Proof::Failed(format!("the command was ended by a signal{complaint}")),
+        None => return Proof::Failed(format!("the command was terminated by a signal{complaint}")),
     }
     // A gate with a fault denies too.
     if said.contains("(gate_fault)") {

@@ -32,11 +32,11 @@ const MAX_CPU_SECONDS: u64 = 120;
 const MAX_MEMORY_BYTES: u64 = 1 << 30;
 
 /// The reason recorded for a component if the process that was compiling it was ended early.
-const INTERRUPTED: &str = "the process that was compiling it was ended, as happens when it takes too much time or memory; approve the hook again to retry";
+const INTERRUPTED: &str = "the process that was compiling it was killed, as happens when it takes too much time or memory; approve the hook again to retry";
 
 /// The reason recorded for a component if another process has been compiling it for too long.
 const STUCK: &str =
-    "the process that is compiling it does not end; end `tollgate-compiler`, then approve the hook again to retry";
+    "the process that is compiling it does not exit; stop `tollgate-compiler`, then approve the hook again to retry";
 
 /// A process that is still compiling after this time has been stopped, or its own limit does not work.
 const STUCK_AFTER: Duration = Duration::from_secs(180);

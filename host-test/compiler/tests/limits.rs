@@ -67,6 +67,6 @@ fn a_killed_compiler_is_noticed_by_the_next_one() {
     drop(pipe);
     assert_eq!(compiler().status().unwrap().code(), Some(1));
     let why = fs::read_to_string(code.with_extension("failed")).unwrap();
-    assert!(why.contains("was ended") && why.contains("approve the hook again"), "{why}");
+    assert!(why.contains("was killed") && why.contains("approve the hook again"), "{why}");
     assert_eq!(fs::read_to_string(code.with_extension("lock")).unwrap(), "");
 }

@@ -87,7 +87,7 @@ fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
                 Ok(service) => service.waiting().await.map(drop).map_err(|fault| fault.to_string()),
                 // No client connected.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-                Err(fault) => Err(format!("the MCP client cannot be understood: {fault}")),
+                Err(fault) => Err(format!("the MCP client sent an invalid message: {fault}")),
             }
         });
         // Reading standard input cannot be interrupted, so that task is abandoned.

@@ -79,7 +79,7 @@ impl Host {
         command.env("PATH", std::env::join_paths(folders).map_err(|why| why.to_string())?);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|why| format!("it cannot be started: {why}"))?;
-        let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or("it has no pipes")?;
+        let (input, output) = child.stdin.take().zip(child.stdout.take()).ok_or("its standard streams are not available")?;
         Ok(Self { child, input, output: BufReader::new(output) })
     }
 

@@ -71,7 +71,7 @@ pub(super) async fn run(connection: u64, transport: Value, folder: &Path, report
     let closed = match transport.get("type").and_then(Value::as_str) {
         Some("stdio") => run_over_pipes(handler, &relay, &transport, folder, &mut orders).await,
         Some(kind @ ("http" | "sse")) => run_over_http(handler, &relay, &transport, kind == "sse", &mut orders).await,
-        _ => Some(CloseReason::ended("this host does not know the transport")),
+        _ => Some(CloseReason::ended("this host does not support the transport")),
     };
     if let Some(CloseReason { kind, why }) = closed {
         let kind = if bounds.are_exceeded() { "flood" } else { kind };

@@ -86,7 +86,9 @@ impl ServerProcess {
         let mut child = ServerCommand::read(order, folder).spawn()?;
         let (stdin, stdout, stderr) = (child.stdin().take(), child.stdout().take(), child.stderr().take());
         let process = Self { child, stderr: tokio::spawn(drain(stderr)) };
-        let (Some(stdin), Some(stdout)) = (stdin, stdout) else { return Err(io::Error::other("it has no pipes")) };
+        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(io::Error::other("its standard streams are not available"));
+        };
         let (messages, kept) = tokio::io::duplex(BUFFER);
         tokio::spawn(filter(stdout, kept, Arc::clone(bounds)));
         Ok((process, (messages, stdin)))

@@ -129,7 +129,7 @@ function show({ gate, json, output }: OpenGate, name: string): boolean {
   };
   row('about', description);
   row('state', why);
-  for (const line of shows?.brings ?? []) row('brings', line);
+  for (const line of shows?.brings ?? []) row('provides', line);
   for (const setting of (settings ?? []) as Setting[]) {
     const unset = setting.required ? 'not set, and required' : 'not set';
     const value = typeof setting.value === 'string' ? setting.value : JSON.stringify(setting.value);
@@ -141,6 +141,6 @@ function show({ gate, json, output }: OpenGate, name: string): boolean {
   row('digest', digest);
   row('problem', problem);
   for (const fault of faults ?? [])
-    row('fault', `${fault.file}:${fault.line}:${fault.column}: \`${fault.path}\` ${fault.message}`);
+    row('error', `${fault.file}:${fault.line}:${fault.column}: \`${fault.path}\` ${fault.message}`);
   return true;
 }

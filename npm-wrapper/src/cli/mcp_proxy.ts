@@ -4,8 +4,8 @@ import { ask, withGate } from './workspace.js';
 
 const USAGE = `Usage: tollgate mcp-proxy [SERVER...] [--session SESSION] [--workspace DIR] [--home DIR] [--state DIR]
 
-  SERVER     Only these servers; all that are declared where none is named
-  --session  The session that calls belong to; a new one where none is named`;
+  SERVER     Only these servers [default: all that are declared]
+  --session  The session that calls belong to [default: a new one]`;
 
 const OPTIONS = { session: { type: 'string' } } as const;
 

@@ -83,7 +83,7 @@ async function tools({ gate, json, output }: OpenGate, wanted: string | undefine
     const server = answer.servers.find(({ name }) => name === wanted);
     if (server === undefined) {
       const known = answer.servers.map(({ name }) => name).join(', ');
-      throw new CommandError(`no MCP server \`${escape(wanted)}\` is declared; declared: ${known === '' ? 'none is' : known}`);
+      throw new CommandError(`no MCP server \`${escape(wanted)}\` is declared; declared: ${known === '' ? 'none' : known}`);
     }
     if (server.state !== 'connected') throw new CommandError(`the MCP server \`${wanted}\` is not available: ${server.why}`);
     answer.tools = answer.tools.filter((tool) => tool.server === wanted);

@@ -207,7 +207,7 @@ function verify({ gate, json, output }: OpenGate, given: string | undefined): bo
     ', ',
   );
   if (ok) output.line(`${output.paint('green', 'ok')}: ${found}`);
-  else output.line(`${output.paint('red', 'not ok')}: ${count(faults.length, 'fault', 'faults')} in ${found}`);
+  else output.line(`${output.paint('red', 'not ok')}: ${count(faults.length, 'error', 'errors')} in ${found}`);
   if (heads.length === 0) return ok;
   // The end of a damaged ledger proves nothing, but it distinguishes one state from another.
   if (!ok) output.line(`it ends in: ${escape(heads.join(', '))}`);

@@ -68,7 +68,7 @@ export class HookRunner {
     }
     this.#hasAnswered = true;
     const { answers } = JSON.parse(answered.line) as { answers?: WireAnswer[] };
-    const why = 'the process that runs hooks did not understand the call';
+    const why = 'the process that runs hooks rejected the call as invalid';
     return answers?.map(readAnswer) ?? round.questions.map(({ hook }) => newAnswer(hook, { tag: 'absent', val: why }, 0));
   }
 

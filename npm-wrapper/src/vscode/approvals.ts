@@ -162,7 +162,7 @@ function factsOf({
     if (manifest.description !== undefined) facts.set('It says', manifest.description);
     facts.set('Called for', exports.join(', '));
     facts.set('Gets', grants.join('; '));
-    facts.set('Sandbox', 'it can object, remark and add notes, and nothing else; a copy of these bytes is what runs');
+    facts.set('Sandbox', 'it can object, comment and add notes, and nothing else; a copy of these bytes is what runs');
   }
   if (interpreter !== undefined) facts.set('Program', interpreter);
   if (script) facts.set('Script', formatFile(script));

@@ -22,7 +22,7 @@ export class Status implements vscode.Disposable {
     if (current === undefined)
       said.appendText('Tollgate: no intent is selected, so agents that the gate checks cannot change anything.');
     else said.appendText(`Tollgate: ${current.id}, ${current.name} (${current.status})`);
-    if (broken) said.appendText('\n\nThe intents file has faults; the last good version is in force.');
+    if (broken) said.appendText('\n\nThe intents file has errors; the last good version is in force.');
     said.appendText('\n\nClick to select another intent.');
     this.#item.tooltip = said;
     this.#item.accessibilityInformation = { label: `Tollgate intent: ${text}`, role: 'button' };

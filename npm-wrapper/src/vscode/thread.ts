@@ -79,7 +79,7 @@ export class GateThread {
   async #withTimeout<T>(answer: Promise<T>, patienceMs: number): Promise<T> {
     const timer = setTimeout(() => {
       const worker = this.#worker;
-      this.#discardWorker(`the gate has not answered for ${patienceMs} ms and is restarted by the next call`);
+      this.#discardWorker(`the gate has not answered for ${patienceMs} ms and will be restarted by the next call`);
       void worker?.terminate();
     }, patienceMs);
     return answer.finally(() => clearTimeout(timer));
@@ -137,7 +137,7 @@ export class GateThread {
   }
 
   #handleExit(worker: Worker, why: string): void {
-    if (worker === this.#worker) this.#discardWorker(`the gate failed and is restarted by the next call (${why})`);
+    if (worker === this.#worker) this.#discardWorker(`the gate failed and will be restarted by the next call (${why})`);
   }
 
   #discardWorker(why: string): void {

@@ -182,7 +182,7 @@ fn what_is_said_and_how_loud() {
     assert_eq!(info.len(), 2, "the concepts are told once, though they are looked for twice");
     assert_eq!(
         house.said(&[LogLevel::Warn]),
-        ["the source `maenifold` failed on [[b]]: it broke", "the source `maenifold` was too late with [[c]]"]
+        ["the source `maenifold` failed on [[b]]: it broke", "the source `maenifold` did not answer in time about [[c]]"]
     );
     assert!(house.said(&[LogLevel::Debug]).contains(&"the source `maenifold` is not available".to_owned()));
     house.apply(&call("bash", json!({"command": "[[x]]"})), &[]);

@@ -86,7 +86,7 @@ pub fn effects(
     }
     resolving.place(footprint, facts);
     if facts.len() < footprint.touches.len() {
-        let why = format!("the host did not look at every path of `{}`", call.tool);
+        let why = format!("the host did not inspect every path of `{}`", call.tool);
         resolving.effects.unknowns.push(why);
     }
     Ok(resolving.effects)

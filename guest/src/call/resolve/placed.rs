@@ -103,7 +103,7 @@ impl Resolving<'_> {
             Origin::Same(from) => (from, true),
         };
         let Some(facts) = looked.get(from) else {
-            return self.add_unknown(format!("the host did not look at `{from}`"));
+            return self.add_unknown(format!("the host did not inspect `{from}`"));
         };
         let through = from.ends_with('/') || from.ends_with("/.");
         if let (Some(text), false) = (&facts.link, through) {

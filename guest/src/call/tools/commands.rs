@@ -134,7 +134,7 @@ impl FootprintBuilder<'_> {
                 Some(Value::String(shell)) => {
                     let powershell = powershell::footprint_of_words(&[shell, "-Command", command].map(str::to_owned));
                     let other = || {
-                        let mut found = Footprint::unknown(format!("`{shell}` may not be the shell that its name says"));
+                        let mut found = Footprint::unknown(format!("`{shell}` may not be the shell that its name suggests"));
                         found.controls.extend(shell::control_in(command));
                         found
                     };

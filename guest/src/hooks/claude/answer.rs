@@ -72,7 +72,7 @@ pub fn read(declared: &Declared, ending: &RunEnding) -> Option<Map<String, Value
 
 /// What the failure or timeout of a hook means: nothing, unless the hook has to agree.
 pub fn answer_for_failure(declared: &Declared, why: &str) -> Option<Map<String, Value>> {
-    declared.blocks_on_failure.then(|| stop_answer(declared, &format!("a hook that has to agree failed: {why}")))
+    declared.blocks_on_failure.then(|| stop_answer(declared, &format!("a required hook failed: {why}")))
 }
 
 /// Adds the arguments that a hook wants to the data of an event: as the program's own if they can be translated back, otherwise
@@ -156,8 +156,8 @@ mod tests {
         }
         let strict = Declared { event: "PreToolUse", matcher: Matcher::All, from: None, blocks_on_failure: true };
         assert_eq!(read(&strict, &RunEnding::Missing), None);
-        assert_eq!(answer_for_failure(&strict, "it ended with 1").unwrap()["continue"], false);
+        assert_eq!(answer_for_failure(&strict, "it exited with code 1").unwrap()["continue"], false);
         let lax = Declared { blocks_on_failure: false, ..strict };
-        assert_eq!(answer_for_failure(&lax, "it ended with 1"), None);
+        assert_eq!(answer_for_failure(&lax, "it exited with code 1"), None);
     }
 }

@@ -54,7 +54,7 @@ impl Candidate {
     pub fn read(registered: &RegisteredHook, ports: &Ports) -> Result<Self, String> {
         let Some((root, path)) = place(registered) else { return Err("it is not a component".to_owned()) };
         let question = crate::ports::Question { root, path: path.clone(), digest: false };
-        let facts = ports.workspace.inspect(&[question]).into_iter().next().ok_or("the host did not look at it")?;
+        let facts = ports.workspace.inspect(&[question]).into_iter().next().ok_or("the host did not inspect it")?;
         let is_elsewhere = facts.real_path.as_ref().is_some_and(|real| match root {
             Root::Project => *real != path,
             Root::Home | Root::State => facts.entry_path.as_ref() != Some(real),
@@ -143,7 +143,7 @@ pub fn read_declared_fields(fields: &serde_json::Map<String, Value>) -> Result<(
     let is_component = fields.contains_key("component");
     for key in ["allow", "settings"] {
         if !is_component && fields.contains_key(key) {
-            return Err((key, "belongs to a `component`".to_owned()));
+            return Err((key, "is only allowed with `component`".to_owned()));
         }
     }
     let allowed = fields.get("allow").map(Allowed::read).transpose().map_err(|why| ("allow", why))?.unwrap_or_default();

@@ -21,10 +21,10 @@ pub enum Malformed {
     #[error("it is not a WebAssembly component: it does not begin with `\\0asm`")]
     NotWasm,
     /// A core module.
-    #[error("it is a core WebAssembly module, not a component; make a component of it with `wasm-tools component new`")]
+    #[error("it is a core WebAssembly module, not a component; turn it into a component with `wasm-tools component new`")]
     CoreModule,
     /// A version of the format that is not supported.
-    #[error("it has a version of the component format that is not known")]
+    #[error("its version of the component format is not supported")]
     Version,
     /// The bytes end in the middle of something, or say something impossible.
     #[error("it is damaged at byte {0}")]

@@ -63,7 +63,7 @@ impl Faults {
             ("rests", count.rests.clone().map(Value::from).unwrap_or_default()),
         ]);
         if let Err(fault) = state::replace(&path(hook), kept.to_string().as_bytes(), Expectation::Anything, ports) {
-            ports.warn(&format!("the faults of the hook `{hook}` cannot be counted: {fault}"));
+            ports.warn(&format!("the failures of the hook `{hook}` cannot be counted: {fault}"));
         }
         rests
     }

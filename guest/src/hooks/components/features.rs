@@ -42,7 +42,7 @@ fn module(mut reader: ByteReader<'_>) -> Result<Option<&'static str>, Malformed>
             5 => repeat(&mut section, memory)?,
             13 => Some("exceptions"),
             0 | 3 | 6..=12 => None,
-            _ => Some("sections that are not known"),
+            _ => Some("unknown sections"),
         };
         if found.is_some() {
             return Ok(found);
@@ -98,7 +98,7 @@ fn imports(section: &mut ByteReader<'_>) -> Result<Option<&'static str>, Malform
                 Ok((!is_plain).then_some(GC))
             }
             4 => Ok(Some("exceptions")),
-            _ => Ok(Some("imports that are not known")),
+            _ => Ok(Some("unknown kinds of imports")),
         }
     })
 }

@@ -112,14 +112,14 @@ impl HookFeedback {
                 if let Some(args) = args {
                     let parsed: Option<Value> = serde_json::from_str(args).ok().filter(Value::is_object);
                     let Some(parsed) = parsed else { return broke("its arguments are not a JSON object") };
-                    let heeded = match &self.args {
+                    let rewrite = match &self.args {
                         _ if !approved.grant.rewrite => "not granted",
-                        Some(_) => "another hook came first",
-                        None => "heeded",
+                        Some(_) => "another hook's rewrite was used",
+                        None => "applied",
                     };
                     word.push(("args", parsed.clone()));
-                    word.push(("rewrite", heeded.into()));
-                    if heeded == "heeded" {
+                    word.push(("rewrite", rewrite.into()));
+                    if rewrite == "applied" {
                         self.args = Some((clean(hook, 128), parsed));
                     }
                 }

@@ -118,7 +118,7 @@ impl FieldReader {
         let from = self.text(fields, "from").map(str::to_owned);
         if format.is_none() {
             for key in ["matcher", "onFailure", "from"].into_iter().filter(|key| fields.contains_key(*key)) {
-                self.fault_at(key, "belongs to a hook with `\"format\": \"claude-code\"`");
+                self.fault_at(key, "is only allowed with `\"format\": \"claude-code\"`");
             }
             return None;
         }
@@ -194,7 +194,7 @@ impl FieldReader {
             Err((key, why)) => self.fault_at(key, &why),
         }
         if hook.confine && !matches!(hook.action, Action::Command { .. }) {
-            self.fault_at("confine", "belongs to a `command`");
+            self.fault_at("confine", "is only allowed with `command`");
         }
         hook.claude = self.claude(fields, &mut hook.trigger);
         if hook.claude.is_some() && !matches!(hook.action, Action::Command { .. }) {
@@ -280,7 +280,7 @@ impl FieldReader {
     fn files(&mut self, fields: &Map<String, Value>) -> Option<Vec<bundle::FilePattern>> {
         let written = fields.get("files")?;
         if !fields.contains_key("command") {
-            self.fault_at("files", "belongs to a `command`");
+            self.fault_at("files", "is only allowed with `command`");
         }
         let Some(list) = written.as_array().filter(|list| list.len() <= MAX_FILE_PATTERNS) else {
             self.fault_at("files", "must be a list of at most 32 patterns such as `hooks/lib/**`");
@@ -306,7 +306,7 @@ impl FieldReader {
             return None;
         };
         if *kind != "command" && (shell || fields.contains_key("args")) {
-            self.fault("has `args` or `shell`, which belong to a `command`");
+            self.fault("has `args` or `shell`, which are only allowed with `command`");
         }
         let value = fields.get(*kind)?;
         let text = value.as_str().filter(|text| !text.trim().is_empty());
@@ -441,12 +441,12 @@ mod tests {
             (with("files", json!(["../x"])), "$.hooks[1].files `../x` must be a path of the workspace"),
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
-            (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files is only allowed with `command`"),
             (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
-            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine is only allowed with `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
-            (with("settings", json!({})), "$.hooks[1].settings belongs to a `component`"),
-            (with("allow", json!({})), "$.hooks[1].allow belongs to a `component`"),
+            (with("settings", json!({})), "$.hooks[1].settings is only allowed with `component`"),
+            (with("allow", json!({})), "$.hooks[1].allow is only allowed with `component`"),
             (json!([{"id": "a", "component": "../x.wasm"}]), "$[0].component must be the path of a `.wasm` file"),
             (json!([{"id": "a", "component": "/x.wasm"}]), "$[0].component must be the path of a `.wasm` file"),
             (json!([{"id": "a", "component": "x.wat"}]), "$[0].component must be the path of a `.wasm` file"),

@@ -203,7 +203,7 @@ impl Hooks {
         };
         let file = file_question(&registered).and_then(|question| ports.workspace.inspect(&[question]).pop());
         let Some(file) = file else {
-            return self.finish(key, RunOutcome::of(RunStatus::Failed, "the host did not look at its component"), ports);
+            return self.finish(key, RunOutcome::of(RunStatus::Failed, "the host did not inspect its component"), ports);
         };
         self.approvals.refresh(ports);
         let approved = match self.approved_component(&registered, &file, ports) {

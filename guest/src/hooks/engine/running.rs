@@ -262,7 +262,7 @@ impl Hooks {
             "it was canceled".to_owned()
         };
         if status == RunStatus::Timeout {
-            ports.warn(&format!("the hook `{}` was ended: {reason}", run.hook.id));
+            ports.warn(&format!("the hook `{}` was stopped: {reason}", run.hook.id));
         }
         self.settle(key, RunOutcome::of(status, &reason), ports);
     }

@@ -110,13 +110,13 @@ fn everything_is_told_with_its_place() {
         // The intents together.
         (
             "- {id: A, name: N, status: PLANNED, owned_scope: [a]}\n- {id: B, name: N, status: PLANNED, owned_scope: [a]}\n- {name: N, id: A, status: PLANNED, owned_scope: [a]}\n",
-            &[("E 3:17", &["`A` appears twice", "in line 1"])],
+            &[("E 3:17", &["`A` appears twice", "on line 1"])],
         ),
         (
             "- {id: 1.1, name: N, status: PLANNED, owned_scope: [a]}\n- {id: 1.10, name: N, status: PLANNED, owned_scope: [a]}\n",
             &[],
         ),
-        ("- &a {id: A, name: N, status: PLANNED, owned_scope: [a]}\n- *a\n", &[("E 2:3", &["`A` appears twice", "in line 1"])]),
+        ("- &a {id: A, name: N, status: PLANNED, owned_scope: [a]}\n- *a\n", &[("E 2:3", &["`A` appears twice", "on line 1"])]),
         ("- {id: !x A, name: !!str 7, status: PLANNED, owned_scope: !y [a]}\n", &[]),
         (
             "- {id: ü, name: ü, stätus: 1}\r\n- {id: 9}",
@@ -174,7 +174,7 @@ fn hostile_texts_end_soon() {
     let laughs: String = (1..30).map(|n| format!("a{n}: &a{n} [{0}, {0}]\n", format!("*a{}", n - 1))).collect();
     let braces = "'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ".repeat(20_000);
     for (text, said) in [
-        (many, "more faults"),
+        (many, "more errors"),
         (format!("{long_list}{aliases}"), "too much up to here"),
         (format!("a0: &a0 [x]\n{laughs}active_intents: *a29\n"), "use fewer aliases"),
         ("active_intents: &a [*a]".to_owned(), "the list or map that it is in"),
@@ -184,8 +184,8 @@ fn hostile_texts_end_soon() {
         ("? ".repeat(100_000), "too deeply"),
         ("a\n".repeat(1 << 19), "this is text"),
         ("- a\n".repeat(600_000), "too much up to here"),
-        ("- 1\n".repeat(1 << 17), "more faults"),
-        (format!("[{}]", "1, ".repeat(1 << 17)), "more faults"),
+        ("- 1\n".repeat(1 << 17), "more errors"),
+        (format!("[{}]", "1, ".repeat(1 << 17)), "more errors"),
         (format!("- {{id: A, name: N, status: PLANNED, owned_scope: [{braces}]}}"), "fewer braces"),
     ] {
         let told = told(text.as_bytes());

@@ -133,7 +133,7 @@ fn an_answer_is_judged_by_its_reason() {
             "installed, but silent",
             "exit status: 1: Error: no disk",
         ),
-        (json!({"code": null}), "installed, but silent", "ended by a signal"),
+        (json!({"code": null}), "installed, but silent", "terminated by a signal"),
         (json!({"code": 0}), "installed, but silent", "was let through"),
         (json!({"code": 0, "stdout": "{}"}), "installed, but silent", "is not a denial: {}"),
         (

@@ -114,8 +114,8 @@ mod tests {
             gate.assert_finished();
             let expected_lines = "\
 x 1 (workspace extension, .tollgate/extensions/x): unapproved
-  brings       hook `h`: at `before_tool` runs `node h.mjs`
-  brings       MCP server `s`: talks to a.example (https://a.example/)
+  provides     hook `h`: at `before_tool` runs `node h.mjs`
+  provides     MCP server `s`: talks to a.example (https://a.example/)
   set          t = not set, and required
   file         manifest.json sha256:2
   digest       sha256:1

@@ -29,7 +29,7 @@ pub(super) fn render(extension: &Value, output: &Output<'_>) -> Vec<String> {
     let nothing = Value::Null;
     let shows = extension.get("shows").unwrap_or(&nothing);
     for line in texts(shows, "brings") {
-        row("brings", line);
+        row("provides", line);
     }
     for setting in list(extension, "settings").iter().filter(|setting| setting.is_object()) {
         let value = match setting.get("value") {
@@ -57,7 +57,7 @@ pub(super) fn render(extension: &Value, output: &Output<'_>) -> Vec<String> {
     row("problem", text(extension, "/problem"));
     for fault in list(extension, "faults") {
         let place = format!("{}:{}:{}", text(fault, "/file"), number(fault, "line"), number(fault, "column"));
-        row("fault", &format!("{place}: `{}` {}", text(fault, "/path"), text(fault, "/message")));
+        row("error", &format!("{place}: `{}` {}", text(fault, "/path"), text(fault, "/message")));
     }
     shown.extend(differences(extension, output));
     shown

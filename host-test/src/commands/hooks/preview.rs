@@ -37,7 +37,10 @@ pub(super) fn render(hook: &Value, output: &Output<'_>) -> Vec<String> {
         texts(component, "grants").iter().for_each(|grant| row("gets", grant));
         row("size", &component.get("bytes").map(|bytes| format!("{bytes} bytes")).unwrap_or_default());
         row("bytes", text(component, "/digest"));
-        row("checked", "it can object, remark and add notes, and nothing else: it runs in a sandbox, from a copy of these bytes");
+        row(
+            "checked",
+            "it can object, comment and add notes, and nothing else: it runs in a sandbox, from a copy of these bytes",
+        );
     }
     if let Some(settings) = hook.get("settings") {
         row("settings", &settings.to_string());

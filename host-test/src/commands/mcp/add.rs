@@ -68,7 +68,7 @@ impl Options {
 fn parse_pairs(option: &str, written: &[String]) -> Result<Value, CommandError> {
     let pair = |pair: &String| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.into())),
-        _ => Err(CommandError::Failed(format!("`{option} {}` cannot be understood; write NAME=VALUE", escape(pair)))),
+        _ => Err(CommandError::Failed(format!("`{option} {}` is invalid; write NAME=VALUE", escape(pair)))),
     };
     written.iter().map(pair).collect::<Result<_, _>>().map(Value::Object)
 }

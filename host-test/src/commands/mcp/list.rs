@@ -71,7 +71,7 @@ fn show_tools(mut answer: Value, wanted: &Tools, json: bool, output: &mut Output
     if let Some(name) = &wanted.server {
         let Some(server) = list(&answer, "servers").iter().find(|server| text(server, "/name") == name) else {
             let known: Vec<String> = list(&answer, "servers").iter().map(|server| escape(text(server, "/name"))).collect();
-            let known = if known.is_empty() { "none is".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
             return Err(CommandError::Failed(format!("no MCP server `{}` is declared; declared: {known}", escape(name))));
         };
         if text(server, "/state") != "connected" {

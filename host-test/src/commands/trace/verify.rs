@@ -63,7 +63,7 @@ fn show(answer: &Value, output: &mut Output<'_>) -> io::Result<()> {
     if flag(answer, "ok") {
         output.line(&format!("{}: {found}", output.paint(Style::Green, "ok")))?;
     } else {
-        let faults = count(faults.len() as u64, "fault", "faults");
+        let faults = count(faults.len() as u64, "error", "errors");
         output.line(&format!("{}: {faults} in {found}", output.paint(Style::Red, "not ok")))?;
     }
     print_heads(answer, output)

@@ -232,7 +232,7 @@ fn image_output(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pa
 fn download(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["D", "dir", "O", "output"]) {
         reader.add_unknown(format!(
-            "`{}` makes files whose names are only known when it runs; give it a folder with `--dir`",
+            "`{}` creates files whose names are only known when it runs; give it a folder with `--dir`",
             call.name
         ));
     }

@@ -175,7 +175,7 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
         return;
     }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
-        return reader.add_unconfinable(Elsewhere(format!("`{name}` hands its work to {who}, where it is not confined")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` delegates its work to {who}, where it is not confined")));
     }
     // The Windows Subsystem for Linux has Windows run these, and Windows has access to all files.
     if name.to_ascii_lowercase().ends_with(".exe") {
@@ -184,18 +184,19 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let is_remote =
         |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
     if matches!(name, "vim" | "nvim" | "vi") && call.args.iter().any(is_remote) {
-        return reader.add_unconfinable(Elsewhere(format!("`{name}` hands its work to an editor that is already open")));
+        return reader.add_unconfinable(Elsewhere(format!("`{name}` delegates its work to an editor that is already open")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
         let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is_text(without));
         if !is_without {
             let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
-            return reader
-                .add_unconfinable(Elsewhere(format!("`{name}` hands its work to a daemon that may already be running{remedy}")));
+            return reader.add_unconfinable(Elsewhere(format!(
+                "`{name}` delegates its work to a daemon that may already be running{remedy}"
+            )));
         }
     }
     if name == "rsync" && call.args.iter().filter_map(Arg::text).any(|text| !text.starts_with('-') && text.contains(':')) {
-        reader.add_unconfinable(Elsewhere("`rsync` hands its work to another machine, which may be this one".to_owned()));
+        reader.add_unconfinable(Elsewhere("`rsync` delegates its work to another machine, which may be this one".to_owned()));
     }
 }
 
@@ -203,7 +204,7 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
 pub(in crate::call::shell) fn note_sockets(reader: &mut ShellReader<'_>, text: &str) {
     if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
         reader.add_unconfinable(Elsewhere(format!(
-            "the command names `{socket}`, through which it can hand work to a daemon that is not confined"
+            "the command names `{socket}`, through which it can delegate work to a daemon that is not confined"
         )));
     }
 }

@@ -292,7 +292,7 @@ fn is_web_address(arg: &Arg) -> bool {
 fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let outputs: Vec<&Arg> = parsed.values(&["O", "output-document"]).collect();
     if outputs.is_empty() && !parsed.has(&["spider"]) {
-        reader.add_unknown(format!("`{}` makes a file whose name is only known when it runs; name it with `-O`", call.name));
+        reader.add_unknown(format!("`{}` creates a file whose name is only known when it runs; name it with `-O`", call.name));
     }
     for output in outputs {
         if !output.is_text("-") {

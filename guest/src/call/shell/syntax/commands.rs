@@ -81,7 +81,7 @@ impl Parser<'_> {
             self.cursor.advance(word.len());
             Ok(())
         } else {
-            Err(Unread::Expected(word))
+            Err(Unread::MissingWord(word))
         }
     }
 

@@ -121,11 +121,11 @@ impl Parser<'_> {
                     break;
                 }
                 Some('\n') => break,
-                Some('#') | None => return Err(Unread::Expected("do")),
+                Some('#') | None => return Err(Unread::MissingWord("do")),
                 _ => {
                     let word = self.word(WordPurpose::Argument)?;
                     if word.0.is_empty() {
-                        return Err(Unread::Expected("do"));
+                        return Err(Unread::MissingWord("do"));
                     }
                     words.push(word);
                 }
@@ -165,7 +165,7 @@ impl Parser<'_> {
                     break;
                 }
                 if !self.cursor.take("|") {
-                    return Err(Unread::Expected(")"));
+                    return Err(Unread::MissingWord(")"));
                 }
             }
             let list = self.list(&["esac"])?;

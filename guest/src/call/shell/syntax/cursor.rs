@@ -11,6 +11,8 @@ pub(in crate::call::shell) enum Unread {
     Unclosed(&'static str),
     /// It contains something other than what was expected.
     Expected(&'static str),
+    /// It lacks this word or character.
+    MissingWord(&'static str),
     /// It contains a character that should not be unquoted in any command.
     Character(char),
     /// The text is too long, or nests too deeply.
@@ -22,7 +24,8 @@ impl fmt::Display for Unread {
         match self {
             Self::Construct(what) => write!(out, "{what} can do more than can be seen beforehand"),
             Self::Unclosed(what) => write!(out, "a `{what}` is never closed"),
-            Self::Expected(what) => write!(out, "`{what}` is missing"),
+            Self::Expected(what) => write!(out, "{what} is missing"),
+            Self::MissingWord(word) => write!(out, "`{word}` is missing"),
             Self::Character(c) => write!(out, "it contains the character U+{:04X} outside of quotes", u32::from(*c)),
             Self::TooLarge => out.write_str("it is too long or too deeply nested"),
         }

@@ -72,7 +72,7 @@ impl Parser<'_> {
         let Some(c) = self.cursor.peek() else { return Ok(()) };
         match c {
             '\\' => {
-                let Some(escaped) = self.cursor.peek_at(1) else { return Err(Unread::Expected("a character behind `\\`")) };
+                let Some(escaped) = self.cursor.peek_at(1) else { return Err(Unread::Expected("a character after `\\`")) };
                 if escaped.is_control() {
                     return Err(Unread::Character(escaped));
                 }

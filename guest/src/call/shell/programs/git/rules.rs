@@ -312,7 +312,7 @@ pub(super) fn clone(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
 pub(super) fn format_patch(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     if !parsed.has(&["stdout", "o", "output-directory"]) {
         reader.add_unknown(format!(
-            "`{}` makes files whose names are only known when it runs; give it `--stdout` or `-o`",
+            "`{}` creates files whose names are only known when it runs; give it `--stdout` or `-o`",
             call.name
         ));
     }
