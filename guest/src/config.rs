@@ -129,9 +129,9 @@ pub struct Config {
     pub strict: bool,
     /// Which intent a session works for if it has selected none.
     pub select: Select,
-    /// Whether a failed call is entered in the ledger even if it changed nothing.
+    /// Whether a failed call is recorded in the ledger even if it changed nothing.
     pub record_failed: bool,
-    /// Whether a rejected call is entered in the ledger.
+    /// Whether a rejected call is recorded in the ledger.
     pub record_rejected: bool,
     /// How concepts are looked up.
     pub augment: Settings,

@@ -1,6 +1,6 @@
 //! The gate that every tool call of an AI coding agent passes through.
 //!
-//! It checks each call against the intent that the agent works for, enters what happened in a ledger, and adds what is known
+//! It checks each call against the intent that the agent works for, records what happened in a ledger, and adds what is known
 //! about the concepts that the call names. All decisions are made here. Hosts only read and write files, run processes and keep
 //! timers, so the same component gives the same answers in every host.
 //!
@@ -12,7 +12,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | `component` | the WebAssembly exports and imports; the only module that touches generated bindings |
-//! | [`operations`] | the gate's operations as JSON lines, which is what `tollgate eval` and every command speak |
+//! | [`operations`] | the gate's operations as JSON lines, the protocol of `tollgate eval` and of every command |
 //! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own format |
 //! | [`wiring`] | connecting agent programs to the gate: what `tollgate init` writes, what `tollgate doctor` finds |
 //! | [`gate`] | rules on calls, settles them, and knows which intent each session works for |
@@ -20,7 +20,7 @@
 //! | [`confine`] | what a shell command may change, for the kernel to enforce |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools, arguments, patches and shell commands become effects on paths |
-//! | [`extensions`] | folders that bring hooks, MCP servers, settings and skills: discovery, trust, enablement |
+//! | [`extensions`] | folders that provide hooks, MCP servers, settings and skills: discovery, trust, enablement |
 //! | [`servers`] | MCP servers: what a person says about their tools, and what the servers claim themselves |
 //! | [`config`] | the settings of the workspace and of the user |
 //! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |

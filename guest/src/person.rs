@@ -18,7 +18,7 @@ use crate::ledger::mutation::MutationClass;
 use crate::ports::Ports;
 use crate::programs::process;
 
-/// The session under which a person's commands are entered in the ledger.
+/// The session under which a person's commands are recorded in the ledger.
 pub const SESSION: &str = "tollgate";
 
 /// Maximum length of a word of a command in the ledger, in characters.

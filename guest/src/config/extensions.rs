@@ -96,7 +96,7 @@ pub fn is_enabled(extension: &str, user: &Choices, workspace: Option<&Choices>) 
 /// Maximum length of a name; longer names are a mistake.
 const MAX_NAME: usize = 64;
 
-/// Whether a text can be the name of an extension, or of something that it brings.
+/// Whether a text can be the name of an extension, or of something that it provides.
 pub fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     name.len() <= MAX_NAME && name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.bytes().all(fits)

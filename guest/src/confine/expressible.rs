@@ -1,4 +1,4 @@
-//! Checks whether grants let a command do what it is known to do.
+//! Checks whether a command can do everything it is known to do within its grants.
 
 use super::grant::Grants;
 use super::repository;

@@ -1,4 +1,4 @@
-//! Splits the patterns of a scope into a folder that is named and the names after it.
+//! Splits a scope pattern into its literal base folder and the components after it.
 
 use crate::glob::Glob;
 

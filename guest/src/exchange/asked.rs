@@ -54,7 +54,7 @@ pub(super) struct Exchange {
     reply: Option<HooksReply>,
     /// Why the result is withheld from the model.
     withheld: Option<String>,
-    /// How the call ended, as the gate entered it.
+    /// How the call ended, as the gate recorded it.
     settled: Option<(CallOutcome, Option<String>)>,
     /// Ledger entries whose changes are to be reverted.
     restore: Vec<String>,
@@ -214,7 +214,7 @@ impl Exchange {
         None
     }
 
-    /// Enters what the call changed, and carries out what a tool of ours was called for: only now is it certain that nobody
+    /// Records what the call changed, and carries out what a tool of ours was called for: only now is it certain that nobody
     /// refused the call.
     fn settle(&mut self, gate: &mut Gate) {
         let (Some(call), Some(told)) = (self.tool_call(), &self.event.call) else { return };

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::hooks::claude::answer;
 use crate::programs::{AgentProgram, CallEnding, EventKind, ProgramEvent, ReportedCall};
 
-/// The name of the event for a moment; `None` if hooks do not receive it.
+/// The name that hooks use for a kind of event; `None` if they do not receive it.
 pub(super) fn name(moment: EventKind) -> Option<&'static str> {
     match moment {
         EventKind::SessionStart => Some("session_start"),

@@ -8,8 +8,8 @@
 //! | after a tool | the ledger; the intent that the tool selected; third-party hooks remark; hooks receive `after_tool`; what could not be told before |
 //! | everything else | hooks receive the event; the model is told the session's intent |
 //!
-//! An exchange never blocks: if hooks run or something is looked up, [`Exchanges::respond`] returns a number, and a step brings
-//! the answer. An event before a tool that cannot be understood is denied; if the gate fails, a person is asked
+//! An exchange never blocks: if hooks run or something is looked up, [`Exchanges::respond`] returns a number, and a later step
+//! returns the answer. An event before a tool that cannot be understood is denied; if the gate fails, a person is asked
 //! ([`Exchanges::fail`]).
 
 mod asked;
@@ -49,7 +49,7 @@ pub struct Reply {
 pub enum Progress {
     /// The answer.
     Answered(Reply),
-    /// A step brings the answer, under this number.
+    /// A later step returns the answer, under this number.
     Waiting(u64),
 }
 

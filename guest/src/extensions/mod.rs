@@ -1,4 +1,4 @@
-//! Extensions: folders that bring hooks, MCP servers, settings and skills, each with a `manifest.json`.
+//! Extensions: folders that provide hooks, MCP servers, settings and skills, each with a `manifest.json`.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -12,7 +12,7 @@
 //! | [`template`] | a template for a new extension |
 //!
 //! An extension is active if its manifest can be used, it is enabled, a person has approved it (if it is the workspace's), and
-//! every setting that it needs is set. Then all that it brings is in effect; otherwise nothing is. Everything is checked again at
+//! every setting that it needs is set. Then all that it provides is in effect; otherwise nothing is. Everything is checked again at
 //! every event, so changes take effect at once.
 
 pub mod change;
@@ -54,7 +54,7 @@ use crate::{digest, home};
 /// The state of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExtensionState {
-    /// What it brings is in effect.
+    /// What it provides is in effect.
     Active,
     /// It has not been enabled, or it has been disabled.
     Disabled,

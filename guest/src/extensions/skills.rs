@@ -32,7 +32,7 @@ pub struct RegisteredSkill {
     pub skill: Skill,
     /// Whose skill it is.
     pub source: Source,
-    /// The extension that brings it.
+    /// The extension that provides it.
     pub extension: Option<String>,
     /// The file that it is in.
     pub file: String,

@@ -1,7 +1,8 @@
-//! What a person approves about a workspace's extension: everything it brings, in words, and the bytes of all its files.
+//! What a person approves about a workspace's extension: everything it provides, in words, and the bytes of all its files.
 //!
 //! The approval is kept with those of hooks, in the user's home folder. It covers exactly the files that were there: if one of
-//! them changes, or a value that the workspace sets for the extension, the extension brings nothing until it is approved again.
+//! them changes, or a value that the workspace sets for the extension, the extension provides nothing until it is approved
+//! again.
 
 use serde_json::Value;
 
@@ -101,7 +102,7 @@ pub fn approval(kept: Option<&Value>, manifest: &Manifest, workspace: &Choices) 
     }
 }
 
-/// What a person sees before approving: what the extension brings in words, and the files.
+/// What a person sees before approving: what the extension provides in words, and the files.
 pub fn preview(
     found: &ExtensionFolder,
     manifest: &Manifest,
@@ -124,7 +125,7 @@ pub fn preview(
     ])
 }
 
-/// Everything that an extension brings, one sentence each.
+/// Everything that an extension provides, one sentence each.
 pub fn words(found: &ExtensionFolder, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, ports: &Ports) -> Vec<String> {
     let mut words = Vec::new();
     for hook in hooks {

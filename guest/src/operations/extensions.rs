@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `extensions` `{"do":"list"}` | `{"extensions":[…],"faults":[…]}` |
 //! | `extensions` `{"do":"check",path?}` | the same for one folder of the workspace; without a path, only what is wrong with all extensions |
-//! | `extensions` `{"do":"show",id}` | one extension in full: what it brings in words, its settings, what was approved before |
+//! | `extensions` `{"do":"show",id}` | one extension in full: what it provides in words, its settings, what was approved before |
 //! | `extensions` `{"do":"approve",id,digest?}`, `{"do":"revoke",id}` | `{id,…}` |
 //! | `extensions` `{"do":"enable",id,shared?}`, `{"do":"disable",id,shared?}` | `{id,file,state}` |
 //! | `extensions` `{"do":"setting",id,key,value?}` | what a setting is, and whether a value fits |

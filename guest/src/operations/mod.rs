@@ -8,7 +8,7 @@
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?, confinable?}` | `{verdict, code, reason, effects, pre_hash}` and, if the command has to run confined, `confined` |
 //! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}`, with `notice` if the agent should be told something, and `restore` with the ids of entries whose changes are to be reverted |
 //! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty if the session has been told, unless `again` |
-//! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` if hooks run first: then a step brings the answer |
+//! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` if hooks run first: then a later step returns it |
 //! | `readable-files` | `{"home":[…]}`: the parts of the home folder that the gate has to read, to be asked before anything else |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
@@ -382,7 +382,7 @@ impl From<CallFields> for ToolCall {
     }
 }
 
-/// The answer, or the number under which a step brings it.
+/// The answer, or the number under which a later step returns it.
 fn pending_or(number: Option<u64>, answer: Value) -> Value {
     number.map_or(answer, |number| json!({"waiting": number}))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::payload::{self, SNAKE};
 use super::{CallEnding, EventKind, HookAnswer, ProgramEvent};
 
-/// The events of Claude Code that its imitators share.
+/// The events of Claude Code that compatible programs share.
 pub(super) const MOMENTS: &[(&str, EventKind)] = &[
     ("PreToolUse", EventKind::BeforeTool),
     ("PostToolUse", EventKind::AfterTool),

@@ -4,7 +4,7 @@ use super::spec::ServerSpec;
 
 /// The active extensions.
 pub trait ExtensionServers {
-    /// A number that changes whenever what they bring may have changed.
+    /// A number that changes whenever what they provide may have changed.
     fn revision(&self) -> u64;
 
     /// Their servers, and why some are left out.

@@ -1,4 +1,4 @@
-//! All connections to MCP servers, without a socket or a clock: what happened goes in, what to do comes out.
+//! All connections to MCP servers, as a state machine without sockets or a clock: takes events, returns commands.
 //!
 //! A host carries messages. It connects, lists, calls and disconnects as instructed, and reports the results; which servers
 //! are connected, how long anything may take, when a server is tried again, what its tools are called and what becomes of a call
@@ -389,7 +389,7 @@ impl Hub {
         }
     }
 
-    /// Remembers which names are now told to a client.
+    /// Remembers the tool names that were announced to a client.
     pub(super) fn tell_names(&mut self) {
         self.told = Some(self.names.clone());
     }

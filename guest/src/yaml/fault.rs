@@ -1,4 +1,4 @@
-//! Why a document cannot be read to its end.
+//! Why a YAML document cannot be parsed.
 
 use granit_parser::{ErrorKind, ScanError};
 

@@ -1,3 +1,4 @@
+// The package's API: opens gates, and finds the workspace of a payload.
 import { TollgateError } from './error.js';
 import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';

@@ -1,3 +1,4 @@
+// Finds the workspace that governs a payload of an agent program.
 import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';
 import { payloadBytes, requireString } from '../component/json.js';

@@ -1,3 +1,4 @@
+// Tollgate's own tools: their list, calls of them, and the MCP server that offers them.
 import type { Tollgate } from './tollgate.js';
 
 /** One of Tollgate's own tools. */

@@ -1,3 +1,4 @@
+// The gate of one workspace.
 import type { Answer } from '../../generated/interfaces/tollgate-hooks-augment.js';
 import type { Outcome as ContractOutcome } from '../../generated/interfaces/tollgate-hooks-post-tool.js';
 import type { ToolCall as ContractCall } from '../../generated/interfaces/tollgate-hooks-types.js';

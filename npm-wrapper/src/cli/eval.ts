@@ -1,3 +1,4 @@
+// `tollgate eval`: answers operations, one JSON line each.
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../api/index.js';

@@ -1,3 +1,5 @@
+// Splits a stream of bytes into lines.
+
 const NEWLINE = 0x0a;
 
 /** Splits a stream of bytes into lines, keeping at most `most` bytes of each. */

@@ -1,3 +1,4 @@
+// Instantiates the component.
 import { type ImportObject, instantiate, type Root as Exports } from '../../generated/tollgate.js';
 import { coreBytes } from './core_files.js';
 

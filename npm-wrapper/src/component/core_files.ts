@@ -1,3 +1,4 @@
+// Reads the core modules of the component from files next to the bundle.
 import * as fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { TollgateError } from '../api/error.js';

@@ -1,3 +1,4 @@
+// Reads the core modules of the component from inside the bundle.
 import { brotliDecompressSync } from 'node:zlib';
 import { TollgateError } from '../api/error.js';
 

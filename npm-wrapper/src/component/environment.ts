@@ -1,3 +1,4 @@
+// The import tollgate:hooks/environment: environment variables, and secrets from the system's keyring.
 import { spawnSync } from 'node:child_process';
 import type * as contract from '../../generated/interfaces/tollgate-hooks-environment.js';
 

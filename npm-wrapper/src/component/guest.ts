@@ -1,3 +1,4 @@
+// Calls the component, and replaces an instance that has failed.
 import type { Fault, Refusal } from '../../generated/interfaces/tollgate-hooks-sessions.js';
 import { type Exports, type Imports, newInstance } from './component.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';

@@ -1,3 +1,4 @@
+// Everything that the component imports.
 import type { Imports } from './component.js';
 import { environmentImport, type Variables } from './environment.js';
 import { logImport, type LogSink } from './log.js';

@@ -1,3 +1,4 @@
+// Converts values to and from the JSON bytes that the component reads and writes, and checks values of callers.
 import { TollgateError } from '../api/error.js';
 
 const encoder = new TextEncoder();

@@ -1,3 +1,4 @@
+// The import tollgate:hooks/log, and the log function of the embedder.
 import type { Level } from '../../generated/interfaces/tollgate-hooks-log.js';
 
 /** Receives log lines of the gate. */

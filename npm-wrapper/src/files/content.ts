@@ -1,3 +1,4 @@
+// Reads and hashes files.
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { FileFault } from './fault.js';

@@ -1,3 +1,4 @@
+// Converts errors of the operating system to faults of the contract.
 import type { Fault as FaultName } from '../../generated/interfaces/tollgate-hooks-workspace.js';
 import type { LogSink } from '../component/log.js';
 

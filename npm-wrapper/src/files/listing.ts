@@ -1,3 +1,4 @@
+// Lists folders.
 import * as fs from 'node:fs';
 import type { Listing, Reach } from '../../generated/interfaces/tollgate-hooks-workspace.js';
 import { errnoOf } from './fault.js';

@@ -1,3 +1,4 @@
+// Decides about a call when the gate itself has failed.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';

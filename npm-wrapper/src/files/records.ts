@@ -1,3 +1,4 @@
+// The import tollgate:hooks/records: writes the gate's own files.
 import * as fs from 'node:fs';
 import type * as contract from '../../generated/interfaces/tollgate-hooks-records.js';
 import { CAUTIOUS_FLAGS, digestOf } from './content.js';

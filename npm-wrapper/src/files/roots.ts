@@ -1,3 +1,4 @@
+// The workspace, home and state folders, and which parts of them the gate may read and write.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';

@@ -1,3 +1,4 @@
+// Where the gate keeps its state between calls: one folder per workspace.
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as os from 'node:os';

@@ -1,3 +1,4 @@
+// Converts file metadata to the facts that the contract defines.
 import type { Kind, Marks } from '../../generated/interfaces/tollgate-hooks-workspace.js';
 import type { StatResult } from './walk.js';
 

@@ -1,3 +1,4 @@
+// Resolves paths like the operating system does.
 import * as fs from 'node:fs';
 import { isRefusal } from './fault.js';
 import {

@@ -1,3 +1,4 @@
+// The import tollgate:hooks/workspace: reads files in the folders of the gate.
 import type * as contract from '../../generated/interfaces/tollgate-hooks-workspace.js';
 import { readBytes, digestOf, withFile } from './content.js';
 import { FileFault, faultOf } from './fault.js';

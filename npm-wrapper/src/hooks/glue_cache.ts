@@ -1,3 +1,4 @@
+// Transpiles approved components to JavaScript and caches the code.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';

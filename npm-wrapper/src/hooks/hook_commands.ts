@@ -1,3 +1,4 @@
+// Runs the programs and prompts of hooks, and reads the gate's records of them.
 import * as path from 'node:path';
 import type { Ending, Prompt, Run, Surroundings } from '../../generated/interfaces/tollgate-hooks-engine.js';
 import type { HookRecord, HooksOptions } from '../api/hook_types.js';

@@ -1,3 +1,4 @@
+// Calls third-party hooks in a separate process.
 import * as path from 'node:path';
 import type { Answer, Round } from '../../generated/interfaces/tollgate-hooks-components.js';
 import { nativeProgram } from '../programs/confining.js';

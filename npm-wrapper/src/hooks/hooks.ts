@@ -1,3 +1,4 @@
+// Hooks: programs and prompts that run on events.
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Command, Ending, Input, Order } from '../../generated/interfaces/tollgate-hooks-engine.js';

@@ -1,3 +1,4 @@
+// A child process that answers each line with one line.
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /** The length limit of a line. No answer is this long. */

@@ -1,3 +1,4 @@
+// Calls third-party hooks without the native command.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';

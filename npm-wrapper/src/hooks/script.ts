@@ -1,3 +1,4 @@
+// Copies an approved script to a private folder.
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

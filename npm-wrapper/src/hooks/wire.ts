@@ -1,3 +1,4 @@
+// Converts calls of third-party hooks to and from JSON lines.
 import type { Answer, Call, Question, Reply, Round, Subject } from '../../generated/interfaces/tollgate-hooks-components.js';
 
 /** An answer as written by a process that runs hooks. Names are those of the contract, with `_` instead of `-`. */

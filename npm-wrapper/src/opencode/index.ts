@@ -1,3 +1,4 @@
+// The OpenCode plugin, as OpenCode loads it.
 import { start } from './plugin.js';
 
 /** One line for OpenCode's log. */

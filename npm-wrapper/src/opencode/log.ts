@@ -1,3 +1,4 @@
+// Writes to OpenCode's log, and shows messages to the person.
 import type { LogLevel } from '../api/index.js';
 import type { PluginInput } from './index.js';
 

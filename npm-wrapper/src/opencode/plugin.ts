@@ -1,3 +1,4 @@
+// Passes OpenCode's callbacks and events to the gate of the folder.
 import { isDeepStrictEqual } from 'node:util';
 import { createTollgate, digest, type HookApproval, locate, type Tollgate, TollgateError, version } from '../api/index.js';
 import { isGoverned, allowsOnFault } from '../files/on_fault.js';

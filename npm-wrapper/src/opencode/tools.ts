@@ -1,3 +1,4 @@
+// Tollgate's own tools, as tools of the OpenCode plugin.
 import type { Tollgate } from '../api/index.js';
 import { callOwnTool, listOwnTools } from '../api/own_tools.js';
 

@@ -1,3 +1,4 @@
+// Finds the native program that confines commands.
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';

@@ -1,3 +1,4 @@
+// Looks up concepts for the gate.
 import type { Answer, Lookup as ContractLookup } from '../../generated/interfaces/tollgate-hooks-augment.js';
 import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupProgram } from '../api/types.js';
 import { parseBytes } from '../component/json.js';

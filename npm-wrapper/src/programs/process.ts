@@ -1,3 +1,4 @@
+// Runs programs for the gate, limits their output, and ends them with their child processes.
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';

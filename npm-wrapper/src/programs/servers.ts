@@ -1,3 +1,4 @@
+// Connections to MCP servers.
 import type { McpOptions, ProgramAnswer } from '../api/types.js';
 import { TollgateError } from '../api/error.js';
 import type { Connection, TransportOrder } from './mcp_connection.js';

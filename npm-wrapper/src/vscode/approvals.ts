@@ -1,3 +1,4 @@
+// Asks a person whether hooks may run.
 import * as vscode from 'vscode';
 import { TollgateError } from '../api/error.js';
 import type { HookApproval } from '../api/hook_types.js';

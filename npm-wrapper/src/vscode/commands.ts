@@ -1,3 +1,4 @@
+// The extension's commands.
 import * as vscode from 'vscode';
 import type { HookRecord } from '../api/hook_types.js';
 import type { Verification } from '../api/ledger.js';

@@ -1,3 +1,4 @@
+// Shows problems in the files that control the gate.
 import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
 

@@ -1,3 +1,4 @@
+// One editor window: its folders and everything shown about them.
 import { randomBytes } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import * as vscode from 'vscode';

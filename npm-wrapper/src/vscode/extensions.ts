@@ -1,3 +1,4 @@
+// Approving, enabling and setting up extensions, and invoking their skills.
 import * as vscode from 'vscode';
 import { TollgateError } from '../api/error.js';
 import type { ExtensionDetails, ExtensionSetting, ExtensionReview, SkillDetails } from './answers.js';

@@ -1,3 +1,4 @@
+// One workspace folder with its gate.
 import * as os from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';

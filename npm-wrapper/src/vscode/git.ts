@@ -1,3 +1,4 @@
+// Reports new commits, using the built-in Git extension.
 import * as vscode from 'vscode';
 
 /** The part of the built-in Git extension's API that is used here. */

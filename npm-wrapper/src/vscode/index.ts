@@ -1,3 +1,4 @@
+// The API for other extensions, and the activation of the extension.
 import * as vscode from 'vscode';
 import type * as gate from '../api/types.js';
 import type { HookAnswer } from '../api/hook_types.js';

@@ -1,3 +1,4 @@
+// Observes the editor's events that hooks are declared for.
 import * as vscode from 'vscode';
 import { type Commit, hasGit, watchCommits } from './git.js';
 

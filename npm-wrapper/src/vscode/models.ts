@@ -1,3 +1,4 @@
+// Answers the prompts of hooks with the editor's language model.
 import * as vscode from 'vscode';
 import type { PromptResult } from './messages.js';
 

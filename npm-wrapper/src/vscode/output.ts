@@ -1,3 +1,4 @@
+// The output channel.
 import * as vscode from 'vscode';
 import type { HookRecord } from '../api/hook_types.js';
 import type { ThreadMessage } from './messages.js';

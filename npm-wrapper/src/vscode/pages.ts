@@ -1,3 +1,4 @@
+// Read-only pages of text: intents, entries of the ledger, hooks and their history.
 import * as vscode from 'vscode';
 import type { LedgerEntry, Verification } from '../api/ledger.js';
 import type { HookDetails, IntentDetails, StoredHookRecord } from './answers.js';

@@ -1,3 +1,4 @@
+// The active intent in the status bar.
 import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
 

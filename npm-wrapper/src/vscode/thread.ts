@@ -1,3 +1,4 @@
+// Starts the thread of the gates, and sends requests to it.
 import { Worker } from 'node:worker_threads';
 import type { Ruling, ToolCall } from '../api/types.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';

@@ -1,3 +1,4 @@
+// Tollgate's own tools, for the editor's agents.
 import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
 

@@ -1,3 +1,4 @@
+// The view of intents, extensions, MCP servers and ledger entries.
 import * as vscode from 'vscode';
 import type { LedgerEntry } from '../api/ledger.js';
 import type { ExtensionDetails, IntentDetails, ServerDetails } from './answers.js';

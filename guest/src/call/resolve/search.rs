@@ -14,7 +14,7 @@ const MAX_LINKS: usize = 10_000;
 /// The most folders that are searched because links lead to them.
 const MAX_FOLDERS: usize = 16;
 
-/// One way out is enough to deny a call; a person may want to see a few.
+/// Maximum number of links out of the scope that are reported; one is enough to deny a call.
 const MAX_WAYS_OUT: usize = 100;
 
 /// A file that has several names.

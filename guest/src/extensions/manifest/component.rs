@@ -1,4 +1,4 @@
-//! A component that an extension brings, for hooks to call.
+//! A component that an extension provides, for hooks to call.
 
 use serde_json::{Map, Value};
 

@@ -13,7 +13,7 @@
 //! }
 //! ```
 //!
-//! A manifest is all or nothing: with a single fault in it, the extension brings nothing.
+//! A manifest is all or nothing: with a single fault in it, the extension provides nothing.
 
 mod component;
 mod server;
@@ -58,15 +58,15 @@ pub struct Manifest {
     pub version: String,
     /// What it is for.
     pub description: String,
-    /// The MCP servers it brings.
+    /// The MCP servers it provides.
     pub servers: Vec<Server>,
-    /// The hooks it brings.
+    /// The hooks it provides.
     pub hooks: HookDeclarations,
     /// The settings it has.
     pub settings: Vec<Setting>,
-    /// The skills it brings.
+    /// The skills it provides.
     pub skills: Vec<Skill>,
-    /// The components it brings.
+    /// The components it provides.
     pub components: Vec<ManifestComponent>,
     /// The digest of the manifest itself.
     pub digest: Digest,

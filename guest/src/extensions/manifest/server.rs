@@ -1,4 +1,4 @@
-//! An MCP server that an extension brings.
+//! An MCP server that an extension provides.
 
 use serde_json::Value;
 

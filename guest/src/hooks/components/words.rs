@@ -1,4 +1,4 @@
-//! Cleans what hooks say for models and people: on one line, bounded, and with nothing in it that shows as something else.
+//! Sanitises text from hooks before models and people see it: one line, bounded length, no control or invisible characters.
 
 /// Maximum number of characters shown of a reason or a remark.
 pub const MAX_REASON: usize = 2_000;

@@ -1,4 +1,4 @@
-//! What a file of declarations is about, kept so that a process that needs none of its hooks does not parse it.
+//! A summary of a hooks file, cached so that a process that needs none of its hooks does not parse it.
 //!
 //! A process answers one event, and a file may declare a thousand hooks for others. What is kept are the events that hooks wait
 //! for and whether a hook is a component, for the version of the file that was parsed ([`kept`]). A file with a fault is never

@@ -19,7 +19,7 @@ struct FitContext<'s> {
 }
 
 impl Schema {
-    /// What is wrong with a value; `None` if it fits, or if that cannot be told.
+    /// What is wrong with a value; `None` if it fits, or if that cannot be determined.
     pub fn misfit(&self, value: &Value) -> Option<String> {
         self.misfit_at(value, &FitContext { whole: self, looks: Cell::new(MAX_LOOKS) }, "", 0)
     }

@@ -1,3 +1,4 @@
+// Instances of third-party hooks, and calls of their functions.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';

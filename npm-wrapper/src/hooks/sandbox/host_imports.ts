@@ -1,3 +1,4 @@
+// What a third-party hook can access: settings, granted files, a log, WASI stubs.
 import { readLine, writeLine } from './lines.js';
 
 /** At most this many log lines are kept per call, and this many characters of each. */

@@ -1,3 +1,4 @@
+// Reads and writes lines on standard input and output.
 import * as fs from 'node:fs';
 
 const chunk = Buffer.alloc(64 << 10);

@@ -1,3 +1,4 @@
+// Generates the JavaScript code of a component.
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
