@@ -190,7 +190,7 @@ pub enum ConfigFault {
 }
 
 #[derive(Deserialize)]
-struct Written {
+struct ConfigFields {
     #[serde(default)]
     tools: Map<String, Value>,
     programs: Option<Policy>,
@@ -235,7 +235,7 @@ fn rule(written: &Value) -> Result<ToolRule, serde_json::Error> {
 impl Config {
     /// Parses the JSON text.
     pub fn parse(text: &[u8]) -> Result<Self, ConfigFault> {
-        let written: Written = document::read(text)?;
+        let written: ConfigFields = document::read(text)?;
         let users = [("on_fault", &written.on_fault), ("unattended", &written.unattended)];
         let oversteps = users.iter().find(|(_, value)| value.is_some()).map(|(key, _)| *key);
         let mut config = Self { strict: written.strict, select: written.select, oversteps, ..Self::default() };
@@ -304,7 +304,7 @@ impl ConfigCache {
         let first = self.stamp == 0;
         self.stamp = stamp;
         if stamp == 0 {
-            self.put_in_force(Config::default(), ports);
+            self.apply(Config::default(), ports);
             return true;
         }
         let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
@@ -318,7 +318,7 @@ impl ConfigCache {
                         "`{path}` in `confine.writable` of `{PATH}` is ignored: it is outside the workspace, and only `~/{PATH}`, the user's own settings, can name it"
                     ));
                 }
-                self.put_in_force(config, ports);
+                self.apply(config, ports);
                 state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);
             }
             Err(fault) => {
@@ -326,13 +326,13 @@ impl ConfigCache {
                 // A process that has just started has no good settings yet.
                 let kept = if first { state::last_good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
                 let Some(config) = kept else { return false };
-                self.put_in_force(config, ports);
+                self.apply(config, ports);
             }
         }
         true
     }
 
-    fn put_in_force(&mut self, config: Config, ports: &Ports) {
+    fn apply(&mut self, config: Config, ports: &Ports) {
         ports.secrets.set_patterns(config.secrets.clone());
         self.good = Rc::new(config);
     }

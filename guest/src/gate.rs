@@ -25,7 +25,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::augment::{Directions, Knowledge, LookupFinding, NoteListing, Plan};
+use crate::augment::{Augmentation, Knowledge, LookupFinding, NoteListing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
@@ -42,7 +42,7 @@ use crate::inflight::rulings;
 use crate::intents::context::{self, MAX_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
-use crate::intents::guarded::Guarded;
+use crate::intents::guarded::GuardedFiles;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, Selection};
 use crate::ledger::LedgerJobs;
@@ -73,7 +73,7 @@ pub struct Gate {
     governed: bool,
     recorder: Recorder,
     /// The user's own files, which an agent may not change.
-    guarded: Guarded,
+    guarded: GuardedFiles,
     /// The user's settings about confinement.
     user: UserSettings,
     /// The program that runs commands confined, if this host has one.
@@ -148,7 +148,7 @@ impl Gate {
             selections: selection::SelectionCache::default(),
             governed: false,
             recorder: Recorder::default(),
-            guarded: Guarded::default(),
+            guarded: GuardedFiles::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
             running: Vec::new(),
@@ -267,9 +267,9 @@ impl Gate {
     }
 
     /// What is known about a call's concepts.
-    pub fn augment(&mut self, call: &ToolCall, found: &[LookupFinding]) -> Directions {
+    pub fn augment(&mut self, call: &ToolCall, found: &[LookupFinding]) -> Augmentation {
         match self.knowledge.named_concepts(call, &self.ports) {
-            Err(skipped) => Directions { skipped: Some(skipped), ..Directions::default() },
+            Err(skipped) => Augmentation { skipped: Some(skipped), ..Augmentation::default() },
             Ok(named) => {
                 let config = self.settings();
                 let reader = call::reader(call, &config);

@@ -25,7 +25,7 @@ pub const MAX_BYTES: u64 = 1 << 20;
 pub fn read(path: &str, ports: &Ports) -> Option<Vec<u8>> {
     let question = Question { root: Root::Home, path: path.to_owned(), digest: false };
     let facts = ports.workspace.inspect(&[question]).pop().filter(|facts| facts.kind == FileKind::File)?;
-    match Location::reported(&facts.real_path?) {
+    match Location::from_host(&facts.real_path?) {
         Location::Outside(_) => ports.workspace.read(Root::Home, path, MAX_BYTES).ok(),
         Location::Inside(_) => None,
     }

@@ -84,7 +84,7 @@ pub fn list(folder: &str, limit: u32, ports: &Ports) -> Result<Listing, FileFaul
 /// workspace, or be it.
 pub fn in_workspace(ports: &Ports) -> Option<String> {
     let real = ports.workspace.inspect(&[question(".")]).pop()?.real_path?;
-    match Location::reported(&real) {
+    match Location::from_host(&real) {
         Location::Inside(path) => Some(path.as_str().to_owned()),
         Location::Outside(_) => None,
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::confine::evidence::EvidenceKey;
-use tollgate_guest::confine::wrapping::{Launched, launched};
+use tollgate_guest::confine::wrapping::{Launched, parse_launch};
 use tollgate_guest::engine::{Command, Input, MachineReport, Order, RunEnding};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
@@ -97,7 +97,7 @@ fn a_hook_is_held_to_the_scope_of_its_session() {
     for (session, owns) in [(Some("s"), true), (Some("other"), false), (None, false)] {
         let commands = place.event(session);
         let [(id, argv)] = runs(&commands).try_into().unwrap();
-        let Launched { workspace, state, run, program } = launched(&argv).unwrap_or_else(|| panic!("{argv:?}"));
+        let Launched { workspace, state, run, program } = parse_launch(&argv).unwrap_or_else(|| panic!("{argv:?}"));
         assert_eq!((argv[0].as_str(), workspace), ("/opt/bin/tollgate", "/workspace"));
         assert_eq!(state, STATE.rsplit_once('/').map(|(folder, _)| folder));
         assert_eq!(program, ["node", "/opt/fmt.js"]);
@@ -123,7 +123,7 @@ fn a_mode_is_about_commands_of_agents() {
         let mut place = Place::new(true, &json!({}), &json!([hook(&json!({}))]));
         place.world.write_home(".tollgate/config.json", json!({ "confine": mode }).to_string());
         let commands = place.event(Some("s"));
-        assert!(launched(&runs(&commands)[0].1).is_some(), "{mode}");
+        assert!(parse_launch(&runs(&commands)[0].1).is_some(), "{mode}");
     }
 }
 
@@ -167,7 +167,7 @@ fn a_host_that_confines_by_itself_needs_no_program() {
     let commands = place.event(None);
     let [(_, argv)] = runs(&commands).try_into().unwrap();
     assert_eq!(argv[0], "tollgate");
-    assert!(launched(&argv).is_some(), "{argv:?}");
+    assert!(parse_launch(&argv).is_some(), "{argv:?}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn servers_are_held_to_no_scope() {
             let argv: Vec<String> = serde_json::from_value(argv.clone()).unwrap_or_default();
             match (confines, strict) {
                 (true, _) => {
-                    let launched = launched(&argv).unwrap_or_else(|| panic!("{plan}"));
+                    let launched = parse_launch(&argv).unwrap_or_else(|| panic!("{plan}"));
                     assert_eq!(launched.program, ["node", "/opt/graph.js"]);
                     let prepared = place.prepared(launched.run).unwrap();
                     let granted = granted(&prepared);
@@ -203,7 +203,7 @@ fn servers_are_held_to_no_scope() {
         let command = &turn["commands"][0];
         let argv: Vec<String> = serde_json::from_value(command["transport"]["argv"].clone()).unwrap_or_default();
         match (confines, strict) {
-            (true, _) => assert_eq!(launched(&argv).unwrap_or_else(|| panic!("{turn}")).program, ["node", "/opt/graph.js"]),
+            (true, _) => assert_eq!(parse_launch(&argv).unwrap_or_else(|| panic!("{turn}")).program, ["node", "/opt/graph.js"]),
             (false, false) => assert_eq!(argv, ["node", "/opt/graph.js"]),
             (false, true) => {
                 let server = &command["result"]["servers"][0];

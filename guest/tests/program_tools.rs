@@ -65,7 +65,7 @@ fn changes(tool: &Tool) -> bool {
 fn every_tool_is_in_its_programs_record() {
     let mut missing = Vec::new();
     for (program, tools) in lists() {
-        let record = programs::named(&program).unwrap_or_else(|| panic!("there is no record of `{program}`"));
+        let record = programs::find(&program).unwrap_or_else(|| panic!("there is no record of `{program}`"));
         for tool in &tools {
             let name = text(tool, "name");
             let Some(known) = record.tools.iter().find(|known| known.names.contains(&name)) else {

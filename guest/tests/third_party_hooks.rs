@@ -9,7 +9,7 @@ use tollgate_guest::exchange::{Exchanges, Progress};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::hooks::components::binary::custom_section;
 use tollgate_guest::hooks::components::{
-    Ask, ComponentAnswer, ComponentReply, MANIFEST_SECTION, ObjectionSeverity, Outcome, Subject,
+    Ask, ComponentAnswer, ComponentReply, MANIFEST_SECTION, ObjectionSeverity, Subject, ToolOutcome,
 };
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
@@ -205,7 +205,9 @@ fn the_call_comes_with_what_the_gate_knows() {
     assert_eq!((questions[0].files.clone(), questions[0].settings.as_str()), (vec![vec!["src/**".to_owned()]], "{}"));
     let payload = json!({"event": "after_tool", "session": "s1", "call": "c1", "tool": "bash", "args": {"command": command}, "result": "y".repeat(300_000)});
     let (_, asks) = place.respond(&payload, NOTHING);
-    let [Ask { subject: Subject::PostTool(call, Outcome::Done(Some(result))), .. }] = asks.as_slice() else { panic!("{asks:?}") };
+    let [Ask { subject: Subject::PostTool(call, ToolOutcome::Done(Some(result))), .. }] = asks.as_slice() else {
+        panic!("{asks:?}")
+    };
     let facts: Value = serde_json::from_str(&call.facts).unwrap();
     assert_eq!((result.len(), &facts["result_bytes"]), (256 << 10, &json!(300_000)));
 }

@@ -8,7 +8,7 @@ use super::insertion::insert_text;
 use super::notes::NoteStore;
 use super::programs;
 use super::settings::{KnowledgeSource, Settings, SourceKind};
-use super::{Directions, ListedNote, Lookup, LookupAnswer, LookupFinding, NoteListing, Plan, Program};
+use super::{Augmentation, ListedNote, Lookup, LookupAnswer, LookupFinding, NoteListing, Plan, Program};
 use crate::json::object;
 use crate::ports::{LogLevel, Ports};
 use crate::tool_call::{TextReader, ToolCall};
@@ -64,14 +64,14 @@ impl Knowledge {
             (false, _) => "no_text_args",
             (true, false) if !again() => {
                 if self.planned_index(call).is_none() {
-                    let said = format!("names {}", listed(&found.concepts));
+                    let said = format!("names {}", join_concepts(&found.concepts));
                     log_call(LogLevel::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
                 }
                 return Ok(NamedConcepts { concepts: found.concepts, inexact: found.inexact });
             }
             (true, _) => "no_concepts",
         };
-        tell_skipped(call, reason, ports);
+        log_skipped(call, reason, ports);
         Err(reason)
     }
 
@@ -95,7 +95,7 @@ impl Knowledge {
                     if self.store.knows(folder, concept) {
                         break;
                     }
-                } else if self.remembered_absence(source, concept, begun).is_none()
+                } else if self.cached_absence(source, concept, begun).is_none()
                     && lookups.len() < MAX_LOOKUPS
                     && self.may_be_asked(source, begun, ports)
                 {
@@ -148,7 +148,7 @@ impl Knowledge {
         found: &[LookupFinding],
         settings: &Settings,
         ports: &Ports,
-    ) -> Directions {
+    ) -> Augmentation {
         let now = ports.clock.now().0;
         let planned = self.planned_index(call).map(|at| self.planned.remove(at).1);
         let there = self.refresh_notes(settings, ports);
@@ -160,8 +160,8 @@ impl Knowledge {
             (true, ..) => Some("no_context"),
         };
         if let Some(reason) = skipped {
-            tell_skipped(call, reason, ports);
-            return Directions { skipped, ..Directions::default() };
+            log_skipped(call, reason, ports);
+            return Augmentation { skipped, ..Augmentation::default() };
         }
         let (text, used) = block(&search.sections, settings.budget_chars);
         let (mut concepts, mut sources) = (Vec::new(), Vec::new());
@@ -172,10 +172,10 @@ impl Knowledge {
         let first = sources.first().map_or("", String::as_str);
         let args = if named.inexact { None } else { insert_text(call, reader, &text, first, settings.literal) };
         let elapsed = ports.clock.now().0.saturating_sub(planned.unwrap_or(now));
-        let said = format!("was given what is known about {} in {elapsed} ms", listed(&concepts));
+        let said = format!("was given what is known about {} in {elapsed} ms", join_concepts(&concepts));
         log_call(LogLevel::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
         let (added, text) = if args.is_some() { (Some(text), None) } else { (None, Some(text)) };
-        Directions { args, added, text, concepts, sources, skipped: None }
+        Augmentation { args, added, text, concepts, sources, skipped: None }
     }
 
     /// The notes whose names contain these words.
@@ -279,7 +279,7 @@ impl Knowledge {
                 ports.log.write(LogLevel::Debug, &said, &Value::Null);
                 return None;
             }
-            None if self.remembered_absence(source, concept, now) != Some(LookupAnswer::Unknown) => return None,
+            None if self.cached_absence(source, concept, now) != Some(LookupAnswer::Unknown) => return None,
             None => {}
         }
         search.in_vain = true;
@@ -293,7 +293,7 @@ impl Knowledge {
     }
 
     /// Whether a source is still believed to be unavailable, or not to know a concept.
-    fn remembered_absence(&self, source: &KnowledgeSource, concept: &str, now: u64) -> Option<LookupAnswer> {
+    fn cached_absence(&self, source: &KnowledgeSource, concept: &str, now: u64) -> Option<LookupAnswer> {
         let believed = |concept: &str| {
             let key = key(&source.name, concept);
             self.absences.iter().any(|(absent, until)| *until > now && *absent == key)
@@ -315,11 +315,11 @@ fn remember(memory: &mut Vec<(String, u64)>, key: String, time: u64) {
     memory.push((key, time));
 }
 
-fn listed(concepts: &[String]) -> String {
+fn join_concepts(concepts: &[String]) -> String {
     format!("[[{}]]", concepts.join("]], [["))
 }
 
-fn tell_skipped(call: &ToolCall, reason: &str, ports: &Ports) {
+fn log_skipped(call: &ToolCall, reason: &str, ports: &Ports) {
     log_call(LogLevel::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
 }
 

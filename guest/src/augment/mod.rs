@@ -75,7 +75,7 @@ pub struct LookupFinding {
 
 /// What is known about a call's concepts.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Directions {
+pub struct Augmentation {
     /// The arguments to run the tool with, if they differ from the call's.
     pub args: Option<Value>,
     /// What was added to the arguments.

@@ -50,7 +50,7 @@ struct Translator<'c> {
 
 impl Translator<'_> {
     fn calls(&self) -> Option<Vec<ClaudeCall>> {
-        if self.program.is_some_and(|program| programs::named(program).is_some_and(|known| known.has_name("claude-code"))) {
+        if self.program.is_some_and(|program| programs::find(program).is_some_and(|known| known.has_name("claude-code"))) {
             return None;
         }
         let records = programs::tools(self.program, self.tool);

@@ -5,7 +5,7 @@ use super::bindings::exports::tollgate::hooks::components::Guest;
 use super::{Component, operation, types, with_gate};
 use crate::hooks::components::files::{Granted, ReadFault};
 use crate::hooks::components::{
-    Ask, Call, ComponentAnswer, ComponentQuestion, ComponentReply, Limits, ObjectionSeverity, Outcome, Subject,
+    Ask, Call, ComponentAnswer, ComponentQuestion, ComponentReply, Limits, ObjectionSeverity, Subject, ToolOutcome,
 };
 
 impl Guest for Component {
@@ -43,9 +43,9 @@ fn ask(ask: Ask) -> contract::Ask {
         Subject::PreTool(about) => contract::Subject::PreTool(call(about)),
         Subject::PostTool(about, outcome) => {
             let outcome = match outcome {
-                Outcome::Done(result) => contract::Outcome::Done(result),
-                Outcome::Failed(error) => contract::Outcome::Failed(error),
-                Outcome::Refused(why) => contract::Outcome::Refused(why),
+                ToolOutcome::Done(result) => contract::Outcome::Done(result),
+                ToolOutcome::Failed(error) => contract::Outcome::Failed(error),
+                ToolOutcome::Refused(why) => contract::Outcome::Refused(why),
             };
             contract::Subject::PostTool(contract::EndedCall { call: call(about), outcome })
         }

@@ -106,13 +106,13 @@ impl augment::Guest for Component {
             answer: answer(finding.answer),
         };
         let found: Vec<_> = found.into_iter().map(finding).collect();
-        let directions = with_gate(|gate| gate.augment(&tool_call(call), &found));
+        let augmentation = with_gate(|gate| gate.augment(&tool_call(call), &found));
         augment::Augmented {
-            args: directions.args.map_or(args, |args| args.to_string().into_bytes()),
-            added: directions.added,
-            additional_context: directions.text,
-            concepts: directions.concepts,
-            skipped: directions.skipped.map(str::to_owned),
+            args: augmentation.args.map_or(args, |args| args.to_string().into_bytes()),
+            added: augmentation.added,
+            additional_context: augmentation.text,
+            concepts: augmentation.concepts,
+            skipped: augmentation.skipped.map(str::to_owned),
         }
     }
 }

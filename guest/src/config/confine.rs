@@ -44,7 +44,7 @@ pub enum ConfineMode {
 
 impl ConfineMode {
     /// The mode with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         [Self::Off, Self::Unread, Self::Always].into_iter().find(|mode| mode.as_str() == name)
     }
 
@@ -97,7 +97,7 @@ impl ConfineSettings {
         let mode = match fields.get("mode") {
             None | Some(Value::Null) => None,
             Some(mode) => {
-                let mode = mode.as_str().and_then(ConfineMode::named);
+                let mode = mode.as_str().and_then(ConfineMode::from_name);
                 Some(mode.ok_or_else(|| "`confine.mode` must be one of `always`, `unread`, `off`".to_owned())?)
             }
         };
@@ -177,7 +177,7 @@ impl UserSettings {
         }
         self.stamp = Some(facts.stamp);
         self.written = ConfineSettings::default();
-        let is_own = facts.real_path.as_deref().is_some_and(|real| matches!(Location::reported(real), Location::Outside(_)));
+        let is_own = facts.real_path.as_deref().is_some_and(|real| matches!(Location::from_host(real), Location::Outside(_)));
         if facts.stamp == 0 || !is_own {
             return &self.written;
         }

@@ -9,7 +9,7 @@
 use std::cell::LazyCell;
 
 use super::Context;
-use super::opening::Opening;
+use super::opening::GrantCollector;
 use crate::inflight::git_index::GitIndex;
 use crate::inflight::snapshot::Ignored;
 use crate::ports::{FileKind, Question};
@@ -45,7 +45,7 @@ const FILLED_BY: &[(&str, &[&str])] = &[
 ];
 
 /// Opens the folders.
-pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
+pub(super) fn open(opening: &mut GrantCollector<'_>, context: &Context<'_>) {
     let folders = folders(&Ignored::text(context.ports));
     let facts = context.ports.workspace.inspect(&folders.iter().map(Question::project).collect::<Vec<_>>());
     let index = LazyCell::new(|| GitIndex::read_whole(context.ports));

@@ -5,7 +5,7 @@
 //! `~/.local/bin`) and settings of tools (`~/.npmrc`, `~/.cargo/config.toml`, `~/.gradle/init.d`).
 
 use super::Context;
-use super::opening::Opening;
+use super::opening::GrantCollector;
 use crate::ports::{FileKind, Question, Root};
 
 const CACHE: &str = "it is a cache of tools";
@@ -91,7 +91,7 @@ const IN_CACHE: &[&str] = &[
 ];
 
 /// Opens the caches.
-pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
+pub(super) fn open(opening: &mut GrantCollector<'_>, context: &Context<'_>) {
     let question = |path: &&str| Question { root: Root::Home, path: (*path).to_owned(), digest: false };
     let paths = CACHES.iter().map(|(path, _)| path).chain(AGENTS);
     let facts = context.ports.workspace.inspect(&paths.map(question).collect::<Vec<_>>());

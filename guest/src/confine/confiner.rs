@@ -94,7 +94,7 @@ pub fn is_confiner_name(path: &str) -> bool {
 
 /// Whether a file is the native program and is outside the workspace.
 fn is_native(facts: &Facts) -> bool {
-    let is_outside = |real: &String| matches!(Location::reported(real), Location::Outside(_));
+    let is_outside = |real: &String| matches!(Location::from_host(real), Location::Outside(_));
     facts.kind == FileKind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
 }
 

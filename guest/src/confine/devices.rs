@@ -1,7 +1,7 @@
 //! Opens devices that store nothing, terminals, and the folder through which processes share memory.
 
 use super::grant::{Grant, GrantKind};
-use super::opening::Opening;
+use super::opening::GrantCollector;
 
 const DEVICES: &[(&str, GrantKind, &str)] = &[
     ("/dev/null", GrantKind::File, "it stores nothing"),
@@ -16,7 +16,7 @@ const DEVICES: &[(&str, GrantKind, &str)] = &[
 ];
 
 /// Opens the devices. Hosts leave out those that a system does not have.
-pub(super) fn open(opening: &mut Opening<'_>) {
+pub(super) fn open(opening: &mut GrantCollector<'_>) {
     for (path, kind, why) in DEVICES {
         if opening.is_free(path) {
             opening.grant(Grant::new(*path, *kind, why));

@@ -47,14 +47,14 @@ pub mod wrapping;
 
 use crate::config::confine::{Capability, Confinement};
 use crate::effects::Footprint;
-use crate::intents::guarded::Guarded;
+use crate::intents::guarded::GuardedFiles;
 use crate::intents::scope::Scope;
 use crate::ports::Ports;
 pub use answer::{RunDecision, RunPlan};
 pub use confiner::{Confiner, is_confiner_name};
 pub use expressible::{MissingGrant, is_reached, missing_grant};
 pub use grant::{Grant, GrantKind, Grants, Repository};
-use opening::Opening;
+use opening::GrantCollector;
 use protected::Protected;
 
 /// What the grants depend on.
@@ -66,7 +66,7 @@ pub struct Context<'a> {
     /// The settings.
     pub settings: &'a Confinement,
     /// What is guarded as the user's own.
-    pub guarded: &'a Guarded,
+    pub guarded: &'a GuardedFiles,
     /// What the session has created in temporary folders.
     pub scratch: &'a [String],
     /// What the command does, as far as it can be analysed.
@@ -80,7 +80,7 @@ pub struct Context<'a> {
 /// Computes what a command may change.
 pub fn grants(context: &Context<'_>) -> Grants {
     let protected = Protected::new(context.guarded, context.ports);
-    let mut opening = Opening::new(context.ports, protected, context.capability == Capability::Exceptions);
+    let mut opening = GrantCollector::new(context.ports, protected, context.capability == Capability::Exceptions);
     // A session without an intent owns nothing, but even a command that only reads may need a temporary file.
     if let Some(scope) = context.scope {
         opening.open_patterns(scope.usable(), "the intent owns it", context.footprint);

@@ -36,7 +36,7 @@ const MAX_ROUNDS: usize = 8;
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// Grants that are being collected.
-pub(super) struct Opening<'a> {
+pub(super) struct GrantCollector<'a> {
     pub(super) ports: &'a Ports,
     protected: Protected<'a>,
     /// Whether the system supports exceptions.
@@ -49,7 +49,7 @@ pub(super) struct Opening<'a> {
     pub(super) repository: Repository,
 }
 
-impl<'a> Opening<'a> {
+impl<'a> GrantCollector<'a> {
     pub(super) fn new(ports: &'a Ports, protected: Protected<'a>, exceptions: bool) -> Self {
         Self {
             ports,
@@ -181,7 +181,7 @@ impl<'a> Opening<'a> {
 
     /// Opens a folder with everything in it except what is protected.
     pub(super) fn open_tree(&mut self, folder: &str, why: &'static str, make: bool, widened: bool) {
-        let Location::Inside(inside) = Location::reported(folder) else { return };
+        let Location::Inside(inside) = Location::from_host(folder) else { return };
         if self.protected.is_protected(folder) {
             return self.note(format!("`{folder}` governs the gate or its hosts and is not granted"));
         }
@@ -235,7 +235,7 @@ impl<'a> Opening<'a> {
         }
         for facts in self.ports.workspace.inspect(&questions) {
             let Some(real) = facts.real_path.filter(|_| facts.kind == Node::Missing) else { continue };
-            let is_own = match Location::reported(&real) {
+            let is_own = match Location::from_host(&real) {
                 Location::Inside(path) => context.scope.is_some_and(|scope| scope.reach(&path) == Reach::Within),
                 Location::Outside(path) => temporary_entry(&path).is_some_and(|(_, is_direct)| is_direct),
             };
@@ -277,7 +277,7 @@ impl<'a> Opening<'a> {
 
     /// Opens a folder by its real path, which is usually outside the workspace.
     pub(super) fn open_outside(&mut self, real: &str, named: &str, why: &'static str, make: bool) {
-        if let Location::Inside(_) = Location::reported(real) {
+        if let Location::Inside(_) = Location::from_host(real) {
             return self.open_tree(real, why, make, false);
         }
         if self.protected.is_protected(real) || self.protected.has_protected_below(real) {

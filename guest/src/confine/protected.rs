@@ -4,7 +4,7 @@ use super::grant::is_at_or_below;
 use crate::effects::Extent;
 use crate::effects::path::{Location, WorkspacePath};
 use crate::intents::control::Control;
-use crate::intents::guarded::Guarded;
+use crate::intents::guarded::GuardedFiles;
 use crate::ports::{Ports, Question, Root};
 
 /// The file that lists submodules.
@@ -16,7 +16,7 @@ const MAX_SUBMODULES: usize = 200;
 
 /// Places that no grant may include.
 pub(super) struct Protected<'a> {
-    guarded: &'a Guarded,
+    guarded: &'a GuardedFiles,
     /// Files and folders called `.git` below the root, as far as they are known.
     repositories: Vec<String>,
     /// The folder that contains the workspace; absolute.
@@ -24,7 +24,7 @@ pub(super) struct Protected<'a> {
 }
 
 impl<'a> Protected<'a> {
-    pub(super) fn new(guarded: &'a Guarded, ports: &Ports) -> Self {
+    pub(super) fn new(guarded: &'a GuardedFiles, ports: &Ports) -> Self {
         let facts = ports.workspace.inspect(&[Question::project(".."), Question::project(SUBMODULES)]);
         let workspace_parent = facts.first().and_then(|facts| facts.real_path.clone()).filter(|path| path.starts_with('/'));
         let has_submodules = facts.get(1).is_some_and(|facts| facts.size > 0);
@@ -42,7 +42,7 @@ impl<'a> Protected<'a> {
 
     /// Whether a path is protected, or is in something that is.
     pub(super) fn is_protected(&self, path: &str) -> bool {
-        match Location::reported(path) {
+        match Location::from_host(path) {
             Location::Inside(inside) => {
                 !Control::containing(&inside).is_empty()
                     || self.repositories.iter().any(|git| is_at_or_below(path, git))
@@ -55,7 +55,7 @@ impl<'a> Protected<'a> {
     /// Whether something protected is below a folder, or could be put there. For a folder outside, the workspace counts as
     /// protected too.
     pub(super) fn has_protected_below(&self, folder: &str) -> bool {
-        match Location::reported(folder) {
+        match Location::from_host(folder) {
             Location::Inside(inside) => {
                 folder == "."
                     || Control::has_any_below(&inside)

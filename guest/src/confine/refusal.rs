@@ -21,7 +21,7 @@ const WORDS: &[&str] = &[
 const MAX_BYTES: usize = 64 << 10;
 
 /// Whether an output says that something was not permitted.
-pub fn tells_of_refusal(output: &str) -> bool {
+pub fn mentions_refusal(output: &str) -> bool {
     let from = output.len().saturating_sub(MAX_BYTES);
     let from = (from..=output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or_default();
     let output = output.get(from..).unwrap_or_default().to_ascii_lowercase();
@@ -52,10 +52,10 @@ mod tests {
             ("error[E0425]: cannot find value", false),
             ("", false),
         ] {
-            assert_eq!(tells_of_refusal(output), expected, "{output}");
+            assert_eq!(mentions_refusal(output), expected, "{output}");
         }
         let long = format!("Permission denied\n{}", "ü".repeat(MAX_BYTES));
-        assert!(!tells_of_refusal(&long));
-        assert!(tells_of_refusal(&format!("{long}: Permission denied")));
+        assert!(!mentions_refusal(&long));
+        assert!(mentions_refusal(&format!("{long}: Permission denied")));
     }
 }

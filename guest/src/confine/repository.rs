@@ -7,7 +7,7 @@
 
 use super::Context;
 use super::grant::{Grant, GrantKind, Repository};
-use super::opening::Opening;
+use super::opening::GrantCollector;
 use crate::config::confine::Capability;
 use crate::effects::Footprint;
 use crate::effects::path::Location;
@@ -36,7 +36,7 @@ pub(super) fn runs_git(footprint: &Footprint) -> bool {
 }
 
 /// Opens the repository.
-pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
+pub(super) fn open(opening: &mut GrantCollector<'_>, context: &Context<'_>) {
     let footprint = context.footprint;
     // A part that cannot be analysed may be git.
     let may_run = runs_git(footprint) || !footprint.unknowns.is_empty();
@@ -59,7 +59,7 @@ pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
 }
 
 /// `.git` as a file: `gitdir: /repository/.git/worktrees/NAME`.
-fn open_work_tree(opening: &mut Opening<'_>, context: &Context<'_>) {
+fn open_work_tree(opening: &mut GrantCollector<'_>, context: &Context<'_>) {
     const MAX_BYTES: u64 = 8 << 10;
     let text = context.ports.workspace.read(Root::Project, GIT, MAX_BYTES).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
@@ -77,7 +77,7 @@ fn open_work_tree(opening: &mut Opening<'_>, context: &Context<'_>) {
     }
     for facts in own.into_iter().chain(shared) {
         let real = facts.real_path.as_deref().filter(|_| facts.kind == Node::Directory);
-        if let Some(real) = real.filter(|real| matches!(Location::reported(real), Location::Outside(_))) {
+        if let Some(real) = real.filter(|real| matches!(Location::from_host(real), Location::Outside(_))) {
             opening.grant(Grant::new(real, GrantKind::Tree, WHY));
         }
     }

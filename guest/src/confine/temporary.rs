@@ -5,7 +5,7 @@
 
 use super::Context;
 use super::grant::{Grant, GrantKind};
-use super::opening::{Opening, temporary_questions};
+use super::opening::{GrantCollector, temporary_questions};
 use crate::digest::Digest;
 use crate::ports::{FileKind as Node, Question};
 
@@ -19,7 +19,7 @@ pub fn name(session: &str) -> String {
 }
 
 /// Opens the session's own folder, and what the session created in shared ones.
-pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
+pub(super) fn open(opening: &mut GrantCollector<'_>, context: &Context<'_>) {
     let mut questions = temporary_questions();
     questions.extend(context.scratch.iter().map(Question::project));
     let facts = context.ports.workspace.inspect(&questions);

@@ -22,7 +22,7 @@ fn show(grant: &Grant) -> String {
 
 fn all(world: &Rc<Memory>, scope: &[&str], command: &str, capability: Capability, settings: &serde_json::Value) -> Grants {
     let ports = world.ports();
-    let mut guarded = Guarded::default();
+    let mut guarded = GuardedFiles::default();
     guarded.look_up(&ports);
     let scope = Scope::compile(scope.iter().map(|&pattern| pattern.to_owned()).collect());
     let settings = Confinement::new(&ConfineSettings::parse(settings).unwrap(), &ConfineSettings::default());

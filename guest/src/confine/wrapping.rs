@@ -132,7 +132,7 @@ pub struct Launched<'a> {
 }
 
 /// Parses words that a [`Launcher`] made; `None` if they are anything else.
-pub fn launched(argv: &[String]) -> Option<Launched<'_>> {
+pub fn parse_launch(argv: &[String]) -> Option<Launched<'_>> {
     let words: Vec<&str> = argv.iter().map(String::as_str).take(9).collect();
     let (workspace, state, run, length) = match words.as_slice() {
         [_, "confine", "--workspace", workspace, "--state", state, "--run", run, "--"] => (*workspace, Some(*state), *run, 9),
@@ -207,10 +207,10 @@ mod tests {
             let launcher = Launcher::new("/opt/tollgate", "/w", state.clone(), "--");
             let argv = launcher.launch(&words);
             let found = Launched { workspace: "/w", state: state.as_deref(), run: "--", program: &words };
-            assert_eq!((launcher.words().len(), launched(&argv)), (length, Some(found)));
+            assert_eq!((launcher.words().len(), parse_launch(&argv)), (length, Some(found)));
         }
-        assert_eq!(launched(&words), None);
-        assert_eq!(launched(&wrapped), None);
+        assert_eq!(parse_launch(&words), None);
+        assert_eq!(parse_launch(&wrapped), None);
         // A command wrapped for another session is like any other command, and so is one that only begins like a wrapped command.
         for command in [
             wrap("ls", "s2", "c1"),

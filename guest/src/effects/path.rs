@@ -38,7 +38,7 @@ pub enum Location {
 
 impl Location {
     /// Classifies a path that a host reported.
-    pub fn reported(path: &str) -> Self {
+    pub fn from_host(path: &str) -> Self {
         let names = |name: &str| !name.is_empty() && name != "." && name != "..";
         if path == "." || (!is_absolute(path) && path.split('/').all(names)) {
             Self::Inside(WorkspacePath(path.to_owned()))
@@ -347,10 +347,10 @@ mod tests {
     #[test]
     fn only_a_normal_path_is_inside() {
         for path in ["../x", "a/../b", "a//b", "/a", "a/./b", "", "C:/x"] {
-            assert!(matches!(Location::reported(path), Location::Outside(_)), "{path}");
+            assert!(matches!(Location::from_host(path), Location::Outside(_)), "{path}");
         }
         for path in [".", "a", "a/b c/.d"] {
-            assert!(matches!(Location::reported(path), Location::Inside(_)), "{path}");
+            assert!(matches!(Location::from_host(path), Location::Inside(_)), "{path}");
         }
     }
 }

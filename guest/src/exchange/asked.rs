@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::lifecycle::{self, HooksReply};
 use super::restoring::Restoring;
 use super::wording;
-use crate::augment::{Directions, Lookup, LookupFinding, Plan};
+use crate::augment::{Augmentation, Lookup, LookupFinding, Plan};
 use crate::call::ToolCall;
 use crate::config::confine::Capability;
 use crate::gate::condition::Condition;
@@ -98,8 +98,8 @@ impl Exchange {
     /// Whether an earlier exchange has to end first, so that hooks get the events of a session in order.
     pub(super) fn waits_for(&self, earlier: &Self) -> bool {
         let is_same = self.event.session == earlier.event.session;
-        match self.event.moment() {
-            EventKind::BeforeAgent => is_same && earlier.event.moment() == EventKind::SessionStart,
+        match self.event.kind() {
+            EventKind::BeforeAgent => is_same && earlier.event.kind() == EventKind::SessionStart,
             EventKind::AfterAgent | EventKind::SessionEnd => is_same,
             EventKind::ProgramEnd => true,
             _ => false,
@@ -110,9 +110,9 @@ impl Exchange {
     pub(super) fn begin(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         self.stage = ExchangeStage::Hooks;
         self.inherit(gate);
-        match self.event.moment() {
+        match self.event.kind() {
             EventKind::BeforeTool => {
-                gate.refresh_hooks(lifecycle::name(self.event.moment()).unwrap_or_default());
+                gate.refresh_hooks(lifecycle::name(self.event.kind()).unwrap_or_default());
                 // Hooks that may change the arguments come first, so that the gate rules on what will run.
                 if self.ask_to_augment(gate) {
                     return None;
@@ -129,7 +129,7 @@ impl Exchange {
             }
             _ => {}
         }
-        let begins = self.event.moment() == EventKind::SessionStart || self.resumes;
+        let begins = self.event.kind() == EventKind::SessionStart || self.resumes;
         // No person watches a sub-agent's session, and if nothing is governed, there is nothing to say.
         if begins && self.speech.person.is_some() && self.event.parent.is_none() && gate.is_governed() {
             let Condition { faults, notes, .. } = Condition::of(gate);
@@ -163,12 +163,12 @@ impl Exchange {
     /// Reports the event to hooks; gives the answer if there are none and nothing else is left to do.
     pub(super) fn announce(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         self.stage = ExchangeStage::Hooks;
-        let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
+        let Some(name) = lifecycle::name(self.event.kind()) else { return Some(self.finish(gate, None)) };
         let session = Some(Rc::from(self.event.session.as_str()));
         self.told.extend(gate.observe_event(name, Some(&self.event.session)));
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
         // Around a call, declarations have been refreshed already.
-        let is_call = matches!(self.event.moment(), EventKind::BeforeTool | EventKind::AfterTool);
+        let is_call = matches!(self.event.kind(), EventKind::BeforeTool | EventKind::AfterTool);
         let hears = if is_call { gate.tell_hooks_again(event, self.number) } else { gate.tell_hooks(event, self.number) };
         if hears { None } else { self.continue_after(gate, HooksReply::NONE) }
     }
@@ -259,7 +259,7 @@ impl Exchange {
     }
 
     fn continue_after(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
-        match self.event.moment() {
+        match self.event.kind() {
             EventKind::BeforeTool => {
                 let call = self.tool_call()?;
                 if !word.goes_on {
@@ -291,9 +291,9 @@ impl Exchange {
                 let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
                 Some(HookAnswer::Stop(wording::reason(&reason, "hook")))
             }
-            moment => {
+            kind => {
                 self.told.extend(word.message);
-                let tells = moment == EventKind::BeforeAgent && (self.speech.limit)(moment).is_some();
+                let tells = kind == EventKind::BeforeAgent && (self.speech.limit)(kind).is_some();
                 match self.event.prompt.as_deref().filter(|_| tells) {
                     Some(prompt) => {
                         let plan = gate.plan_lookups_for_text(&self.event.session, prompt);
@@ -368,23 +368,23 @@ impl Exchange {
 
     /// The answer, now that everything is known. `found` is what the lookups brought, if the call names concepts.
     pub(super) fn finish(&mut self, gate: &mut Gate, found: Option<&[LookupFinding]>) -> HookAnswer {
-        let moment = self.event.moment();
-        let directions = match (found, self.tool_call()) {
+        let kind = self.event.kind();
+        let augmentation = match (found, self.tool_call()) {
             (Some(found), Some(call)) => gate.augment(&call, found),
-            _ => Directions::default(),
+            _ => Augmentation::default(),
         };
-        let rewrites = directions.args.is_some() && (self.speech.rewrites)(&self.event);
-        let known = directions.added.or(directions.text);
+        let rewrites = augmentation.args.is_some() && (self.speech.rewrites)(&self.event);
+        let known = augmentation.added.or(augmentation.text);
         let rewritten = self.event.call.as_ref().filter(|_| self.is_rewritten).map(|call| call.args.clone());
         let needs_own_shell = || self.tool_call().is_some_and(|call| gate.needs_own_shell(&call));
         let is_wrapped =
-            moment == EventKind::BeforeTool && (self.ruling.as_ref().is_some_and(|ruling| ruling.confined) || needs_own_shell());
-        match moment {
-            EventKind::BeforeTool if is_wrapped && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
-            EventKind::BeforeTool if rewrites => HookAnswer::Allow { args: directions.args, told: self.fit(gate) },
+            kind == EventKind::BeforeTool && (self.ruling.as_ref().is_some_and(|ruling| ruling.confined) || needs_own_shell());
+        match kind {
+            EventKind::BeforeTool if is_wrapped && self.wraps(gate) => self.confine(gate, augmentation.args.filter(|_| rewrites)),
+            EventKind::BeforeTool if rewrites => HookAnswer::Allow { args: augmentation.args, told: self.fit(gate) },
             EventKind::BeforeTool => {
                 // If the program takes no context now, it gets it after the tool has run.
-                self.told.extend(known.filter(|_| self.limit(moment).is_some()));
+                self.told.extend(known.filter(|_| self.limit(kind).is_some()));
                 HookAnswer::Allow { args: rewritten, told: self.fit(gate) }
             }
             EventKind::AfterTool => {
@@ -424,22 +424,22 @@ impl Exchange {
 
     /// Puts the session's intent in front of everything else, within the space that is left.
     fn tell_intent(&mut self, gate: &mut Gate) {
-        let (session, moment) = (&self.event.session, self.event.moment());
+        let (session, kind) = (&self.event.session, self.event.kind());
         let tells =
-            matches!(moment, EventKind::SessionStart | EventKind::BeforeAgent | EventKind::SubagentStart | EventKind::Prompt);
-        let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
+            matches!(kind, EventKind::SessionStart | EventKind::BeforeAgent | EventKind::SubagentStart | EventKind::Prompt);
+        let Some(limit) = self.limit(kind).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
         let room = limit.max().saturating_sub(taken);
         // A session is told once, and again when it may have forgotten: when it starts over, and with each prompt if the program
         // needs that.
-        let again = matches!(moment, EventKind::SessionStart | EventKind::SubagentStart | EventKind::Prompt);
+        let again = matches!(kind, EventKind::SessionStart | EventKind::SubagentStart | EventKind::Prompt);
         let context = gate.context_if_new(session, room, again);
         self.told.insert(0, context);
     }
 
     /// How much the model can be told at this moment of the exchange.
-    fn limit(&self, moment: EventKind) -> Option<Limit> {
-        (self.speech.limit)(moment).filter(|_| !self.event.unheard)
+    fn limit(&self, kind: EventKind) -> Option<Limit> {
+        (self.speech.limit)(kind).filter(|_| !self.event.unheard)
     }
 
     /// The context, cut to what the program takes at this moment. If it takes nothing, the text waits for the next
@@ -447,15 +447,15 @@ impl Exchange {
     fn fit(&mut self, gate: &Gate) -> String {
         let told: Vec<&str> = self.told.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
         let told = told.join("\n\n");
-        let moment = self.event.moment();
+        let kind = self.event.kind();
         let prompts = self.event.lasting && (self.speech.limit)(EventKind::Prompt).is_some();
-        match self.limit(moment) {
+        match self.limit(kind) {
             None if prompts => {
                 self.kept.extend(Some(told).filter(|told| !told.is_empty()));
                 String::new()
             }
             Some(limit) => cut(&told, limit),
-            None if matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd) => told,
+            None if matches!(kind, EventKind::AfterAgent | EventKind::SessionEnd) => told,
             None => {
                 if !told.is_empty() {
                     gate.ports().warn(&told);

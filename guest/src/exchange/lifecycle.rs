@@ -8,8 +8,8 @@ use crate::hooks::claude::answer;
 use crate::programs::{AgentProgram, CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// The name that hooks use for a kind of event; `None` if they do not receive it.
-pub(super) fn name(moment: EventKind) -> Option<&'static str> {
-    match moment {
+pub(super) fn name(kind: EventKind) -> Option<&'static str> {
+    match kind {
         EventKind::SessionStart => Some("session_start"),
         EventKind::SessionEnd => Some("session_end"),
         EventKind::BeforeAgent => Some("before_agent"),
@@ -40,7 +40,7 @@ pub(super) fn data(program: &AgentProgram, event: &ProgramEvent) -> Value {
     put("program", Some(program.name().into()));
     put("agent", text(&event.agent));
     put("cwd", text(&event.cwd));
-    match event.moment() {
+    match event.kind() {
         EventKind::BeforeAgent => put("prompt", text(&event.prompt)),
         EventKind::AfterAgent => put("response", text(&event.response)),
         EventKind::SessionStart => put("source", text(&event.source)),
@@ -52,7 +52,7 @@ pub(super) fn data(program: &AgentProgram, event: &ProgramEvent) -> Value {
         put("tool_name", Some(tool.as_str().into()));
         put("call_id", Some(id.as_str().into()));
         put("args", Some(args.clone()));
-        if event.moment() == EventKind::AfterTool {
+        if event.kind() == EventKind::AfterTool {
             let (status, error) = match ending {
                 CallEnding::Done => ("done", None),
                 CallEnding::Failed(error) => ("failed", Some(error)),

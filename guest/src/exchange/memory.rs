@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::programs::{CallEnding, EventKind, HookProtocol, ProgramEvent, ReportedCall, UNSAID};
+use crate::programs::{CallEnding, EventKind, HookProtocol, NO_REASON_GIVEN, ProgramEvent, ReportedCall};
 
 /// Maximum number of sessions; beyond that, the oldest is forgotten.
 const MAX_SESSIONS: usize = 256;
@@ -54,7 +54,7 @@ impl SessionMemory {
     /// Records an event and fills in what it leaves out. Events that follow from it without being reported come first.
     pub(super) fn take(&mut self, event: &mut ProgramEvent, speech: &HookProtocol) -> EventHandling {
         let mut before = Vec::new();
-        match event.moment() {
+        match event.kind() {
             EventKind::SessionStart => drop(self.session(event)),
             EventKind::BeforeAgent => {
                 // OpenCode does not report that a session continues.
@@ -79,7 +79,7 @@ impl SessionMemory {
                 before = self.implied_endings(event, speech);
                 if let Some(session) = self.find(&event.session) {
                     if event.lasting && !session.busy {
-                        event.moment = Some(EventKind::Other);
+                        event.kind = Some(EventKind::Other);
                     }
                     session.end_turn(event);
                 }
@@ -193,7 +193,7 @@ impl SessionMemory {
         session.ended.extend(open.iter().map(|(_, call)| call.id.clone()));
         trim(&mut session.ended);
         let end = |(agent, call): (Option<String>, ReportedCall)| {
-            let call = ReportedCall { ending: CallEnding::Failed(UNSAID.to_owned()), ..call };
+            let call = ReportedCall { ending: CallEnding::Failed(NO_REASON_GIVEN.to_owned()), ..call };
             ProgramEvent { agent, call: Some(call), ..implied_event(event, speech, EventKind::AfterTool) }
         };
         open.into_iter().map(end).collect()
@@ -233,10 +233,10 @@ impl Session {
 }
 
 /// An event that was not reported, because it follows from another.
-fn implied_event(event: &ProgramEvent, speech: &HookProtocol, moment: EventKind) -> ProgramEvent {
+fn implied_event(event: &ProgramEvent, speech: &HookProtocol, kind: EventKind) -> ProgramEvent {
     ProgramEvent {
-        name: speech.name_of(moment),
-        moment: Some(moment),
+        name: speech.name_of(kind),
+        kind: Some(kind),
         session: event.session.clone(),
         cwd: event.cwd.clone(),
         lasting: event.lasting,

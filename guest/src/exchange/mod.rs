@@ -2,7 +2,7 @@
 //!
 //! The order of steps around a call is defined here and nowhere else:
 //!
-//! | moment | what happens, in this order |
+//! | event | what happens, in this order |
 //! | --- | --- |
 //! | before a tool | third-party hooks add to the call; the gate rules; third-party hooks object; hooks receive `before_tool` and can stop the call; what is known about its concepts is looked up and added |
 //! | after a tool | the ledger; the intent that the tool selected; third-party hooks remark; hooks receive `after_tool`; what could not be told before |
@@ -65,12 +65,12 @@ impl Exchanges {
     pub fn respond(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
         let Some((program, speech)) = program_with_hooks(program) else { return Progress::Answered(unknown_program(program)) };
         let mut event = read(speech, named, payload);
-        if event.moment() == EventKind::Other {
+        if event.kind() == EventKind::Other {
             return Progress::Answered(empty_reply(speech));
         }
         if let Some(why) = &event.fault {
             gate.ports().fail(why);
-            let refused = (event.moment() == EventKind::BeforeTool).then(|| HookAnswer::Deny(wording::not_understood(why)));
+            let refused = (event.kind() == EventKind::BeforeTool).then(|| HookAnswer::Deny(wording::not_understood(why)));
             return Progress::Answered(
                 refused.map_or_else(|| empty_reply(speech), |answer| encode_reply(speech, &event, answer)),
             );
@@ -87,14 +87,14 @@ impl Exchanges {
             EventHandling::Ignored => return Progress::Answered(empty_reply(speech)),
             EventHandling::After(before) => before,
         };
-        let resumes = before.iter().any(|event| event.moment() == EventKind::SessionStart);
+        let resumes = before.iter().any(|event| event.kind() == EventKind::SessionStart);
         for event in before {
             let mut asked = Exchange::new(program, speech, event, gate.next_number());
             asked.is_implied = true;
             self.begin(gate, asked);
         }
         // The memory may have found that there is nothing to report.
-        if event.moment() == EventKind::Other {
+        if event.kind() == EventKind::Other {
             return Progress::Answered(empty_reply(speech));
         }
         let mut asked = Exchange::new(program, speech, event, gate.next_number());
@@ -115,13 +115,13 @@ impl Exchanges {
     }
 
     fn start(&mut self, gate: &mut Gate, asked: &mut Exchange) -> Option<HookAnswer> {
-        let moment = asked.event.moment();
-        if moment == EventKind::Prompt {
+        let kind = asked.event.kind();
+        if kind == EventKind::Prompt {
             asked.told.extend(self.memory.messages(&asked.event.session));
         }
         // A prompt that is being built may still go to another model, if the program reports when a model is asked.
         let asks_model = !asked.speech.name_of(EventKind::BeforeModel).is_empty();
-        if moment == (if asks_model { EventKind::BeforeModel } else { EventKind::Prompt }) {
+        if kind == (if asks_model { EventKind::BeforeModel } else { EventKind::Prompt }) {
             self.memory.mark_told(&asked.event.session);
         }
         asked.begin(gate)
@@ -291,7 +291,7 @@ fn is_under_way(gate: &Gate, event: &ProgramEvent) -> bool {
 
 /// The program with this name, if it supports hooks.
 fn program_with_hooks(name: &str) -> Option<(&'static AgentProgram, &'static HookProtocol)> {
-    let program = programs::named(name)?;
+    let program = programs::find(name)?;
     Some((program, program.speech.as_ref()?))
 }
 
@@ -304,12 +304,12 @@ pub(crate) fn read(speech: &HookProtocol, named: Option<&str>, payload: &[u8]) -
     if payload.len() > MAX_PAYLOAD {
         event.fault = Some(format!("the payload is longer than {} MiB", MAX_PAYLOAD >> 20));
     }
-    if event.moment == Some(EventKind::AfterTool) {
+    if event.kind == Some(EventKind::AfterTool) {
         restore_command(&mut event);
     }
     // An event that does not even say what it is may be a call.
-    if event.fault.is_some() && event.moment.is_none() {
-        (event.name, event.moment) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
+    if event.fault.is_some() && event.kind.is_none() {
+        (event.name, event.kind) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
     }
     event
 }
@@ -359,7 +359,7 @@ pub fn fault_reply(program: &str, named: Option<&str>, payload: &[u8], why: &str
 
 /// The answer if the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
 fn reply_to_fault(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: bool) -> Reply {
-    if event.moment() != EventKind::BeforeTool || lets_pass {
+    if event.kind() != EventKind::BeforeTool || lets_pass {
         return empty_reply(speech);
     }
     let answer = if (speech.asks)(event) {

@@ -32,7 +32,7 @@ pub type ResolveFolder<'l> = dyn Fn(&str) -> Option<String> + 'l;
 
 /// The variables in which a program names its project's folder.
 pub fn variables(program: &str) -> &'static [&'static str] {
-    let speech = programs::named(program).and_then(|program| program.speech.as_ref());
+    let speech = programs::find(program).and_then(|program| program.speech.as_ref());
     speech.map_or(&[], |speech| speech.project_variables)
 }
 
@@ -44,7 +44,7 @@ pub fn locate(
     surroundings: &HostEnvironment,
     look: &ResolveFolder<'_>,
 ) -> Option<String> {
-    let speech = programs::named(program)?.speech.as_ref()?;
+    let speech = programs::find(program)?.speech.as_ref()?;
     let told = super::read(speech, event, payload);
     let project = surroundings.variables.iter().map(|(_, value)| value);
     let starts = project.chain(&told.cwd).chain(&told.roots).filter(|folder| is_absolute(folder)).chain([&surroundings.cwd]);

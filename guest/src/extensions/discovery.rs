@@ -126,7 +126,7 @@ impl Places {
             }
             looked_in.push(real);
             // A user folder inside the workspace belongs to the workspace: anyone who can write there may have written it.
-            let is_outside = matches!(Location::reported(real), Location::Outside(_));
+            let is_outside = matches!(Location::from_host(real), Location::Outside(_));
             let source = if *root == Root::Home && is_outside { Source::User } else { Source::Workspace };
             if facts.entry_path.as_deref() != Some(real) || *root == Root::Project && is_outside {
                 self.faults.push(ExtensionFault::new(shown, "is a link; replace it with the folder"));

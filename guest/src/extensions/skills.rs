@@ -84,7 +84,7 @@ impl Skills {
             if seen.contains(&real) {
                 continue;
             }
-            let is_outside = matches!(Location::reported(&real), Location::Outside(_));
+            let is_outside = matches!(Location::from_host(&real), Location::Outside(_));
             seen.push(real);
             let source = if root == Root::Home && is_outside { Source::User } else { Source::Workspace };
             for (name, file) in self.folders(root, folder, ports) {

@@ -7,7 +7,7 @@ use super::unrecorded::GovernanceFacts;
 use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence, EvidenceKey};
 use crate::confine::permit;
-use crate::confine::refusal::{advice, tells_of_refusal};
+use crate::confine::refusal::{advice, mentions_refusal};
 use crate::inflight::pending::Pending;
 use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
@@ -45,7 +45,7 @@ impl Gate {
 
     /// The entry and the notice for a command that had to run confined and did not.
     pub(super) fn entry_if_unconfined(&self, work: &Work<'_>) -> Option<(Entry, String)> {
-        let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
+        let wiring = work.call.host.as_deref().and_then(programs::find).and_then(|program| program.wiring.as_ref());
         let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
         let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
         if !is_meant
@@ -72,8 +72,8 @@ impl Gate {
         facts: &GovernanceFacts,
     ) -> Option<String> {
         let said = match outcome {
-            CallOutcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
-            CallOutcome::Done => output.is_some_and(tells_of_refusal),
+            CallOutcome::Failed(error) => mentions_refusal(error) || output.is_some_and(mentions_refusal),
+            CallOutcome::Done => output.is_some_and(mentions_refusal),
             CallOutcome::Running | CallOutcome::Refused(_) | CallOutcome::Unknown => false,
         };
         if !said || !self.evidence(call)?.held {

@@ -18,7 +18,7 @@ use crate::extensions::{self, store};
 use crate::inflight::late;
 use crate::inflight::rulings::{self, CallFate};
 use crate::intents::file::{self, Governance, Intents};
-use crate::intents::guarded::{self, Guarded};
+use crate::intents::guarded::{self, GuardedFiles};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
@@ -281,7 +281,7 @@ fn is_change(effects: &Effects) -> bool {
 /// What is judged by rules other than the intent's scope.
 pub(super) struct RuleInputs<'g> {
     /// The files that govern the gate.
-    pub(super) guarded: &'g Guarded,
+    pub(super) guarded: &'g GuardedFiles,
     /// What the session created in temporary folders.
     scratch: &'g Scratch,
     /// How the kernel would hold the command.

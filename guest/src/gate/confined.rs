@@ -14,7 +14,7 @@ use crate::confine::{self, Context, Grants, RunDecision, RunPlan, is_reached, mi
 use crate::effects::{Effect, Footprint, Operation, Unconfinable};
 use crate::inflight::pending;
 use crate::intents::file::Governance;
-use crate::intents::guarded::Guarded;
+use crate::intents::guarded::GuardedFiles;
 use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
 use crate::json::document::Document;
@@ -56,14 +56,20 @@ impl<'a> ConfinementPlan<'a> {
     }
 
     /// The plan for a command that runs confined.
-    pub(super) fn run_plan(&self, intent: Option<&Intent>, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> RunPlan {
+    pub(super) fn run_plan(
+        &self,
+        intent: Option<&Intent>,
+        scope: Option<&Scope>,
+        guarded: &GuardedFiles,
+        ports: &Ports,
+    ) -> RunPlan {
         let Confinement { mode, network, .. } = self.settings;
         let grants = self.grants(scope, guarded, ports).clone();
         RunPlan { run: RunDecision::Confined, mode, network, intent: intent.cloned(), grants, say: None }
     }
 
     /// What the command may change, given what its intent owns.
-    fn grants(&self, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> &Grants {
+    fn grants(&self, scope: Option<&Scope>, guarded: &GuardedFiles, ports: &Ports) -> &Grants {
         self.grants.get_or_init(|| {
             confine::grants(&Context {
                 session: self.session,
@@ -150,7 +156,7 @@ pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> E
 
 /// How the agent program of a call is wired.
 fn wiring_of(call: &ToolCall) -> Option<&'static Wiring> {
-    call.host.as_deref().and_then(programs::named)?.wiring.as_ref()
+    call.host.as_deref().and_then(programs::find)?.wiring.as_ref()
 }
 
 /// A command that a host is about to run.

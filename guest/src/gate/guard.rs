@@ -136,7 +136,7 @@ impl Gate {
         let mut questions = Vec::new();
         let mut seen = Vec::new();
         for (touch, facts) in footprint.touches.iter().zip(facts) {
-            let inside = facts.real_path.as_deref().map(Location::reported);
+            let inside = facts.real_path.as_deref().map(Location::from_host);
             let (Access::Read, Some(Location::Inside(path))) = (touch.access, inside) else { continue };
             match facts.kind {
                 _ if questions.len() + seen.len() == MAX_SEEN => break,

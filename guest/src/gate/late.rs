@@ -276,7 +276,7 @@ impl Gate {
         };
         let class = MutationClass::of(operation_between(was, is), path, None);
         let scope = comparison.scopes.get(nth)?;
-        let is_guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
+        let is_guarded = self.guarded.covers(&Location::from_host(path), Extent::Itself, scope.usable());
         let passes = call.declares(path) || !is_guarded && is_in_scope(scope, path);
         let late = Late { call_id: truncate(&call.caller.call), began: Timestamp(call.began).to_string(), others };
         let entry = self.entry(&call.caller.call(), Some(&call.intent), comparison.now, Some(file), class);

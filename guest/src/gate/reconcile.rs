@@ -178,7 +178,7 @@ impl Gate {
 
     /// Whether a program may change a file for an intent with this scope.
     fn is_owned(&self, scope: &Scope, path: &str) -> bool {
-        !self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable()) && is_in_scope(scope, path)
+        !self.guarded.covers(&Location::from_host(path), Extent::Itself, scope.usable()) && is_in_scope(scope, path)
     }
 
     fn unattributed_change(
@@ -244,7 +244,7 @@ pub(super) fn operation_between(was: Option<&SnapshotFile>, is: Option<&Snapshot
 }
 
 pub(super) fn is_in_scope(scope: &Scope, path: &str) -> bool {
-    match Location::reported(path) {
+    match Location::from_host(path) {
         Location::Inside(path) => scope.reach_of(&path, Extent::Itself) == Reach::Within,
         Location::Outside(_) => false,
     }

@@ -69,10 +69,10 @@ impl Gate {
         let outcome = match outcome {
             CallOutcome::Done => {
                 let shown = |text: &str| text.get(..text.floor_char_boundary(MAX_RESULT)).unwrap_or_default().to_owned();
-                components::Outcome::Done(result.map(shown))
+                components::ToolOutcome::Done(result.map(shown))
             }
-            CallOutcome::Failed(error) => components::Outcome::Failed(error.clone()),
-            CallOutcome::Refused(why) => components::Outcome::Refused(why.clone()),
+            CallOutcome::Failed(error) => components::ToolOutcome::Failed(error.clone()),
+            CallOutcome::Refused(why) => components::ToolOutcome::Refused(why.clone()),
             // It has not ended, or how it ended is not known.
             CallOutcome::Running | CallOutcome::Unknown => return false,
         };

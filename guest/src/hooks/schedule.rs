@@ -23,7 +23,7 @@ pub type RunKey = usize;
 
 /// The runs of one hook.
 #[derive(Debug, Default)]
-struct Lane {
+struct HookQueue {
     ready: VecDeque<RunKey>,
     active: usize,
 }
@@ -34,9 +34,9 @@ pub struct Schedule {
     limits: HookSettings,
     runs: Vec<Option<Run>>,
     free: Vec<RunKey>,
-    lanes: Vec<Lane>,
-    lane_of: HashMap<String, usize>,
-    /// Lanes with a run that could begin, by its turn. Checked when taken, because lanes change.
+    queues: Vec<HookQueue>,
+    queue_of: HashMap<String, usize>,
+    /// Queues with a run that could begin, by its turn. Checked when taken, because queues change.
     turns: BinaryHeap<Reverse<(u64, usize)>>,
     /// Times at which something is due. Checked when taken, because runs end early.
     times: BinaryHeap<Reverse<(u64, usize)>>,
@@ -103,9 +103,9 @@ impl Schedule {
 
     /// Adds a new run.
     pub fn add(&mut self, mut run: Run, now: u64) -> AddOutcome {
-        let lane = self.lane(&run.hook.id);
+        let queue = self.queue(&run.hook.id);
         let place = match (run.chain, run.event.file()) {
-            (None, Some(file)) => Some(format!("{lane}\n{file}")),
+            (None, Some(file)) => Some(format!("{queue}\n{file}")),
             _ => None,
         };
         if let Some(key) = place.as_ref().and_then(|place| self.pending.get(place).copied()) {
@@ -138,7 +138,7 @@ impl Schedule {
         self.waiting += 1;
         match stage.until() {
             Some(until) => self.times.push(Reverse((until, key))),
-            None => self.enqueue(key, lane),
+            None => self.enqueue(key, queue),
         }
         match left_out {
             Some(oldest) => AddOutcome::Replaced(key, Box::new(oldest)),
@@ -163,17 +163,17 @@ impl Schedule {
     /// The next run that may begin, which is given its slot.
     pub fn begin(&mut self) -> Option<RunKey> {
         while self.active < self.limits.concurrency {
-            let Reverse((turn, lane_number)) = self.turns.peek().copied()?;
+            let Reverse((turn, queue_number)) = self.turns.peek().copied()?;
             // One slot is kept for runs that someone waits for.
             let room = self.limits.concurrency.saturating_sub(1).max(1);
             if turn >= LATER && self.in_background >= room {
                 return None;
             }
             self.turns.pop();
-            let Some(key) = self.first(lane_number).filter(|(_, first)| *first == turn).map(|(key, _)| key) else { continue };
-            if let Some(lane) = self.lanes.get_mut(lane_number) {
-                lane.ready.pop_front();
-                lane.active += 1;
+            let Some(key) = self.first(queue_number).filter(|(_, first)| *first == turn).map(|(key, _)| key) else { continue };
+            if let Some(queue) = self.queues.get_mut(queue_number) {
+                queue.ready.pop_front();
+                queue.active += 1;
             }
             self.active += 1;
             self.in_background += usize::from(turn >= LATER);
@@ -182,7 +182,7 @@ impl Schedule {
             if let Some(run) = self.get_mut(key) {
                 run.stage = RunStage::Beginning;
             }
-            self.take_turn(lane_number);
+            self.take_turn(queue_number);
             return Some(key);
         }
         None
@@ -226,15 +226,15 @@ impl Schedule {
             self.waiting -= 1;
             self.forget_place(key);
             if stage == RunStage::Ready {
-                let lane_number = self.get(key).map(|run| run.hook.id.clone()).map(|id| self.lane(&id))?;
-                if let Some(lane) = self.lanes.get_mut(lane_number) {
+                let queue_number = self.get(key).map(|run| run.hook.id.clone()).map(|id| self.queue(&id))?;
+                if let Some(queue) = self.queues.get_mut(queue_number) {
                     // Most often it is the first.
-                    match lane.ready.front() {
-                        Some(first) if *first == key => drop(lane.ready.pop_front()),
-                        _ => lane.ready.retain(|other| *other != key),
+                    match queue.ready.front() {
+                        Some(first) if *first == key => drop(queue.ready.pop_front()),
+                        _ => queue.ready.retain(|other| *other != key),
                     }
                 }
-                self.take_turn(lane_number);
+                self.take_turn(queue_number);
             }
         }
         self.free.push(key);
@@ -251,8 +251,8 @@ impl Schedule {
                 RunStage::Settling { .. } | RunStage::Resting { .. } => {
                     run.stage = RunStage::Ready;
                     let id = run.hook.id.clone();
-                    let lane = self.lane(&id);
-                    self.enqueue(key, lane);
+                    let queue = self.queue(&id);
+                    self.enqueue(key, queue);
                 }
                 RunStage::Running { .. } => due.push(DueRun::Late(key)),
                 RunStage::Ending { .. } => due.push(DueRun::Unconfirmed(key)),
@@ -285,34 +285,34 @@ impl Schedule {
         None
     }
 
-    fn lane(&mut self, id: &str) -> usize {
-        if let Some(lane) = self.lane_of.get(id) {
-            return *lane;
+    fn queue(&mut self, id: &str) -> usize {
+        if let Some(queue) = self.queue_of.get(id) {
+            return *queue;
         }
-        self.lanes.push(Lane::default());
-        self.lane_of.insert(id.to_owned(), self.lanes.len() - 1);
-        self.lanes.len() - 1
+        self.queues.push(HookQueue::default());
+        self.queue_of.insert(id.to_owned(), self.queues.len() - 1);
+        self.queues.len() - 1
     }
 
-    fn enqueue(&mut self, key: RunKey, lane_number: usize) {
-        if let Some(lane) = self.lanes.get_mut(lane_number) {
-            lane.ready.push_back(key);
+    fn enqueue(&mut self, key: RunKey, queue_number: usize) {
+        if let Some(queue) = self.queues.get_mut(queue_number) {
+            queue.ready.push_back(key);
         }
-        self.take_turn(lane_number);
+        self.take_turn(queue_number);
     }
 
-    /// The first run of a lane that could begin, and its turn.
-    fn first(&self, lane: usize) -> Option<(RunKey, u64)> {
-        let lane = self.lanes.get(lane)?;
-        let key = *lane.ready.front()?;
+    /// The first run of a queue that could begin, and its turn.
+    fn first(&self, queue: usize) -> Option<(RunKey, u64)> {
+        let queue = self.queues.get(queue)?;
+        let key = *queue.ready.front()?;
         let run = self.get(key)?;
         let turn = run.number + if run.chain.is_some() { 0 } else { LATER };
-        (lane.active < run.hook.concurrency).then_some((key, turn))
+        (queue.active < run.hook.concurrency).then_some((key, turn))
     }
 
-    fn take_turn(&mut self, lane: usize) {
-        if let Some((_, turn)) = self.first(lane) {
-            self.turns.push(Reverse((turn, lane)));
+    fn take_turn(&mut self, queue: usize) {
+        if let Some((_, turn)) = self.first(queue) {
+            self.turns.push(Reverse((turn, queue)));
         }
     }
 
@@ -324,18 +324,18 @@ impl Schedule {
         }
         self.active -= 1;
         self.in_background -= usize::from(!awaited);
-        let lane_number = self.lane(&id);
-        if let Some(lane) = self.lanes.get_mut(lane_number) {
-            lane.active -= 1;
+        let queue_number = self.queue(&id);
+        if let Some(queue) = self.queues.get_mut(queue_number) {
+            queue.active -= 1;
         }
-        self.take_turn(lane_number);
+        self.take_turn(queue_number);
     }
 
     fn forget_place(&mut self, key: RunKey) {
         let Some(run) = self.get(key).filter(|run| run.chain.is_none()) else { return };
         let (id, file) = (run.hook.id.clone(), run.event.file().map(str::to_owned));
         if let Some(file) = file {
-            let place = format!("{}\n{file}", self.lane(&id));
+            let place = format!("{}\n{file}", self.queue(&id));
             if self.pending.get(&place) == Some(&key) {
                 self.pending.remove(&place);
             }
@@ -344,7 +344,7 @@ impl Schedule {
 
     /// The oldest of the waiting runs that nothing waits for.
     fn oldest(&self) -> Option<RunKey> {
-        let firsts = self.lanes.iter().filter_map(|lane| lane.ready.iter().find(|key| self.is_background(**key)));
+        let firsts = self.queues.iter().filter_map(|queue| queue.ready.iter().find(|key| self.is_background(**key)));
         firsts.copied().min_by_key(|key| self.get(*key).map(|run| run.number))
     }
 

@@ -65,7 +65,7 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
             listed.push(folder);
         }
     }
-    let owned = |file: &String| match Location::reported(file) {
+    let owned = |file: &String| match Location::from_host(file) {
         Location::Inside(path) => intent.owned_scope.reach(&path) == Reach::Within,
         Location::Outside(_) => false,
     };

@@ -12,7 +12,7 @@ use crate::state;
 
 /// The places, as they were last looked up.
 #[derive(Debug, Default)]
-pub struct Guarded {
+pub struct GuardedFiles {
     places: Vec<Place>,
     /// The home folder's stamp at that time; it changes when a name in the folder is added or removed.
     stamp: Option<u64>,
@@ -34,12 +34,12 @@ impl Place {
     }
 }
 
-/// What to ask the host before [`Guarded::refresh`].
+/// What to ask the host before [`GuardedFiles::refresh`].
 pub fn question() -> Question {
     at_home(".")
 }
 
-impl Guarded {
+impl GuardedFiles {
     /// Checks whether the places may have moved, and if so, looks them up.
     pub fn look_up(&mut self, ports: &Ports) {
         if let Some(home) = ports.workspace.inspect(&[question()]).first() {
@@ -60,7 +60,7 @@ impl Guarded {
         if let Some(state) = looks.next().and_then(|state| state.real_path) {
             // The state of other workspaces is beside it.
             let all = state.rsplit_once('/').map_or(state.as_str(), |(all, _)| all);
-            self.add(Place::of(&Location::reported(if all.is_empty() { &state } else { all }), false));
+            self.add(Place::of(&Location::from_host(if all.is_empty() { &state } else { all }), false));
         }
         let Some(home) = home.real_path.as_deref() else { return };
         for (path, look) in wanted.iter().zip(looks) {
@@ -72,7 +72,7 @@ impl Guarded {
             let mut places: Vec<String> = [Some(expected), look.entry_path, look.real_path].into_iter().flatten().collect();
             places.dedup();
             for resolve_paths in places {
-                self.add(Place::of(&Location::reported(&resolve_paths), true));
+                self.add(Place::of(&Location::from_host(&resolve_paths), true));
             }
         }
     }
@@ -137,9 +137,9 @@ mod tests {
     use super::*;
     use crate::ports::memory::{HOME, Memory, STATE};
 
-    fn guarded(world: &std::rc::Rc<Memory>) -> Guarded {
+    fn guarded(world: &std::rc::Rc<Memory>) -> GuardedFiles {
         let ports = world.ports();
-        let mut guarded = Guarded::default();
+        let mut guarded = GuardedFiles::default();
         guarded.look_up(&ports);
         guarded
     }
@@ -170,10 +170,10 @@ mod tests {
             ("dotfiles".to_owned(), Extent::Tree, true),
             ("src".to_owned(), Extent::Tree, false),
         ] {
-            assert_eq!(guarded.covers(&Location::reported(&path), extent, ["**"].into_iter()), covered, "{path} {extent:?}");
+            assert_eq!(guarded.covers(&Location::from_host(&path), extent, ["**"].into_iter()), covered, "{path} {extent:?}");
         }
         let named = |pattern: &'static str| {
-            guarded.covers(&Location::reported("dotfiles/claude/settings.json"), Extent::Itself, [pattern].into_iter())
+            guarded.covers(&Location::from_host("dotfiles/claude/settings.json"), Extent::Itself, [pattern].into_iter())
         };
         assert!(!named("dotfiles/claude/settings.json") && named("dotfiles/**") && named("dotfiles/claude/*.json"));
     }

@@ -69,7 +69,7 @@ impl Status {
     pub const ALL: [Self; 5] = [Self::Planned, Self::InProgress, Self::Completed, Self::Blocked, Self::Abandoned];
 
     /// The status with this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == name)
     }
 

@@ -117,7 +117,7 @@ fn read(record: &[u8]) -> Option<(usize, Intent)> {
     let at = record.number()?;
     let id = IntentId::try_from(record.text()?).ok()?;
     let (name, description) = (record.text()?, record.option()?);
-    let status = Status::named(&record.text()?)?;
+    let status = Status::from_name(&record.text()?)?;
     let (patterns, unusable) = (record.texts()?, record.numbers()?);
     let owned_scope = Scope::restore(patterns, unusable);
     let (constraints, acceptance_criteria) = (record.texts()?, record.texts()?);

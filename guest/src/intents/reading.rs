@@ -155,7 +155,7 @@ impl Reading {
             return self.refuse(entry.mark(), &message);
         };
         let [id, name, description, status, owned_scope, constraints, acceptance_criteria, created_at, updated_at] =
-            self.known(fields);
+            self.known_fields(fields);
         let whose = match id.and_then(|id| id.value.text()) {
             Some(id) => format!("the intent `{id}`"),
             None => "the intent".to_owned(),
@@ -202,7 +202,7 @@ impl Reading {
     }
 
     /// The known fields, in the order of [`FIELDS`].
-    fn known<'d>(&mut self, fields: MapFields<'d>) -> [Option<IntentField<'d>>; FIELDS.len()] {
+    fn known_fields<'d>(&mut self, fields: MapFields<'d>) -> [Option<IntentField<'d>>; FIELDS.len()] {
         let mut known = [None; FIELDS.len()];
         let mut unknown = BTreeSet::new();
         for (key, value) in fields {
@@ -252,7 +252,7 @@ impl Reading {
 
     fn status(&mut self, field: Option<IntentField<'_>>, whose: &str, entry: Mark) -> Option<Status> {
         let (mark, message) = match (self.text(field), field) {
-            (FieldText::Text(status), Some(field)) => match Status::named(status) {
+            (FieldText::Text(status), Some(field)) => match Status::from_name(status) {
                 Some(status) => return Some(status),
                 None => (field.value.mark(), format!("`{status}` is not a status; use one of {}", statuses())),
             },

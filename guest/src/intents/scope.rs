@@ -219,7 +219,7 @@ mod tests {
     fn reach(patterns: &[&str], path: &str) -> Reach {
         let scope = Scope::compile(patterns.iter().map(|&pattern| pattern.to_owned()).collect());
         assert!(scope.faults().is_empty(), "{:?}", scope.faults());
-        match Location::reported(path) {
+        match Location::from_host(path) {
             Location::Inside(path) => scope.reach(&path),
             Location::Outside(path) => panic!("{path} is outside"),
         }
@@ -264,7 +264,7 @@ mod tests {
             ("**", ".tollgate/x", Reach::Control, Reach::Control),
         ] {
             let scope = Scope::compile(vec![pattern.to_owned()]);
-            let Location::Inside(path) = Location::reported(path) else { panic!("{path} is outside") };
+            let Location::Inside(path) = Location::from_host(path) else { panic!("{path} is outside") };
             assert_eq!(scope.reach_of(&path, Extent::Tree), tree, "{pattern} over all of {path}");
             assert_eq!(scope.reach_of(&path, Extent::Folder), folder, "{pattern} for making {path}");
         }
@@ -313,7 +313,7 @@ mod tests {
             let (pattern, path) = (pattern.concat(), path.join("/"));
             let compiled = Scope::compile(vec![pattern.clone()]);
             let restored = Scope::restore(vec![pattern.clone()], compiled.unusable().to_vec());
-            let Location::Inside(path) = Location::reported(&path) else { return Ok(()) };
+            let Location::Inside(path) = Location::from_host(&path) else { return Ok(()) };
             let name = path.as_str();
             for extent in [Extent::Itself, Extent::Folder, Extent::Tree] {
                 let reach = restored.reach_of(&path, extent);

@@ -15,14 +15,14 @@ pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
 }
 
 /// Finds the first member whose object has another member of the same name, and returns its path. The text must be JSON.
-pub fn repeated(text: &str) -> Option<Vec<PathStep>> {
+pub fn find_duplicate_key(text: &str) -> Option<Vec<PathStep>> {
     let mut path = Vec::new();
-    let whole = repeated_in(text, skip_blanks(text.as_bytes(), 0), &mut path);
+    let whole = find_duplicate_in(text, skip_blanks(text.as_bytes(), 0), &mut path);
     (whole.is_none() && !path.is_empty()).then_some(path)
 }
 
 /// Where a value ends; `None` if a name in it appears twice, and then `path` leads to it.
-fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usize> {
+fn find_duplicate_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_object = match bytes.get(from) {
         Some(b'{') => true,
@@ -42,7 +42,7 @@ fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usiz
         } else {
             path.push(PathStep::At(passed));
         }
-        let end = if is_new { repeated_in(text, at, path)? } else { return None };
+        let end = if is_new { find_duplicate_in(text, at, path)? } else { return None };
         path.pop();
         at = skip_blanks(bytes, end);
         if bytes.get(at)? == &b',' {
@@ -158,7 +158,7 @@ mod tests {
             (r#"{"x": [ {"a": {}, "\u0061" : 2} ]}"#, Some(".x[0].a")),
             (r#"[1, "a", [], {"a": "{\"a\"", "b": 1,"b":2}]"#, Some("[3].b")),
         ] {
-            let found = repeated(text).map(|path| path.iter().map(PathStep::to_string).collect::<String>());
+            let found = find_duplicate_key(text).map(|path| path.iter().map(PathStep::to_string).collect::<String>());
             assert_eq!(found.as_deref(), expected, "{text}");
         }
     }

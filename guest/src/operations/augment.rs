@@ -42,15 +42,15 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
         return Ok(plan(gate.plan_lookups(&call)));
     }
     let found = read_findings(op, &findings)?;
-    let directions = gate.augment(&call, &found);
-    let args = directions.args.unwrap_or(call.args);
+    let augmentation = gate.augment(&call, &found);
+    let args = augmentation.args.unwrap_or(call.args);
     let mut answer = json!({
         "args": args,
-        "concepts": directions.concepts,
-        "sources": directions.sources,
-        "skipped": directions.skipped,
+        "concepts": augmentation.concepts,
+        "sources": augmentation.sources,
+        "skipped": augmentation.skipped,
     });
-    if let (Some(text), Some(answer)) = (directions.text, answer.as_object_mut()) {
+    if let (Some(text), Some(answer)) = (augmentation.text, answer.as_object_mut()) {
         answer.insert("additional_context".to_owned(), text.into());
     }
     Ok(answer)

@@ -98,8 +98,8 @@ fn usable<'e>(extensions: &'e Extensions, id: &str) -> Result<(&'e Extension, &'
 fn list(gate: &mut Gate) -> Value {
     let (extensions, hooks, ports) = gate.extensions();
     let row = |extension: &Extension| {
-        let standing = standing(extensions, extension, hooks.machine(), ports);
-        object(&mut row(extension, standing, ports))
+        let state = extension_state(extensions, extension, hooks.machine(), ports);
+        object(&mut row(extension, state, ports))
     };
     let listed: Vec<Value> = extensions.all().iter().map(row).collect();
     let faults: Vec<Value> = extensions.faults().map(|fault| fault.to_json()).collect();
@@ -107,7 +107,7 @@ fn list(gate: &mut Gate) -> Value {
 }
 
 /// The state of an extension, after looking at all its files.
-fn standing(
+fn extension_state(
     extensions: &Extensions,
     extension: &Extension,
     machine: &Machine,
@@ -161,7 +161,7 @@ fn check(gate: &mut Gate, path: Option<&str>) -> Result<Value, OperationFault> {
 fn show(gate: &mut Gate, id: &str) -> Result<Value, OperationFault> {
     let (extensions, hooks, ports) = gate.extensions();
     let extension = find(extensions, id)?;
-    let mut fields = row(extension, standing(extensions, extension, hooks.machine(), ports), ports);
+    let mut fields = row(extension, extension_state(extensions, extension, hooks.machine(), ports), ports);
     let Some(manifest) = extension.manifest().filter(|_| extension.state != ExtensionState::Invalid) else {
         let faults: Vec<Value> = extension.faults.iter().map(|fault| fault.to_json()).collect();
         fields.push(("faults", faults.into()));

@@ -41,13 +41,13 @@ pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Valu
                 None => ports.workspace.read(Root::Project, path, MAX_BYTES),
             };
             let text = text.map_err(|fault| OperationFault::NotDone(format!("`{path}` cannot be read: {fault}")))?;
-            found.look_into(path, Root::Project, &text, hooks, ports).map_err(OperationFault::NotDone)?;
+            found.import_file(path, Root::Project, &text, hooks, ports).map_err(OperationFault::NotDone)?;
         }
         None => {
             for file in FILES {
                 let (root, path) = installed::place(file);
                 match ports.workspace.read(root, path, MAX_BYTES) {
-                    Ok(text) => found.look_into(file, root, &text, hooks, ports).map_err(OperationFault::NotDone)?,
+                    Ok(text) => found.import_file(file, root, &text, hooks, ports).map_err(OperationFault::NotDone)?,
                     Err(FileFault::Missing) => {}
                     Err(fault) => return Err(OperationFault::NotDone(format!("`{file}` cannot be read: {fault}"))),
                 }
@@ -80,7 +80,7 @@ pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Valu
 }
 
 impl Import {
-    fn look_into(&mut self, file: &str, root: Root, text: &[u8], hooks: &Hooks, ports: &Ports) -> Result<(), String> {
+    fn import_file(&mut self, file: &str, root: Root, text: &[u8], hooks: &Hooks, ports: &Ports) -> Result<(), String> {
         let handlers = settings::read(text).map_err(|why| format!("`{file}` {why}"))?;
         let is_read_by_claude = FILES.contains(&file);
         for handler in handlers {

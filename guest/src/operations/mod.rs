@@ -40,7 +40,7 @@ use crate::engine::Input;
 use crate::gate::{CallOutcome, Gate, Refusal};
 use crate::intents::intent::Intent;
 use crate::json;
-
+use crate::programs::NO_REASON_GIVEN;
 use crate::ruling::Ruling;
 
 /// Maximum length of a line.
@@ -265,7 +265,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
-            let error = fields.get("error").and_then(Value::as_str).unwrap_or(crate::programs::UNSAID).to_owned();
+            let error = fields.get("error").and_then(Value::as_str).unwrap_or(NO_REASON_GIVEN).to_owned();
             let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
             let asked: CallFields = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { CallOutcome::Done } else { CallOutcome::Failed(error) };

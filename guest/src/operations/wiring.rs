@@ -31,7 +31,7 @@ use super::{OperationFault, check_fields};
 use crate::gate::Gate;
 use crate::gate::condition::Condition;
 use crate::json::object;
-use crate::programs::{AgentProgram, PROGRAMS, named};
+use crate::programs::{self, AgentProgram, PROGRAMS};
 use crate::wiring::confinement::{ConfinementCheck, ConfinerReport, kernel_trial, of_kernel};
 use crate::wiring::difference::difference;
 use crate::wiring::finding::{Finding, Trials, WiringState, examine};
@@ -170,7 +170,7 @@ impl WiringRequest<'_> {
     fn programs(&mut self) -> Result<Vec<&'static AgentProgram>, OperationFault> {
         let names: Vec<String> = self.take("programs")?.unwrap_or_default();
         let find = |name: &String| {
-            named(name).filter(|program| program.wiring.is_some()).ok_or_else(|| {
+            programs::find(name).filter(|program| program.wiring.is_some()).ok_or_else(|| {
                 let known: Vec<&str> = wired_programs().map(|(program, _)| program.name()).collect();
                 let why = format!("`{name}` cannot be set up; expected one of: {}", known.join(", "));
                 OperationFault::InvalidValue { op: self.op.to_owned(), field: "programs", why }

@@ -27,7 +27,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         limit,
         asks: |event| !event.asks_nobody,
         rewrites: |event| event.call.as_ref().is_some_and(|call| UNASKED.contains(&call.tool.as_str())),
-        ..HookProtocol::new(hook_specific::MOMENTS, read, hook_specific::answer)
+        ..HookProtocol::new(hook_specific::EVENTS, read, hook_specific::answer)
     }),
     wiring: Some(Wiring {
         signs: &[SettingsPlace::Workspace(".claude"), own("")],
@@ -45,7 +45,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             },
             SettingsSource { place: own("settings.json"), content: SourceContent::Hooks, reach: SettingsReach::Everywhere },
         ],
-        events: hook_specific::EVENTS,
+        events: hook_specific::EVENT_NAMES,
         every: Some("*"),
         switches: &[("/disableAllHooks", true)],
         shell_prefix: Some(ShellPrefix {
@@ -94,8 +94,8 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
 }
 
 /// Longer text goes into a file, and the model is told the file's name.
-fn limit(moment: EventKind) -> Option<Limit> {
-    (!matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Utf16(10_000))
+fn limit(kind: EventKind) -> Option<Limit> {
+    (!matches!(kind, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Utf16(10_000))
 }
 
 fn canary(root: &str, file: &str) -> Value {

@@ -30,11 +30,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     }),
     speech: Some(HookProtocol {
         limit,
-        ..HookProtocol::new(
-            MOMENTS,
-            |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
-            hook_specific::answer,
-        )
+        ..HookProtocol::new(EVENTS, |payload, named| payload::read(&SNAKE, EVENTS, payload, named, ending), hook_specific::answer)
     }),
     wiring: Some(Wiring {
         signs: &[SettingsPlace::Workspace(".codex"), own("")],
@@ -69,7 +65,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     variables: &["CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"],
 };
 
-const MOMENTS: &[(&str, EventKind)] = &[
+const EVENTS: &[(&str, EventKind)] = &[
     ("PreToolUse", EventKind::BeforeTool),
     ("PostToolUse", EventKind::AfterTool),
     ("SessionStart", EventKind::SessionStart),
@@ -84,8 +80,8 @@ const fn own(path: &'static str) -> SettingsPlace {
 }
 
 /// Codex accepts some 2,500 tokens and counts four bytes for each; the rest goes into a file. The limit leaves a fifth of that free.
-fn limit(moment: EventKind) -> Option<Limit> {
-    (!matches!(moment, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Bytes(8_000))
+fn limit(kind: EventKind) -> Option<Limit> {
+    (!matches!(kind, EventKind::AfterAgent | EventKind::SessionEnd)).then_some(Limit::Bytes(8_000))
 }
 
 /// There is one event for tools that succeeded and tools that failed. A patch reports its result in the first line, a server's

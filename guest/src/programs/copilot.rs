@@ -23,12 +23,12 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     tools: TOOLS,
     mcp_prefixes: &["SERVER-TOOL", "mcp_SERVER_TOOL"],
     speech: Some(HookProtocol {
-        limit: |moment| (moment == EventKind::AfterTool).then_some(Limit::Bytes(10_000)),
+        limit: |kind| (kind == EventKind::AfterTool).then_some(Limit::Bytes(10_000)),
         asks: |_| true,
         // VS Code accepts rewritten arguments only with an explicit *allow*, which skips its own question.
         rewrites: |event| !is_claude_codes(event.name),
         person: None,
-        ..HookProtocol::new(MOMENTS, read, answer)
+        ..HookProtocol::new(EVENTS, read, answer)
     }),
     wiring: Some(Wiring {
         signs: &[SettingsPlace::Workspace(".github/hooks"), SettingsPlace::Workspace(".github/copilot-instructions.md"), own("")],
@@ -92,7 +92,7 @@ const SPELLING: Spelling = Spelling {
     data: &["initialPrompt"],
 };
 
-const MOMENTS: &[(&str, EventKind)] = &[
+const EVENTS: &[(&str, EventKind)] = &[
     ("preToolUse", EventKind::BeforeTool),
     ("postToolUse", EventKind::AfterTool),
     ("postToolUseFailure", EventKind::AfterTool),
@@ -114,7 +114,7 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     // A payload that names its event expects an answer under that name.
     let own = payload.as_object().and_then(|fields| payload::first_text(fields, SPELLING.event)).map(str::to_owned);
     let named = own.as_deref().or(named).or_else(|| guess_event(&payload));
-    payload::read(&SPELLING, MOMENTS, payload, named.map(str::to_owned).as_deref(), ending)
+    payload::read(&SPELLING, EVENTS, payload, named.map(str::to_owned).as_deref(), ending)
 }
 
 fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {

@@ -26,7 +26,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         rewrites: |event| event.call.as_ref().is_some_and(|call| call.tool == "Task"),
         silence: "{}",
         person: None,
-        ..HookProtocol::new(MOMENTS, |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending), answer)
+        ..HookProtocol::new(EVENTS, |payload, named| payload::read(&SPELLING, EVENTS, payload, named, ending), answer)
     }),
     wiring: Some(Wiring {
         signs: &[SettingsPlace::Workspace(".cursor"), SettingsPlace::Home(".cursor")],
@@ -71,7 +71,7 @@ const SPELLING: Spelling = Spelling {
     ..SNAKE
 };
 
-const MOMENTS: &[(&str, EventKind)] = &[
+const EVENTS: &[(&str, EventKind)] = &[
     ("preToolUse", EventKind::BeforeTool),
     ("postToolUse", EventKind::AfterTool),
     ("postToolUseFailure", EventKind::AfterTool),
@@ -93,8 +93,8 @@ fn answer(_: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
 }
 
 /// Longer text is dropped.
-fn limit(moment: EventKind) -> Option<Limit> {
-    matches!(moment, EventKind::AfterTool | EventKind::SessionStart).then_some(Limit::Utf16(10_000))
+fn limit(kind: EventKind) -> Option<Limit> {
+    matches!(kind, EventKind::AfterTool | EventKind::SessionStart).then_some(Limit::Utf16(10_000))
 }
 
 fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {

@@ -24,7 +24,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         file: ".gemini/settings.json",
         form: permissions::PermissionsFormat::Json(permissions::server_trust),
     }),
-    speech: Some(HookProtocol { project_variables: &["GEMINI_PROJECT_DIR"], limit, ..HookProtocol::new(MOMENTS, read, answer) }),
+    speech: Some(HookProtocol { project_variables: &["GEMINI_PROJECT_DIR"], limit, ..HookProtocol::new(EVENTS, read, answer) }),
     wiring: Some(Wiring {
         signs: &[SettingsPlace::Workspace(".gemini"), SettingsPlace::Home(".gemini")],
         commands: &["gemini"],
@@ -73,7 +73,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
 
 const SPELLING: Spelling = Spelling { response: &["prompt_response"], data: &["llm_request", "llm_response"], ..SNAKE };
 
-const MOMENTS: &[(&str, EventKind)] = &[
+const EVENTS: &[(&str, EventKind)] = &[
     ("BeforeTool", EventKind::BeforeTool),
     ("AfterTool", EventKind::AfterTool),
     ("SessionStart", EventKind::SessionStart),
@@ -88,7 +88,7 @@ const MOMENTS: &[(&str, EventKind)] = &[
 /// The name of an MCP tool can be split in several ways; a separate field says which server and which tool are meant.
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let context = payload.get("mcp_context").cloned().unwrap_or_default();
-    let mut event = payload::read(&SPELLING, MOMENTS, payload, named, ending);
+    let mut event = payload::read(&SPELLING, EVENTS, payload, named, ending);
     if let Some(call) = &mut event.call {
         let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
         let server = ServerTool::new(text("server_name"), text("tool_name"));
@@ -107,15 +107,15 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
         // Its form of an answer that keeps a result from the model.
         HookAnswer::Withhold(reason) => Some(json!({"decision": "deny", "reason": reason})),
         HookAnswer::Tell(told) if told.is_empty() => None,
-        HookAnswer::Tell(told) => match limit(event.moment()) {
+        HookAnswer::Tell(told) => match limit(event.kind()) {
             Some(_) => specific("additionalContext", told.into()),
             None => Some(json!({"systemMessage": told})),
         },
     }
 }
 
-fn limit(moment: EventKind) -> Option<Limit> {
-    let takes = matches!(moment, EventKind::AfterTool | EventKind::BeforeAgent | EventKind::SessionStart);
+fn limit(kind: EventKind) -> Option<Limit> {
+    let takes = matches!(kind, EventKind::AfterTool | EventKind::BeforeAgent | EventKind::SessionStart);
     takes.then_some(Limit::Utf16(10_000))
 }
 

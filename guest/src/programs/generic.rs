@@ -20,7 +20,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         asks: |event| !event.asks_nobody,
         silence: r#"{"verdict":"allow","reason":""}"#,
         person: Some("notice"),
-        ..HookProtocol::new(MOMENTS, read, answer)
+        ..HookProtocol::new(EVENTS, read, answer)
     }),
     ..AgentProgram::BARE
 };
@@ -43,7 +43,7 @@ const SPELLING: Spelling = Spelling {
     data: &["request", "reply"],
 };
 
-const MOMENTS: &[(&str, EventKind)] = &[
+const EVENTS: &[(&str, EventKind)] = &[
     ("before_tool", EventKind::BeforeTool),
     ("after_tool", EventKind::AfterTool),
     ("session_start", EventKind::SessionStart),
@@ -61,7 +61,7 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
     let asks_nobody = payload.get("unattended") == Some(&Value::Bool(true));
     let text = |key: &str| payload.get(key).and_then(Value::as_str);
     let server = text("server").zip(text("server_tool")).and_then(|(server, tool)| ServerTool::new(server, tool));
-    let mut event = ProgramEvent { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) };
+    let mut event = ProgramEvent { asks_nobody, ..payload::read(&SPELLING, EVENTS, payload, named, ending) };
     if let Some(call) = &mut event.call {
         call.server = server;
     }

@@ -6,7 +6,7 @@ use super::payload::{self, SNAKE};
 use super::{CallEnding, EventKind, HookAnswer, ProgramEvent};
 
 /// The events of Claude Code that compatible programs share.
-pub(super) const MOMENTS: &[(&str, EventKind)] = &[
+pub(super) const EVENTS: &[(&str, EventKind)] = &[
     ("PreToolUse", EventKind::BeforeTool),
     ("PostToolUse", EventKind::AfterTool),
     ("PostToolUseFailure", EventKind::AfterTool),
@@ -17,8 +17,8 @@ pub(super) const MOMENTS: &[(&str, EventKind)] = &[
     ("SessionEnd", EventKind::SessionEnd),
 ];
 
-/// The names of [`MOMENTS`], as `init` writes them.
-pub(super) const EVENTS: &[&str] = &[
+/// The names of [`EVENTS`], as `init` writes them.
+pub(super) const EVENT_NAMES: &[&str] = &[
     "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
@@ -31,7 +31,7 @@ pub(super) const EVENTS: &[&str] = &[
 
 /// Reads a payload of one of these events.
 pub(super) fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
-    payload::read(&SNAKE, MOMENTS, payload, named, ending)
+    payload::read(&SNAKE, EVENTS, payload, named, ending)
 }
 
 fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
@@ -59,7 +59,7 @@ pub(super) fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> 
             }
             specific(fields)
         }
-        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) | HookAnswer::Withhold(told) => match event.moment() {
+        HookAnswer::Allow { args: None, told } | HookAnswer::Tell(told) | HookAnswer::Withhold(told) => match event.kind() {
             _ if told.is_empty() => None,
             // At these events the model cannot be told anything; a person can.
             EventKind::AfterAgent | EventKind::SessionEnd => Some(json!({"systemMessage": told})),

@@ -45,7 +45,7 @@ pub mod trust;
 pub mod wiring;
 
 pub use limit::{Limit, cut};
-pub(crate) use payload::{UNSAID, derived_id};
+pub(crate) use payload::{NO_REASON_GIVEN, derived_id};
 use permissions::Permissions;
 pub use salvage::recover_event;
 pub use speech::{CallEnding, EventKind, HookAnswer, HookProtocol, ProgramEvent, ReportedCall};
@@ -72,7 +72,7 @@ pub static PROGRAMS: &[&AgentProgram] = &[
 ];
 
 /// Finds a program by a name or an alias, ignoring case.
-pub fn named(name: &str) -> Option<&'static AgentProgram> {
+pub fn find(name: &str) -> Option<&'static AgentProgram> {
     PROGRAMS.iter().copied().find(|program| program.has_name(name))
 }
 

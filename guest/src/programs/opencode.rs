@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Act::{Inert, Opaque, Patches, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Patch, Path, Text};
 use super::payload::{self, first_text};
-use super::speech::find_moment;
+use super::speech::find_event;
 use super::wiring::{Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, SourceContent, Timeout};
 use super::{
     AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, ReportedCall, Tool, Wiring,
@@ -24,10 +24,10 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
     tools: TOOLS,
     mcp_prefixes: &["SERVER_TOOL"],
     speech: Some(HookProtocol {
-        limit: |moment| matches!(moment, EventKind::AfterTool | EventKind::Prompt).then_some(Limit::Utf16(16_000)),
+        limit: |kind| matches!(kind, EventKind::AfterTool | EventKind::Prompt).then_some(Limit::Utf16(16_000)),
         silence: "{}",
         person: Some("notice"),
-        ..HookProtocol::new(MOMENTS, read, answer)
+        ..HookProtocol::new(EVENTS, read, answer)
     }),
     wiring: Some(Wiring {
         signs: &[
@@ -115,7 +115,7 @@ const fn config(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "XDG_CONFIG_HOME", folder: ".config", path }
 }
 
-const MOMENTS: &[(&str, EventKind)] = &[
+const EVENTS: &[(&str, EventKind)] = &[
     ("tool.execute.before", EventKind::BeforeTool),
     ("tool.execute.after", EventKind::AfterTool),
     ("chat.message", EventKind::BeforeAgent),
@@ -161,16 +161,16 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
         unheard: happened.is_some(),
         ..ProgramEvent::default()
     };
-    match find_moment(MOMENTS, happened.as_deref().unwrap_or(hook)) {
-        Some((name, moment)) => (event.name, event.moment) = (name, Some(moment)),
+    match find_event(EVENTS, happened.as_deref().unwrap_or(hook)) {
+        Some((name, kind)) => (event.name, event.kind) = (name, Some(kind)),
         None if hook.is_empty() => event.fault = Some("the payload has no `hook`".to_owned()),
         None => return event,
     }
-    let needs_session = !matches!(event.moment(), EventKind::Prompt | EventKind::ProgramEnd);
+    let needs_session = !matches!(event.kind(), EventKind::Prompt | EventKind::ProgramEnd);
     if event.session.is_empty() && needs_session {
         event.fault.get_or_insert_with(|| "the payload has no `input.sessionID`".to_owned());
     }
-    match event.moment() {
+    match event.kind() {
         EventKind::AfterTool if happened.is_some() => read_failure(properties, &mut event),
         EventKind::BeforeTool | EventKind::AfterTool => read_call(&mut input, &mut output, &mut event),
         EventKind::SessionStart => {
@@ -181,7 +181,7 @@ fn read(payload: Value, named: Option<&str>) -> ProgramEvent {
             // Earlier versions pass the whole agent.
             let agent = text(&input, "/agent").or_else(|| text(&input, "/agent/name"));
             if agent.as_deref().is_some_and(|agent| OWN_AGENTS.contains(&agent)) {
-                event.moment = Some(EventKind::Other);
+                event.kind = Some(EventKind::Other);
             }
             let (model, provider) = (text(&input, "/model/id"), text(&input, "/model/providerID"));
             event.data = json!({"request": {"agent": agent, "model": model, "provider": provider}});
@@ -202,7 +202,7 @@ fn text(value: &Value, pointer: &str) -> Option<String> {
 
 /// Reads a call that is about to run, or has run.
 fn read_call(input: &mut Value, output: &mut Value, event: &mut ProgramEvent) {
-    let before = event.moment == Some(EventKind::BeforeTool);
+    let before = event.kind == Some(EventKind::BeforeTool);
     let args = if before { output.get_mut("args") } else { input.get_mut("args") };
     let args = args.map(Value::take).unwrap_or_default();
     let Some(tool) = text(input, "/tool") else {
@@ -222,10 +222,10 @@ fn read_failure(mut properties: Value, event: &mut ProgramEvent) {
     let mut part = properties.get_mut("part").map(Value::take).unwrap_or_default();
     let is_failure = text(&part, "/type").as_deref() == Some("tool") && text(&part, "/state/status").as_deref() == Some("error");
     let (Some(tool), Some(id), true) = (text(&part, "/tool"), text(&part, "/callID"), is_failure) else {
-        event.moment = Some(EventKind::Other);
+        event.kind = Some(EventKind::Other);
         return;
     };
-    let said = text(&part, "/state/error").unwrap_or_else(|| payload::UNSAID.to_owned());
+    let said = text(&part, "/state/error").unwrap_or_else(|| payload::NO_REASON_GIVEN.to_owned());
     let is_refusal = REFUSALS.iter().any(|refusal| said.starts_with(refusal));
     let ending = if is_refusal { CallEnding::Refused(said) } else { CallEnding::Failed(said) };
     let args = part.pointer_mut("/state/input").map(Value::take).unwrap_or_default();
@@ -238,12 +238,12 @@ fn read_failure(mut properties: Value, event: &mut ProgramEvent) {
 /// its failure itself, and a sub-agent that fails ends without a result.
 fn ending(output: &Value) -> CallEnding {
     if output.is_null() {
-        return CallEnding::Failed(payload::UNSAID.to_owned());
+        return CallEnding::Failed(payload::NO_REASON_GIVEN.to_owned());
     }
     match output.get("content").and_then(Value::as_array) {
         Some(pieces) if output.get("isError") == Some(&Value::Bool(true)) => {
             let said: Vec<&str> = pieces.iter().filter_map(|piece| piece.get("text")?.as_str()).collect();
-            CallEnding::Failed(if said.is_empty() { payload::UNSAID.to_owned() } else { said.join("\n") })
+            CallEnding::Failed(if said.is_empty() { payload::NO_REASON_GIVEN.to_owned() } else { said.join("\n") })
         }
         _ => CallEnding::Done,
     }
@@ -276,7 +276,7 @@ fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> {
         }
         HookAnswer::Withhold(told) => Some(json!({"output": {"output": told}})),
         HookAnswer::Tell(told) if told.is_empty() => None,
-        HookAnswer::Tell(told) => match event.moment() {
+        HookAnswer::Tell(told) => match event.kind() {
             EventKind::AfterTool => Some(json!({"output": append_to_result(&event.rest, &told)})),
             EventKind::Prompt => {
                 let mut system = event.rest.get("system").and_then(Value::as_array).cloned().unwrap_or_default();

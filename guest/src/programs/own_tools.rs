@@ -164,7 +164,7 @@ pub struct OwnCall {
 }
 
 /// The own tool with this name, without a prefix.
-pub fn named(name: &str) -> Option<&'static OwnTool> {
+pub fn find(name: &str) -> Option<&'static OwnTool> {
     OWN_TOOLS.iter().find(|tool| tool.name == name)
 }
 
@@ -172,11 +172,11 @@ pub fn named(name: &str) -> Option<&'static OwnTool> {
 pub fn recognize(name: &str) -> Option<&'static OwnTool> {
     let prefixed = || {
         let spellings = PROGRAMS.iter().flat_map(|program| program.mcp_prefixes);
-        spellings.filter_map(|spelling| tool_of_server(spelling, name)).find_map(named)
+        spellings.filter_map(|spelling| tool_of_server(spelling, name)).find_map(find)
     };
     // Most names are those of other tools, and there are many spellings.
     let may_be_own = OWN_TOOLS.iter().any(|tool| name.ends_with(tool.name));
-    named(name).or_else(|| may_be_own.then(prefixed).flatten())
+    find(name).or_else(|| may_be_own.then(prefixed).flatten())
 }
 
 /// A call of an own tool, made under its own name, with a prefix, or through a program's tool for all servers; `None` for other
@@ -188,7 +188,7 @@ pub fn call(tool: &str, args: &Value) -> Option<OwnCall> {
     let passes = table::tools(None, tool).into_iter().filter(|tool| tool.act == Act::CallsServer);
     passes.into_iter().find_map(|passes| {
         let text = |kind| passes.arguments(kind).find_map(|name| args.get(name)?.as_str());
-        let tool = named(text(ArgumentMeaning::ServerTool).filter(|_| text(ArgumentMeaning::Server) == Some(SERVER))?)?;
+        let tool = find(text(ArgumentMeaning::ServerTool).filter(|_| text(ArgumentMeaning::Server) == Some(SERVER))?)?;
         let given = passes.arguments(ArgumentMeaning::ServerArguments).find_map(|name| args.get(name));
         Some(OwnCall { tool, args: given.map(unpack).unwrap_or_default() })
     })
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn arguments() {
-        let trace = named("recent_trace").unwrap();
+        let trace = find("recent_trace").unwrap();
         assert_eq!(trace.schema()["properties"]["limit"]["maximum"], 100);
         for (tool, args, expected) in [
             ("recent_trace", json!({"limit": 5, "path": "a"}), Ok(json!({"limit": 5, "file": "a"}))),
@@ -364,7 +364,7 @@ mod tests {
             ("select_active_intent", json!({}), Err("`select_active_intent` needs `intent_id`")),
             ("select_active_intent", json!({"intent_id": ""}), Err("a non-empty string")),
         ] {
-            let fields = named(tool).unwrap().fields(args.as_object().unwrap()).map(Value::Object);
+            let fields = find(tool).unwrap().fields(args.as_object().unwrap()).map(Value::Object);
             match expected {
                 Ok(expected) => assert_eq!(fields, Ok(expected), "{tool} {args}"),
                 Err(expected) => assert!(fields.clone().unwrap_err().contains(expected), "{fields:?}"),

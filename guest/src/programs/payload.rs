@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::speech::find_moment;
+use super::speech::find_event;
 use super::{CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// The fault of a payload that is not an object.
 pub(super) const NOT_AN_OBJECT: &str = "the payload is not a JSON object";
 
 /// The reason of a failed tool that did not give one.
-pub(crate) const UNSAID: &str = "the tool gave no reason";
+pub(crate) const NO_REASON_GIVEN: &str = "the tool gave no reason";
 
 /// A program's names for the fields; if there are several, the first that is present counts.
 pub(super) struct Spelling {
@@ -55,7 +55,7 @@ pub(super) const SNAKE: Spelling = Spelling {
 /// Reads a payload. `ending` determines how a call ended from the event's name and the payload.
 pub(super) fn read(
     spelling: &Spelling,
-    moments: &'static [(&'static str, EventKind)],
+    events: &'static [(&'static str, EventKind)],
     mut payload: Value,
     named: Option<&str>,
     ending: fn(&str, &Map<String, Value>) -> CallEnding,
@@ -73,8 +73,8 @@ pub(super) fn read(
         roots: spelling.roots.iter().filter_map(|name| fields.get(*name)).flat_map(texts).collect(),
         ..ProgramEvent::default()
     };
-    match find_moment(moments, &name) {
-        Some((name, moment)) => (event.name, event.moment) = (name, Some(moment)),
+    match find_event(events, &name) {
+        Some((name, kind)) => (event.name, event.kind) = (name, Some(kind)),
         // An unknown event concerns nobody; a payload without an event may be a call.
         None if name.is_empty() => event.fault = Some(missing_field_message(spelling.event)),
         None => return event,
@@ -82,7 +82,7 @@ pub(super) fn read(
     if event.session.is_empty() {
         event.fault.get_or_insert_with(|| missing_field_message(spelling.session));
     }
-    if matches!(event.moment, Some(EventKind::BeforeTool | EventKind::AfterTool)) {
+    if matches!(event.kind, Some(EventKind::BeforeTool | EventKind::AfterTool)) {
         let ending = ending(event.name, fields);
         match call(spelling, fields, &event.session, ending) {
             Ok(call) => event.call = Some(call),
@@ -97,7 +97,7 @@ pub(super) fn read(
 /// things.
 fn read_event_fields(spelling: &Spelling, fields: &mut Map<String, Value>, event: &mut ProgramEvent) {
     let text = |names| first_text(fields, names).map(str::to_owned);
-    match event.moment() {
+    match event.kind() {
         EventKind::SessionStart => event.source = text(spelling.source),
         EventKind::BeforeAgent => event.prompt = text(spelling.prompt),
         EventKind::AfterAgent => {
@@ -172,7 +172,7 @@ pub(super) fn failed_ending(error: Option<&Value>) -> CallEnding {
         Some(Value::Object(error)) => first_text(error, &["message", "error"]).map(str::to_owned),
         _ => None,
     };
-    CallEnding::Failed(said.unwrap_or_else(|| UNSAID.to_owned()))
+    CallEnding::Failed(said.unwrap_or_else(|| NO_REASON_GIVEN.to_owned()))
 }
 
 fn texts(value: &Value) -> Vec<String> {

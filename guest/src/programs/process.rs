@@ -43,7 +43,7 @@ pub fn title_of_process(name: &str, words: &[String]) -> Option<&'static str> {
 
 /// The title of the agent program that set one of these variables for its child processes, and that variable.
 pub fn title_of_variables(set: &[String]) -> Option<(&'static str, &'static str)> {
-    known().find_map(|(title, _, variables)| {
+    known_programs().find_map(|(title, _, variables)| {
         let variable = variables.iter().find(|name| set.iter().any(|set| set == *name))?;
         Some((title, *variable))
     })
@@ -60,13 +60,13 @@ fn title_of_script(script: &str) -> Option<&'static str> {
 }
 
 fn title_of_name(name: &str) -> Option<&'static str> {
-    known().find(|(_, processes, _)| processes.contains(&name)).map(|(title, ..)| title)
+    known_programs().find(|(_, processes, _)| processes.contains(&name)).map(|(title, ..)| title)
 }
 
 type KnownProgram = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// The titles, processes and variables of all known agent programs.
-fn known() -> impl Iterator<Item = KnownProgram> {
+fn known_programs() -> impl Iterator<Item = KnownProgram> {
     let wired = PROGRAMS.iter().map(|program| (program.title, program.processes, program.variables));
     wired.chain(UNWIRED.iter().map(|program| (program.title, program.processes, program.variables)))
 }

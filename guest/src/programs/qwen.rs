@@ -20,7 +20,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         project_variables: &["QWEN_PROJECT_DIR"],
         limit,
         rewrites: |_| false,
-        ..HookProtocol::new(hook_specific::MOMENTS, hook_specific::read, hook_specific::answer)
+        ..HookProtocol::new(hook_specific::EVENTS, hook_specific::read, hook_specific::answer)
     }),
     wiring: Some(Wiring {
         signs: &[SettingsPlace::Workspace(".qwen"), own("")],
@@ -33,7 +33,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             },
             SettingsSource { place: own("settings.json"), content: SourceContent::Hooks, reach: SettingsReach::Everywhere },
         ],
-        events: hook_specific::EVENTS,
+        events: hook_specific::EVENT_NAMES,
         every: Some(".*"),
         timeout: Timeout::MILLISECONDS,
         switches: &[("/disableAllHooks", true)],
@@ -64,8 +64,8 @@ const fn own(path: &'static str) -> SettingsPlace {
     SettingsPlace::Own { variable: "QWEN_HOME", folder: ".qwen", path }
 }
 
-fn limit(moment: EventKind) -> Option<Limit> {
-    let takes = matches!(moment, EventKind::AfterTool | EventKind::BeforeAgent | EventKind::SubagentStart);
+fn limit(kind: EventKind) -> Option<Limit> {
+    let takes = matches!(kind, EventKind::AfterTool | EventKind::BeforeAgent | EventKind::SubagentStart);
     takes.then_some(Limit::Utf16(10_000))
 }
 

@@ -26,7 +26,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         asks: |_| true,
         silence: "{}",
         person: None,
-        ..HookProtocol::new(MOMENTS, |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending), answer)
+        ..HookProtocol::new(EVENTS, |payload, named| payload::read(&SPELLING, EVENTS, payload, named, ending), answer)
     }),
     processes: &["roo"],
     variables: &["ROO_ACTIVE"],
@@ -51,7 +51,7 @@ const SPELLING: Spelling = Spelling {
     data: &[],
 };
 
-const MOMENTS: &[(&str, EventKind)] = &[
+const EVENTS: &[(&str, EventKind)] = &[
     ("before_tool", EventKind::BeforeTool),
     ("after_tool", EventKind::AfterTool),
     ("session_start", EventKind::SessionStart),

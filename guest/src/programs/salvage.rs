@@ -9,15 +9,15 @@ pub fn recover_event(speech: &HookProtocol, payload: &[u8], named: Option<&str>,
     let found = if why.is_eof() { top_level_texts(&text) } else { Vec::new() };
     let find = |names: &[&str]| names.iter().find_map(|name| unique_text(&found, name));
     let name = named.map(str::to_owned).or_else(|| find(&["hook_event_name", "hookEventName", "hook", "event"]));
-    let moment = name.as_deref().map(|name| speech.moment_of(name));
-    let (name, moment) = match moment {
-        Some(Some((name, moment))) => (name, moment),
+    let kind = name.as_deref().map(|name| speech.event_of(name));
+    let (name, kind) = match kind {
+        Some(Some((name, kind))) => (name, kind),
         Some(None) => ("", EventKind::Other),
         None => (speech.name_of(EventKind::BeforeTool), EventKind::BeforeTool),
     };
     let cwd = find(&["cwd", "directory"]);
     let fault = if why.is_eof() { "the payload is truncated" } else { "the payload is not valid JSON" };
-    ProgramEvent { name, moment: Some(moment), cwd, fault: Some(fault.to_owned()), ..ProgramEvent::default() }
+    ProgramEvent { name, kind: Some(kind), cwd, fault: Some(fault.to_owned()), ..ProgramEvent::default() }
 }
 
 /// The text of a field; `None` if the field appears twice, or if its text contains escapes.

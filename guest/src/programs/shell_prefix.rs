@@ -14,7 +14,7 @@ pub const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 pub const AGENT: &str = "AI_AGENT";
 
 /// The text between the command and the name of the file for the final working directory.
-const BEHIND: &str = " && pwd -P >| ";
+const COMMAND_SUFFIX: &str = " && pwd -P >| ";
 
 /// The text before the command.
 const BEFORE: &str = "&& eval ";
@@ -40,7 +40,7 @@ pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
     if agent.is_some_and(|agent| agent.ends_with(HARNESS)) {
         return None;
     }
-    let found = given.rsplit_once(BEHIND).and_then(|(before, file)| {
+    let found = given.rsplit_once(COMMAND_SUFFIX).and_then(|(before, file)| {
         let quoted = before.split_once(BEFORE)?.1;
         let command = unquote(quoted.strip_suffix(" < /dev/null").unwrap_or(quoted))?;
         Some(ShellCall { command, folder_file: unquote(file.trim()) })
@@ -53,7 +53,7 @@ pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
 }
 
 /// The text that the program gets for a command of the Bash tool, as Claude Code 2.1.325 writes it. `quoted` is one shell word.
-pub fn given(quoted: &str, folder_file: &str) -> String {
+pub fn wrapped_text(quoted: &str, folder_file: &str) -> String {
     format!(
         "source /dev/null 2>/dev/null || true && {{ \\builtin shopt -u extglob || \\builtin setopt NO_BRACE_CCL; }} >/dev/null 2>&1 || true \
          && eval {quoted} < /dev/null && pwd -P >| {folder_file}"
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn given(quoted: &str) -> String {
-        super::given(quoted, "/tmp/claude-1267-cwd")
+        super::wrapped_text(quoted, "/tmp/claude-1267-cwd")
             .replace("/dev/null 2", "/home/u/.claude/shell-snapshots/snapshot-bash-1-x.sh 2")
     }
 

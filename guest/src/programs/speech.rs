@@ -13,7 +13,7 @@ use super::permissions::ServerTool;
 pub struct HookProtocol {
     /// The events that the program reports, under its own names. If an event has several names, the first is the one that `init`
     /// writes.
-    pub moments: &'static [(&'static str, EventKind)],
+    pub events: &'static [(&'static str, EventKind)],
     /// Variables in which the program passes the project's folder to its hooks. They do not follow a `cd` of the agent.
     pub project_variables: &'static [&'static str],
     /// Reads a payload. `named` is the event's name if the command line gives one.
@@ -36,12 +36,12 @@ pub struct HookProtocol {
 impl HookProtocol {
     /// What most programs have in common: *ask* asks no one, arguments can be rewritten, and the model cannot be told anything.
     pub(super) const fn new(
-        moments: &'static [(&'static str, EventKind)],
+        events: &'static [(&'static str, EventKind)],
         read: fn(Value, Option<&str>) -> ProgramEvent,
         answer: fn(&ProgramEvent, HookAnswer) -> Option<Value>,
     ) -> Self {
         Self {
-            moments,
+            events,
             project_variables: &[],
             read,
             answer,
@@ -54,20 +54,20 @@ impl HookProtocol {
     }
 
     /// The program's name for a kind of event; empty if the program does not report it.
-    pub fn name_of(&self, moment: EventKind) -> &'static str {
-        self.moments.iter().find(|(_, known)| *known == moment).map_or("", |(name, _)| name)
+    pub fn name_of(&self, kind: EventKind) -> &'static str {
+        self.events.iter().find(|(_, known)| *known == kind).map_or("", |(name, _)| name)
     }
 
     /// The kind of event with this name. Programs that run another program's hooks do not always use the same spelling.
-    pub fn moment_of(&self, name: &str) -> Option<(&'static str, EventKind)> {
-        find_moment(self.moments, name)
+    pub fn event_of(&self, name: &str) -> Option<(&'static str, EventKind)> {
+        find_event(self.events, name)
     }
 }
 
 /// Finds the kind of event with this name: spelled exactly, otherwise ignoring case.
-pub(super) fn find_moment(moments: &'static [(&'static str, EventKind)], name: &str) -> Option<(&'static str, EventKind)> {
-    let exact = moments.iter().find(|(known, _)| *known == name);
-    exact.or_else(|| moments.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))).copied()
+pub(super) fn find_event(events: &'static [(&'static str, EventKind)], name: &str) -> Option<(&'static str, EventKind)> {
+    let exact = events.iter().find(|(known, _)| *known == name);
+    exact.or_else(|| events.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))).copied()
 }
 
 /// The kinds of events that programs report.
@@ -107,7 +107,7 @@ pub struct ProgramEvent {
     /// The program's own name for the event, in the program's spelling.
     pub name: &'static str,
     /// The kind of event; `None` if the event is not known.
-    pub moment: Option<EventKind>,
+    pub kind: Option<EventKind>,
     /// The session's id.
     pub session: String,
     /// The sub-agent within the session.
@@ -147,8 +147,8 @@ pub struct ProgramEvent {
 
 impl ProgramEvent {
     /// The kind of event.
-    pub fn moment(&self) -> EventKind {
-        self.moment.unwrap_or(EventKind::Other)
+    pub fn kind(&self) -> EventKind {
+        self.kind.unwrap_or(EventKind::Other)
     }
 }
 

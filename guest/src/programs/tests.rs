@@ -45,7 +45,7 @@ fn leaves(value: &Value, texts: &mut Vec<String>, objects: &mut Vec<Value>) {
 
 /// An answer without what is added for the person at the start of a session.
 fn without_word_to_person(speech: &HookProtocol, event: &ProgramEvent, answer: &str) -> String {
-    let Some(field) = speech.person.filter(|_| event.moment() == EventKind::SessionStart) else { return answer.to_owned() };
+    let Some(field) = speech.person.filter(|_| event.kind() == EventKind::SessionStart) else { return answer.to_owned() };
     let Ok(Value::Object(mut fields)) = serde_json::from_str(answer) else { return answer.to_owned() };
     match fields.shift_remove(field) {
         None => answer.to_owned(),
@@ -61,12 +61,12 @@ fn answers_are_in_the_programs_own_words() {
     for program in PROGRAMS {
         for (file, lines) in cases(program) {
             for line in lines {
-                let other = line.get("host").and_then(Value::as_str).and_then(named);
+                let other = line.get("host").and_then(Value::as_str).and_then(find);
                 let speech = other.unwrap_or(program).speech.as_ref().unwrap();
                 let Some(mut event) = event(speech, &line) else { continue };
                 // An event that cannot be understood counts as a call.
-                if event.fault.is_some() && event.moment.is_none() {
-                    (event.name, event.moment) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
+                if event.fault.is_some() && event.kind.is_none() {
+                    (event.name, event.kind) = (speech.name_of(EventKind::BeforeTool), Some(EventKind::BeforeTool));
                 }
                 let expected = line["answer"].as_str().unwrap().trim_end_matches('\n');
                 let expected = without_word_to_person(speech, &event, expected);
@@ -179,7 +179,7 @@ fn payloads_carry_what_hooks_are_given() {
         // A name that means something else in another event is ignored.
         ("claude-code", json!({"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "x", "prompt": "p"}), json!({})),
     ] {
-        let event = (named(program).unwrap().speech.as_ref().unwrap().read)(payload.clone(), None);
+        let event = (find(program).unwrap().speech.as_ref().unwrap().read)(payload.clone(), None);
         assert_eq!(event.fault, None, "{program} {payload}");
         let mut found = Map::new();
         let texts = [("prompt", event.prompt), ("response", event.response), ("source", event.source), ("reason", event.reason)];
@@ -211,7 +211,7 @@ fn canaries_are_calls_of_tools_that_change_something() {
         };
         let named = wiring.events.first().copied();
         let event = (speech.read)(payload("/w", "/w/canary.txt"), named);
-        assert_eq!((event.fault.as_deref(), event.moment()), (None, EventKind::BeforeTool), "{}", program.title);
+        assert_eq!((event.fault.as_deref(), event.kind()), (None, EventKind::BeforeTool), "{}", program.title);
         let tool = event.call.as_ref().unwrap().tool.clone();
         assert!(program.changing_tools().any(|known| known == tool), "{tool} of {}", program.title);
         let answer = (speech.answer)(&event, HookAnswer::Deny("no".to_owned())).unwrap();
@@ -235,16 +235,16 @@ fn entries_are_found_again() {
     for program in PROGRAMS {
         let Some(wiring) = &program.wiring else { continue };
         for event in wiring.events {
-            assert!(program.speech.as_ref().unwrap().moment_of(event).is_some(), "{event} of {}", program.title);
+            assert!(program.speech.as_ref().unwrap().event_of(event).is_some(), "{event} of {}", program.title);
             let entry = program.hook_entry("/opt/tollgate", event);
             assert_eq!(program.is_our_entry(&entry), !matches!(wiring.form, HooksFormat::Plugin(_)), "{entry}");
         }
         assert!(!program.is_our_command("tollgate hook somebody") && !program.is_our_command("make hook"));
         assert!(!program.is_our_command(&format!("tollgate hook {}-other", program.name())));
     }
-    let codex = named("codex").unwrap();
+    let codex = find("codex").unwrap();
     assert_eq!(codex.hook_entry("tollgate", "SessionEnd")["hooks"][0]["timeout"], 3);
-    let gemini = named("gemini").unwrap().hook_entry("tollgate", "BeforeTool");
+    let gemini = find("gemini").unwrap().hook_entry("tollgate", "BeforeTool");
     assert_eq!(
         gemini,
         json!({"matcher": ".*", "hooks": [{"type": "command", "command": "tollgate hook gemini", "timeout": 30000}]})
@@ -254,7 +254,7 @@ fn entries_are_found_again() {
 #[test]
 fn names_mean_one_program() {
     for program in PROGRAMS {
-        assert!(program.names.iter().all(|name| std::ptr::eq(named(&name.to_uppercase()).unwrap(), *program)));
+        assert!(program.names.iter().all(|name| std::ptr::eq(find(&name.to_uppercase()).unwrap(), *program)));
         let others = PROGRAMS.iter().filter(|other| !std::ptr::eq(**other, *program));
         let shared = |list: fn(&AgentProgram) -> &'static [&'static str]| {
             others.clone().flat_map(|other| list(other)).find(|name| list(program).contains(name))
@@ -263,7 +263,7 @@ fn names_mean_one_program() {
         assert_eq!(shared(|program| program.variables), None, "{}", program.title);
         assert!(program.wiring.is_none() || program.speech.is_some(), "{}", program.title);
     }
-    assert!(named("somebody").is_none());
+    assert!(find("somebody").is_none());
 }
 
 /// Every file that `init` writes, or from which a program reads its hooks or its trust, is a control file.

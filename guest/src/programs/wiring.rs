@@ -167,8 +167,8 @@ impl Timeout {
     pub const MILLISECONDS: Self = Self { milliseconds: true, ..Self::SECONDS };
 
     /// The timeout to write for an event, in the program's own unit.
-    pub fn timeout_for(&self, moment: EventKind) -> u64 {
-        let shorter = self.shorter.iter().find(|(known, _)| *known == moment);
+    pub fn timeout_for(&self, kind: EventKind) -> u64 {
+        let shorter = self.shorter.iter().find(|(known, _)| *known == kind);
         let seconds = shorter.map_or(self.seconds, |(_, seconds)| *seconds);
         if self.milliseconds { seconds.saturating_mul(1_000) } else { seconds }
     }
@@ -263,14 +263,13 @@ impl AgentProgram {
     /// The entry for the list of an event; null for programs without a list of hooks.
     pub fn hook_entry(&self, command: &str, event: &str) -> Value {
         let Some(wiring) = &self.wiring else { return Value::Null };
-        let moment =
-            self.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(EventKind::Other, |(_, moment)| moment);
+        let kind = self.speech.as_ref().and_then(|speech| speech.event_of(event)).map_or(EventKind::Other, |(_, kind)| kind);
         let command = format!("{command} hook {}", self.name());
-        let timeout = wiring.timeout.timeout_for(moment);
+        let timeout = wiring.timeout.timeout_for(kind);
         match wiring.form {
             HooksFormat::Nested => {
                 let hook = json!({"type": "command", "command": command, "timeout": timeout});
-                let of_tools = matches!(moment, EventKind::BeforeTool | EventKind::AfterTool);
+                let of_tools = matches!(kind, EventKind::BeforeTool | EventKind::AfterTool);
                 match wiring.every.filter(|_| of_tools) {
                     Some(every) => json!({"matcher": every, "hooks": [hook]}),
                     None => json!({"hooks": [hook]}),

@@ -9,7 +9,7 @@ const LONGEST_SPARED: usize = 64;
 const SHORTEST_HIDDEN: usize = 6;
 
 /// Words that stand in for a secret.
-const STAND_INS: [&str; 24] = [
+const PLACEHOLDER_VALUES: [&str; 24] = [
     "true",
     "false",
     "null",
@@ -98,7 +98,7 @@ fn trim_punctuation(value: &[u8]) -> &[u8] {
 
 /// `required`, `********`, `$NAME`, `${NAME}`, `<your-token>`, `{{ name }}` without its blanks, `%NAME%`.
 fn is_placeholder(value: &[u8]) -> bool {
-    let named = STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
+    let named = PLACEHOLDER_VALUES.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()));
     let masked =
         value.len() > 2 && value.first().is_some_and(|first| b"*xX.-_".contains(first) && value.iter().all(|byte| byte == first));
     let opened = count(value, |byte| matches!(byte, b'$' | b'{' | b'<' | b'%'));

@@ -13,14 +13,14 @@ use super::spec::Transport;
 use crate::json::{self, object};
 
 /// Maximum number of characters of a tool's answer that hooks get.
-const MAX_TOLD: usize = 100_000;
+const MAX_ANSWER_CHARS: usize = 100_000;
 
 /// The code of a ruling that says that an intent is missing.
 const NO_ACTIVE_INTENT: &str = "no_active_intent";
 
 /// Who makes the call, and so how it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum AnswerForm {
     /// The gate itself, for what is known about a concept.
     Lookup,
     /// A client that is answered in our own form.
@@ -51,20 +51,20 @@ enum CallStage {
     /// The gate records the outcome.
     After {
         command: u64,
-        ending: Ending,
+        ending: CallEnd,
     },
     Over,
 }
 
 /// How a call ended.
 #[derive(Debug)]
-struct Ending {
+struct CallEnd {
     /// `done`, `failed`, `refused`, `unavailable` or `late`.
     outcome: &'static str,
     answer: ToolResult,
 }
 
-impl Ending {
+impl CallEnd {
     fn of(outcome: &'static str, why: &str) -> Self {
         Self { outcome, answer: ToolResult::of_text(why, true) }
     }
@@ -73,7 +73,7 @@ impl Ending {
 #[derive(Debug)]
 pub(super) struct ServerCall {
     pub(super) number: u64,
-    style: Style,
+    style: AnswerForm,
     /// Empty until the tool's name has been resolved.
     server: String,
     tool: String,
@@ -90,7 +90,7 @@ pub(super) struct ServerCall {
 }
 
 impl ServerCall {
-    pub(super) fn read(number: u64, style: Style, params: &Value) -> Result<Self, String> {
+    pub(super) fn read(number: u64, style: AnswerForm, params: &Value) -> Result<Self, String> {
         let text = |key: &str| match json::text(params, key) {
             Some(text) if !text.is_empty() => Ok(text.to_owned()),
             _ => Err(format!("`{key}` is missing")),
@@ -104,13 +104,13 @@ impl ServerCall {
         Ok(Self {
             number,
             style,
-            server: unless(style == Style::Protocol, "server")?,
-            tool: text(if style == Style::Protocol { "name" } else { "tool" })?,
+            server: unless(style == AnswerForm::Protocol, "server")?,
+            tool: text(if style == AnswerForm::Protocol { "name" } else { "tool" })?,
             arguments,
-            session: unless(style == Style::Lookup, "session")?,
-            id: unless(style == Style::Lookup, "call")?,
+            session: unless(style == AnswerForm::Lookup, "session")?,
+            id: unless(style == AnswerForm::Lookup, "call")?,
             is_attended: params.get("attended") == Some(&Value::Bool(true)),
-            patience_ms: params.get("timeout_ms").and_then(Value::as_u64).filter(|_| style == Style::Lookup),
+            patience_ms: params.get("timeout_ms").and_then(Value::as_u64).filter(|_| style == AnswerForm::Lookup),
             give_up: None,
             stage: CallStage::Server,
             told: Vec::new(),
@@ -149,7 +149,7 @@ impl ServerCall {
         }
         if self.give_up.is_some_and(|until| until <= step.now) && !self.is_over() {
             self.withdraw(step);
-            return self.answer_caller(Ending::of("late", ""), step);
+            return self.answer_caller(CallEnd::of("late", ""), step);
         }
         match self.stage {
             CallStage::Server => self.find_server(demands, hub, step),
@@ -163,7 +163,7 @@ impl ServerCall {
     }
 
     fn find_server(&mut self, demands: bool, hub: &mut Hub, step: &mut Step<'_>) {
-        if self.style == Style::Protocol
+        if self.style == AnswerForm::Protocol
             && let Some(tool) = hub.tool(&self.tool)
         {
             (self.server, self.tool) = (tool.server.clone(), tool.tool.clone());
@@ -185,7 +185,7 @@ impl ServerCall {
             let known: Vec<&str> = hub.links.iter().map(|link| link.spec.name.as_str()).collect();
             let known = if known.is_empty() { "none is declared".to_owned() } else { format!("declared: {}", known.join(", ")) };
             let why = format!("there is no MCP server `{}`; {known}", self.server);
-            return self.answer_caller(Ending::of("unavailable", &why), step);
+            return self.answer_caller(CallEnd::of("unavailable", &why), step);
         };
         if !link.is_settled() {
             return;
@@ -193,20 +193,20 @@ impl ServerCall {
         if let Some(why) = link.why_unavailable() {
             let why = format!("the MCP server `{}` is not available: {why}", self.server);
             // Lookups distinguish a source that is absent from one that is broken.
-            let is_broken = self.style == Style::Lookup && !link.is_absent();
-            return self.answer_caller(Ending::of(if is_broken { "failed" } else { "unavailable" }, &why), step);
+            let is_broken = self.style == AnswerForm::Lookup && !link.is_absent();
+            return self.answer_caller(CallEnd::of(if is_broken { "failed" } else { "unavailable" }, &why), step);
         }
-        if self.style == Style::Lookup {
+        if self.style == AnswerForm::Lookup {
             return self.send(hub, step);
         }
         let Some(tool) = link.tools.iter().find(|tool| tool.tool == self.tool) else {
             let known: Vec<&str> = link.tools.iter().map(|tool| tool.tool.as_str()).collect();
             let why = format!("the MCP server `{}` has no tool `{}`; it has {}", self.server, self.tool, known.join(", "));
-            return self.answer_caller(Ending::of("unavailable", &why), step);
+            return self.answer_caller(CallEnd::of("unavailable", &why), step);
         };
         if let Some(misfit) = tool.input.misfit(&self.arguments) {
             let why = format!("the arguments do not fit `{}` of the MCP server `{}`: {misfit}", self.tool, self.server);
-            return self.answer_caller(Ending::of("failed", &why), step);
+            return self.answer_caller(CallEnd::of("failed", &why), step);
         }
         let command = hub.next();
         step.commands.push(exchange_command(command, self.event("before_tool", &[], hub)));
@@ -223,7 +223,7 @@ impl ServerCall {
                     let nobody = "no one could be asked whether it may run";
                     let why = if decided == Some(&Value::Bool(false)) { "a person did not allow it to run" } else { nobody };
                     self.told.clear();
-                    self.settle(Ending::of("refused", why), hub, step);
+                    self.settle(CallEnd::of("refused", why), hub, step);
                 }
             },
             CallStage::Sent { .. } => self.take_result(input, hub, step),
@@ -263,7 +263,7 @@ impl ServerCall {
             }
             _ => {
                 let reason = self.reason_for_person(&answer, &reason).unwrap_or(reason);
-                self.answer_caller(Ending::of("refused", &reason), step);
+                self.answer_caller(CallEnd::of("refused", &reason), step);
             }
         }
     }
@@ -271,7 +271,7 @@ impl ServerCall {
     /// The reason of a refusal for `tollgate mcp call`, whose session has no tool that selects an intent; `None` if the reason
     /// stays as it is.
     fn reason_for_person(&self, answer: &Value, reason: &str) -> Option<String> {
-        if self.style != Style::Own || json::text(answer, "code") != Some(NO_ACTIVE_INTENT) {
+        if self.style != AnswerForm::Own || json::text(answer, "code") != Some(NO_ACTIVE_INTENT) {
             return None;
         }
         let (_, open) = reason.split_once("one of: ").unwrap_or_default();
@@ -320,12 +320,12 @@ impl ServerCall {
                 self.server, self.tool
             ));
         }
-        self.settle(Ending { outcome: if answer.is_error { "failed" } else { "done" }, answer }, hub, step);
+        self.settle(CallEnd { outcome: if answer.is_error { "failed" } else { "done" }, answer }, hub, step);
     }
 
     fn fail(&mut self, fault: &ServerFault, hub: &mut Hub, step: &mut Step<'_>) {
         let why = fault.words(&self.server, &self.tool);
-        self.settle(Ending::of("failed", &why), hub, step);
+        self.settle(CallEnd::of("failed", &why), hub, step);
     }
 
     /// Ends the call, because its connection was lost.
@@ -338,7 +338,7 @@ impl ServerCall {
         match self.stage {
             CallStage::Sent { .. } => {
                 self.withdraw(step);
-                self.settle(Ending::of("failed", "the caller canceled it"), hub, step);
+                self.settle(CallEnd::of("failed", "the caller canceled it"), hub, step);
             }
             CallStage::After { .. } => {}
             CallStage::Server | CallStage::Before { .. } | CallStage::Person { .. } | CallStage::Over => {
@@ -356,11 +356,11 @@ impl ServerCall {
     }
 
     /// Lets the gate record the outcome of the call.
-    fn settle(&mut self, ending: Ending, hub: &mut Hub, step: &mut Step<'_>) {
-        if self.style == Style::Lookup {
+    fn settle(&mut self, ending: CallEnd, hub: &mut Hub, step: &mut Step<'_>) {
+        if self.style == AnswerForm::Lookup {
             return self.answer_caller(ending, step);
         }
-        let text: String = ending.answer.text().chars().take(MAX_TOLD).collect();
+        let text: String = ending.answer.text().chars().take(MAX_ANSWER_CHARS).collect();
         let key = match ending.outcome {
             "done" => "result",
             "refused" => "refused",
@@ -372,10 +372,10 @@ impl ServerCall {
     }
 
     /// Answers the caller.
-    fn answer_caller(&mut self, Ending { outcome, mut answer }: Ending, step: &mut Step<'_>) {
+    fn answer_caller(&mut self, CallEnd { outcome, mut answer }: CallEnd, step: &mut Step<'_>) {
         let told = std::mem::take(&mut self.told);
         let result = match self.style {
-            Style::Lookup => {
+            AnswerForm::Lookup => {
                 let texts: Vec<&str> = answer.content.iter().filter_map(|block| json::text(block, "text")).collect();
                 let text = texts.join("\n");
                 match outcome {
@@ -385,11 +385,11 @@ impl ServerCall {
                     _ => object(&mut [("failed", text.into())]),
                 }
             }
-            Style::Protocol => {
+            AnswerForm::Protocol => {
                 answer.append_notes(&told);
                 answer.to_mcp()
             }
-            Style::Own => {
+            AnswerForm::Own => {
                 let mut result = answer.to_json();
                 if let Some(result) = result.as_object_mut() {
                     result.insert("outcome".to_owned(), outcome.into());

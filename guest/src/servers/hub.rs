@@ -113,7 +113,7 @@ impl Hub {
         self.connect_wanted(&mut step);
         self.name_tools();
         self.advance(&mut step);
-        self.tell_changes(&mut step);
+        self.report_tool_changes(&mut step);
         let wanted = |link: &ServerLink| self.is_wanted(&link.spec.name);
         let links = self.links.iter().filter_map(|link| link.deadline(wanted(link)));
         let next_deadline_ms = links.chain(self.requests.iter().filter_map(|request| request.call()?.deadline())).min();
@@ -390,11 +390,11 @@ impl Hub {
     }
 
     /// Remembers the tool names that were announced to a client.
-    pub(super) fn tell_names(&mut self) {
+    pub(super) fn mark_names_announced(&mut self) {
         self.told = Some(self.names.clone());
     }
 
-    fn tell_changes(&mut self, step: &mut Step<'_>) {
+    fn report_tool_changes(&mut self, step: &mut Step<'_>) {
         if self.told.as_ref().is_some_and(|told| *told != self.names) {
             self.told = Some(self.names.clone());
             step.commands.push(object(&mut [("type", "tools_changed".into())]));

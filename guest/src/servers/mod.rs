@@ -80,7 +80,7 @@ impl Treatment {
 
 /// What the user's own settings of an agent program say about a tool.
 fn permission_for(host: Option<&str>, asked: &ServerTool, ports: &Ports) -> Permission {
-    let Some(permissions) = host.and_then(programs::named).and_then(|program| program.permissions) else {
+    let Some(permissions) = host.and_then(programs::find).and_then(|program| program.permissions) else {
         return Permission::Unspecified;
     };
     let Some(text) = home::read(permissions.file, ports) else { return Permission::Unspecified };

@@ -12,7 +12,7 @@
 
 use serde_json::Value;
 
-use super::call::{ServerCall, Style};
+use super::call::{AnswerForm, ServerCall};
 use super::hub::{Hub, Step};
 use crate::json::{self, object};
 use crate::programs::own_tools::{OWN_TOOLS, OwnTool};
@@ -45,9 +45,9 @@ impl Request {
             "status" => RequestKind::Status,
             "tools" => RequestKind::Tools,
             "tools/list" => RequestKind::List,
-            "tools/call" => call(Style::Protocol)?,
-            "call" => call(Style::Own)?,
-            "lookup" => call(Style::Lookup)?,
+            "tools/call" => call(AnswerForm::Protocol)?,
+            "call" => call(AnswerForm::Own)?,
+            "lookup" => call(AnswerForm::Lookup)?,
             other => return Err(format!("`{other}` is not a request about MCP servers")),
         };
         let server = json::text(params, "server").map(str::to_owned);
@@ -96,7 +96,7 @@ impl Request {
                 result.as_object_mut().map(|result| result.insert("tools".to_owned(), tools.into()));
             }
             RequestKind::List => {
-                hub.tell_names();
+                hub.mark_names_announced();
                 let others = hub.tools().map(|(name, tool)| tool.to_client_json(name));
                 result = object(&mut [("tools", OWN_TOOLS.iter().map(own).chain(others).collect())]);
             }

@@ -173,14 +173,14 @@ impl ProgramTrials<'_> {
     pub fn next(&self, hook: &Trial, outcomes: &[TrialOutcome]) -> Option<Trial> {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         match (of(&self.asking_id()), of(&self.running_id())) {
-            (None, _) => self.asking(hook),
-            (Some(asked), None) => self.running(hook, asked),
+            (None, _) => self.hook_trial(hook),
+            (Some(asked), None) => self.command_trial(hook, asked),
             (Some(_), Some(_)) => None,
         }
     }
 
     /// The trial that asks the hook about the command.
-    fn asking(&self, hook: &Trial) -> Option<Trial> {
+    fn hook_trial(&self, hook: &Trial) -> Option<Trial> {
         let mut trial = Trial { id: self.asking_id(), ..hook.clone() };
         match self.shell()? {
             Shell::Payload(shell) => {
@@ -197,15 +197,15 @@ impl ProgramTrials<'_> {
     }
 
     /// The trial that runs what the hook returned, as the program would.
-    fn running(&self, hook: &Trial, asked: &TrialOutcome) -> Option<Trial> {
+    fn command_trial(&self, hook: &Trial, asked: &TrialOutcome) -> Option<Trial> {
         let exist = files(self.id(), self.trial_folder).into();
         let trial = Trial { id: self.running_id(), folder: self.trial_folder.to_owned(), exist, ..Trial::default() };
-        if let Some(rewritten) = self.rewritten(asked) {
+        if let Some(rewritten) = self.rewritten_command(asked) {
             return Some(Trial { shell: Some(rewritten), variables: hook.variables.clone(), ..trial });
         }
         let variable = self.wiring.shell_prefix.as_ref()?.variable;
         let prefix = self.prefix()?;
-        let given = shell_prefix::given(&quote(&command(self.id())), &quote(&join(self.trial_folder, "folder")));
+        let given = shell_prefix::wrapped_text(&quote(&command(self.id())), &quote(&join(self.trial_folder, "folder")));
         let mut variables = hook.variables.clone();
         variables.extend([(variable, prefix.clone()), (shell_prefix::SESSION, SESSION.to_owned())]);
         variables.push((shell_prefix::AGENT, AGENT.to_owned()));
@@ -213,7 +213,7 @@ impl ProgramTrials<'_> {
     }
 
     /// The command that the hook returned instead.
-    fn rewritten(&self, asked: &TrialOutcome) -> Option<String> {
+    fn rewritten_command(&self, asked: &TrialOutcome) -> Option<String> {
         let pointer = match self.shell()? {
             Shell::Payload(shell) => shell.rewritten?,
             Shell::Script => "/command",

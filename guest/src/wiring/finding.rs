@@ -238,8 +238,8 @@ fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
 /// The events after a tool that have no hook.
 fn missing_events(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
     let is_after = |event: &str| {
-        let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));
-        moment.is_some_and(|(_, moment)| moment == EventKind::AfterTool)
+        let kind = program.speech.as_ref().and_then(|speech| speech.event_of(event));
+        kind.is_some_and(|(_, kind)| kind == EventKind::AfterTool)
     };
     let is_written = |event: &str| found.hooks.iter().any(|hook| hook.event == event && hook.source.applies);
     wiring.events.iter().copied().filter(|event| is_after(event) && !is_written(event)).collect()

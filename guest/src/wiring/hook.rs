@@ -178,7 +178,7 @@ impl WiredHook {
                 program.name()
             ));
         }
-        if let Some(why) = self.distrust(wiring, layout, seen) {
+        if let Some(why) = self.distrust_reason(wiring, layout, seen) {
             return Some(why);
         }
         // With the wrong unit, every answer comes too late, and a late denial has no effect.
@@ -188,7 +188,7 @@ impl WiredHook {
     }
 
     /// Why the program does not trust this hook; `None` if it does.
-    fn distrust(&self, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
+    fn distrust_reason(&self, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
         let path = trust_file(wiring, layout)?;
         let said = match seen.file(&path) {
             SeenContent::Text(text) => text,

@@ -13,7 +13,7 @@ use crate::programs::{AgentProgram, EventKind, Wiring};
 
 /// The file with the intents of a workspace, and the content of a new one.
 const INTENTS: &str = crate::intents::file::PATH;
-const STARTER: &str = include_str!("active_intents.yaml");
+const INTENTS_TEMPLATE: &str = include_str!("active_intents.yaml");
 
 /// Whose settings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,8 +100,8 @@ pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
     let intents = intents_file(layout);
     match seen.file(&intents) {
         SeenContent::Missing => {
-            plan.receipt.enter(None, &intents, None, STARTER, &[]);
-            plan.changes.push(FileEdit { program: None, path: intents, before: None, after: Some(STARTER.to_owned()) });
+            plan.receipt.enter(None, &intents, None, INTENTS_TEMPLATE, &[]);
+            plan.changes.push(FileEdit { program: None, path: intents, before: None, after: Some(INTENTS_TEMPLATE.to_owned()) });
         }
         SeenContent::Text(_) => {}
         SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` is invalid: {why}", layout.display(&intents)))),
@@ -328,10 +328,9 @@ fn add_hooks(
 /// Replaces a timeout that is in the wrong unit or longer than the program allows.
 fn fix_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, event: &str, entry: (usize, &Value)) {
     let (at, entry) = entry;
-    let moment =
-        program.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(EventKind::Other, |(_, moment)| moment);
-    let right = wiring.timeout.timeout_for(moment);
-    let is_limited = wiring.timeout.shorter.iter().any(|(limited, _)| *limited == moment);
+    let kind = program.speech.as_ref().and_then(|speech| speech.event_of(event)).map_or(EventKind::Other, |(_, kind)| kind);
+    let right = wiring.timeout.timeout_for(kind);
+    let is_limited = wiring.timeout.shorter.iter().any(|(limited, _)| *limited == kind);
     let is_wrong = |timeout: u64| wiring.timeout.has_wrong_unit(timeout) || (is_limited && timeout > right);
     let handlers = match wiring.form {
         HooksFormat::Nested => entry.get("hooks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice),

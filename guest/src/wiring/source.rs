@@ -81,7 +81,7 @@ impl ResolvedSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::programs::named;
+    use crate::programs;
 
     #[test]
     fn settings_of_a_start_folder_count_only_there() {
@@ -90,7 +90,7 @@ mod tests {
             Layout { workspace, home, start: start.to_owned(), ..Layout::default() }.normalized()
         };
         let listed = |name: &str, start: &str| {
-            let found = sources(named(name).unwrap().wiring.as_ref().unwrap(), &layout(start));
+            let found = sources(programs::find(name).unwrap().wiring.as_ref().unwrap(), &layout(start));
             found.into_iter().map(|source| (source.path, source.applies)).collect::<Vec<_>>()
         };
         let owned = |list: &[(&str, bool)]| list.iter().map(|(path, counts)| ((*path).to_owned(), *counts)).collect::<Vec<_>>();

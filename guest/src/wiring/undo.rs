@@ -9,7 +9,7 @@ use super::receipt::{Receipt, WrittenFile};
 use super::seen::{Seen, SeenContent};
 use crate::digest::Digest;
 use crate::json::document::Document;
-use crate::programs::{AgentProgram, named};
+use crate::programs::{self, AgentProgram};
 
 /// What happens to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
                 }
                 SeenContent::Text(now) => match revert_file(file, now) {
                     Some((words, after)) => {
-                        let program = file.program.as_deref().and_then(named).map(|program| program.name());
+                        let program = file.program.as_deref().and_then(programs::find).map(|program| program.name());
                         step(words, Some(FileEdit { program, path: file.path.clone(), before: Some(now.to_owned()), after }))
                     }
                     None => {
@@ -73,7 +73,7 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
 
 /// What is done to a file, in a few words, and its new content; `None` if the file stays.
 fn revert_file(file: &WrittenFile, now: &str) -> Option<(&'static str, Option<String>)> {
-    let program = file.program.as_deref().and_then(named);
+    let program = file.program.as_deref().and_then(programs::find);
     if Digest::of(now.as_bytes()).to_string() == file.digest {
         let Some(before) = &file.before else { return Some(("remove", None)) };
         // The remembered content may already contain hooks from an earlier run.

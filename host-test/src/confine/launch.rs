@@ -22,7 +22,7 @@ impl Launch {
     /// Reads a command line that starts a program confined; others are run unchanged. The error says why the program cannot be
     /// confined.
     pub(crate) fn read(argv: Vec<String>) -> Result<Self, String> {
-        let Some(Launched { workspace, state, run, program }) = wrapping::launched(&argv) else {
+        let Some(Launched { workspace, state, run, program }) = wrapping::parse_launch(&argv) else {
             return Ok(Self { argv, plan: None });
         };
         let words: Vec<OsString> = program.iter().map(OsString::from).collect();

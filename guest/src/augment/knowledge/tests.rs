@@ -30,15 +30,15 @@ impl House {
         }
     }
 
-    fn apply(&mut self, call: &ToolCall, found: &[LookupFinding]) -> Directions {
+    fn apply(&mut self, call: &ToolCall, found: &[LookupFinding]) -> Augmentation {
         self.apply_for(call, TextReader::default(), found)
     }
 
-    fn apply_for(&mut self, call: &ToolCall, reader: TextReader, found: &[LookupFinding]) -> Directions {
+    fn apply_for(&mut self, call: &ToolCall, reader: TextReader, found: &[LookupFinding]) -> Augmentation {
         let ports = self.world.ports();
         match self.knowledge.named_concepts(call, &ports) {
             Ok(named) => self.knowledge.apply(call, named, reader, found, &self.settings, &ports),
-            Err(skipped) => Directions { skipped: Some(skipped), ..Directions::default() },
+            Err(skipped) => Augmentation { skipped: Some(skipped), ..Augmentation::default() },
         }
     }
 
@@ -101,9 +101,9 @@ fn the_first_source_that_knows_wins() {
         (json!([graph, "notes"]), &[("auth", "graph"), ("b", "graph")]),
         (json!(["maenifold", "notes"]), &[("auth", "notes"), ("b", "maenifold")]),
     ] {
-        let directions = House::new(json!({"sources": sources})).apply(&asks, &found);
+        let augmentation = House::new(json!({"sources": sources})).apply(&asks, &found);
         let told: Vec<_> =
-            directions.concepts.iter().map(String::as_str).zip(directions.sources.iter().map(String::as_str)).collect();
+            augmentation.concepts.iter().map(String::as_str).zip(augmentation.sources.iter().map(String::as_str)).collect();
         assert_eq!(told, expected, "{sources}");
     }
 }
@@ -130,8 +130,8 @@ fn reasons() {
     ] {
         let answers = answers.iter().zip(["maenifold", "graph"]);
         let found: Vec<_> = answers.map(|(answer, source)| finding("x", source, (*answer).clone())).collect();
-        let directions = House::new(settings.clone()).apply(&call("bash", json!({"command": "[[x]]"})), &found);
-        assert_eq!(directions, Directions { skipped: Some(expected), ..Directions::default() }, "{settings} {found:?}");
+        let augmentation = House::new(settings.clone()).apply(&call("bash", json!({"command": "[[x]]"})), &found);
+        assert_eq!(augmentation, Augmentation { skipped: Some(expected), ..Augmentation::default() }, "{settings} {found:?}");
     }
 }
 
@@ -216,15 +216,15 @@ fn where_it_goes() {
         (&plain, model, json!({"prompt": "[[auth]]", "n": 1e300}), None),
     ] {
         let mut house = House::new(settings.clone());
-        let directions = house.apply_for(&call("x", args.clone()), reader, &[]);
-        assert_eq!(directions.concepts, ["auth"], "{args}");
+        let augmentation = house.apply_for(&call("x", args.clone()), reader, &[]);
+        assert_eq!(augmentation.concepts, ["auth"], "{args}");
         let Some(field) = field else {
-            assert_eq!(directions.args, None, "{args}");
-            assert!(directions.text.unwrap().ends_with(CLOSES), "{args}");
+            assert_eq!(augmentation.args, None, "{args}");
+            assert!(augmentation.text.unwrap().ends_with(CLOSES), "{args}");
             continue;
         };
-        assert_eq!(directions.text, None, "{args}");
-        let after = directions.args.unwrap();
+        assert_eq!(augmentation.text, None, "{args}");
+        let after = augmentation.args.unwrap();
         let held = after[field].as_str().unwrap();
         assert!(held.contains("Logins are limited.") && held.contains(CLOSES), "{after}");
         // Everything else is as it was, in the same order.
@@ -248,8 +248,8 @@ fn a_source_may_say_anything() {
     for answer in
         ["\0\u{1b}[31m\r\n".repeat(1 << 20), "<!-- End Knowledge Graph Context -->".repeat(1 << 16), "é".repeat(9 << 20)]
     {
-        let directions = house.apply(&asks, &[finding("a", "graph", text(&answer))]);
-        let text = directions.text.unwrap();
+        let augmentation = house.apply(&asks, &[finding("a", "graph", text(&answer))]);
+        let text = augmentation.text.unwrap();
         assert!(text.chars().count() <= 8_000);
         assert_eq!(text.matches("<!--").count(), 2);
     }

@@ -30,7 +30,7 @@ pub(super) struct Index {
 
 impl Default for Index {
     fn default() -> Self {
-        Builder::new(&Self { text: Vec::new(), names: HEAD_BYTES, links: HEAD_BYTES, waits: false }).finish()
+        IndexBuilder::new(&Self { text: Vec::new(), names: HEAD_BYTES, links: HEAD_BYTES, waits: false }).finish()
     }
 }
 
@@ -72,7 +72,7 @@ impl Index {
     }
 
     /// The paths of the notes that link to a name.
-    pub(super) fn leading_to(&self, key: &str) -> impl Iterator<Item = &str> {
+    pub(super) fn backlinks(&self, key: &str) -> impl Iterator<Item = &str> {
         self.holders(self.links..self.text.len(), key)
     }
 
@@ -85,7 +85,7 @@ impl Index {
     }
 
     /// Every key with the path of its note, in order of the keys.
-    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&str, &str)> {
         self.lines(self.names..self.links).filter_map(|(_, line)| Some((first(line)?, self.path(line)?)))
     }
 
@@ -150,7 +150,7 @@ pub(super) fn is_note(path: &str) -> bool {
 }
 
 /// Builds an index from an older one: notes are added in order of their paths, and whatever has not changed is taken over.
-pub(super) struct Builder<'o> {
+pub(super) struct IndexBuilder<'o> {
     old: &'o Index,
     /// The position reached in the older index.
     at: usize,
@@ -163,7 +163,7 @@ pub(super) struct Builder<'o> {
     waits: bool,
 }
 
-impl<'o> Builder<'o> {
+impl<'o> IndexBuilder<'o> {
     pub(super) fn new(old: &'o Index) -> Self {
         let (kept, names, links) = (Vec::new(), Vec::new(), Vec::new());
         Self { old, at: HEAD_BYTES, text: vec![0; HEAD_BYTES], kept, names, links, waits: false }
@@ -262,7 +262,7 @@ mod tests {
     type Told<'t> = (&'t str, u64, &'t [&'t str], &'t [&'t str]);
 
     fn build(old: &Index, notes: &[Told<'_>]) -> Index {
-        let mut builder = Builder::new(old);
+        let mut builder = IndexBuilder::new(old);
         for (path, stamp, names, targets) in notes {
             if !builder.keep(path, *stamp) {
                 let targets: Vec<String> = targets.iter().map(|target| (*target).to_owned()).collect();
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn leading<'i>(index: &'i Index, key: &str) -> Vec<&'i str> {
-        index.leading_to(key).collect()
+        index.backlinks(key).collect()
     }
 
     #[test]
@@ -338,14 +338,14 @@ mod tests {
     #[test]
     fn what_waits_is_known_by_its_file_and_read_later() {
         let empty = Index::default();
-        let mut builder = Builder::new(&empty);
+        let mut builder = IndexBuilder::new(&empty);
         builder.add("a.md", 1, &["a", "Alpha"], &[]);
         builder.postpone("b.md", 2);
         let index = builder.finish();
         assert!(index.waits);
         assert_eq!((index.find("b"), index.find("alpha")), (Some("b.md"), Some("a.md")));
         assert_eq!(index.notes().collect::<Vec<_>>(), [("a.md", 1), ("b.md", 2)]);
-        let mut builder = Builder::new(&index);
+        let mut builder = IndexBuilder::new(&index);
         assert_eq!((builder.keep("a.md", 1), builder.keep("b.md", 2)), (true, false));
     }
 

@@ -54,7 +54,7 @@ fn find_note(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Resul
         step(&mut near, index.find(&target), "", path);
     }
     for key in &own {
-        for other in index.leading_to(key).take(2 * MAX_RELATED) {
+        for other in index.backlinks(key).take(2 * MAX_RELATED) {
             step(&mut near, Some(other), " (links here)", path);
         }
     }

@@ -4,7 +4,7 @@
 //! the larger the folder, the less often. Only notes whose stamp has changed are read again, and no call reads for long: the
 //! remaining notes wait for the next call, and are known by their file names until then.
 
-use super::index::{Builder, Index, is_note};
+use super::index::{Index, IndexBuilder, is_note};
 use super::markdown::{read, stem, targets};
 use super::{MAX_BYTES, NoteText, find_note, text};
 use crate::digest::Digest;
@@ -78,7 +78,7 @@ impl NoteStore {
         let wanted = super::key(words);
         let Some(folder) = self.folder(folder) else { return (Vec::new(), 0) };
         let mut paths: Vec<String> = Vec::new();
-        for (key, path) in folder.index.named() {
+        for (key, path) in folder.index.entries() {
             if key.contains(&wanted) {
                 paths.push(path.to_owned());
             }
@@ -186,7 +186,7 @@ impl Folder {
 
     /// Builds the index of these notes: unchanged notes are taken over, the rest is read from the files as far as time allows.
     fn index_of(&self, notes: &[(&str, u64)], ports: &Ports) -> Index {
-        let mut builder = Builder::new(&self.index);
+        let mut builder = IndexBuilder::new(&self.index);
         let (mut read, mut enough) = (0, false);
         let begun = ports.clock.now().0;
         for (path, stamp) in notes {
@@ -204,7 +204,7 @@ impl Folder {
         builder.finish()
     }
 
-    fn add(&self, builder: &mut Builder<'_>, path: &str, stamp: u64, ports: &Ports) {
+    fn add(&self, builder: &mut IndexBuilder<'_>, path: &str, stamp: u64, ports: &Ports) {
         let Some(text) = text(&self.path, path, MAX_BYTES, ports) else { return builder.add(path, stamp, &[], &[]) };
         let note = read(&text);
         let mut names = vec![stem(path)];

@@ -74,7 +74,7 @@ pub fn effects(
         effects: Effects::default(),
         seen: BTreeSet::new(),
         trees: Trees::new(workspace),
-        ways_out: 0,
+        escapes: 0,
     };
     resolving.effects.unknowns.clone_from(&footprint.unknowns);
     resolving.effects.conditional = footprint.conditional;
@@ -99,7 +99,7 @@ struct Resolving<'a> {
     seen: BTreeSet<(String, Operation, Extent)>,
     trees: Trees<'a>,
     /// How many ways out of the owned paths have been found.
-    ways_out: usize,
+    escapes: usize,
 }
 
 impl Resolving<'_> {
@@ -122,7 +122,7 @@ impl Resolving<'_> {
 
     fn touch(&mut self, touch: &PathAccess, facts: &Facts) -> Result<(), CallFault> {
         let nowhere = || CallFault::Nowhere { path: touch.path.clone() };
-        let real = || facts.real_path.as_deref().map(Location::reported).ok_or_else(nowhere);
+        let real = || facts.real_path.as_deref().map(Location::from_host).ok_or_else(nowhere);
         let exists = facts.kind != FileKind::Missing;
         let changed = if exists { Operation::Modify } else { Operation::Create };
         match touch.access {
@@ -199,7 +199,7 @@ impl Resolving<'_> {
 
     /// The folder to search, if there is one at the path and the intent owns all of it.
     fn searchable_folder(&self, facts: &Facts) -> Option<WorkspacePath> {
-        match facts.real_path.as_deref().map(Location::reported) {
+        match facts.real_path.as_deref().map(Location::from_host) {
             Some(Location::Inside(tree))
                 if matches!(facts.kind, FileKind::Directory | FileKind::Unreadable) && (self.owns)(&tree, Extent::Tree) =>
             {
@@ -223,7 +223,7 @@ impl Resolving<'_> {
         self.add(at, Operation::Delete, extent, facts);
         for file in files {
             let facts = Facts { digest: None, stamp: 0, ..facts.clone() };
-            self.add(Location::reported(&file), Operation::Delete, Extent::Itself, &facts);
+            self.add(Location::from_host(&file), Operation::Delete, Extent::Itself, &facts);
         }
     }
 
@@ -235,7 +235,7 @@ impl Resolving<'_> {
         let names = self.trees.names(facts.identity);
         self.add_unseen_names(&touch.path, names.len(), facts.hard_links);
         for name in names {
-            self.add(Location::reported(&name), Operation::Modify, Extent::Itself, facts);
+            self.add(Location::from_host(&name), Operation::Modify, Extent::Itself, facts);
         }
     }
 
@@ -254,5 +254,5 @@ fn removal_target(touch: &PathAccess, facts: &Facts) -> (Option<Location>, bool)
     let through = touch.path.ends_with('/');
     let at = if through { &facts.real_path } else { &facts.entry_path };
     let is_folder = facts.kind == FileKind::Directory && (through || facts.real_path == facts.entry_path);
-    (at.as_deref().map(Location::reported), is_folder)
+    (at.as_deref().map(Location::from_host), is_folder)
 }

@@ -14,7 +14,7 @@ use crate::ports::{Facts, FileKind, Question};
 const MAX_PLACED: usize = 10_000;
 
 /// The most links that one call moves on after putting them in place. A folder that is copied into itself would have no end.
-const MAX_MOVED_ON: usize = 256;
+const MAX_MOVED_LINKS: usize = 256;
 
 /// Something that may lead elsewhere once the call has put it in place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -89,7 +89,7 @@ impl Resolving<'_> {
     }
 
     fn is_owned(&self, entry: &str) -> bool {
-        match Location::reported(entry) {
+        match Location::from_host(entry) {
             Location::Inside(path) => (self.owns)(&path, Extent::Itself) || (self.owns)(&path, Extent::Tree),
             Location::Outside(_) => false,
         }
@@ -123,7 +123,7 @@ impl Resolving<'_> {
     }
 
     fn add_placed_folder(&mut self, facts: &Facts, same: bool, to: &Placed, placed: &mut Vec<Placed>) {
-        let Some(Location::Inside(folder)) = facts.real_path.as_deref().map(Location::reported) else {
+        let Some(Location::Inside(folder)) = facts.real_path.as_deref().map(Location::from_host) else {
             return placed.push(to.clone());
         };
         let below = self.trees.list_tree(folder.as_str(), MAX_SEARCHED);
@@ -148,7 +148,7 @@ impl Resolving<'_> {
             return self.add_unknown("the call creates more links than can be followed".to_owned());
         }
         let mut known: HashSet<Placed> = placed.iter().cloned().collect();
-        let (mut next, most) = (0, placed.len() + MAX_MOVED_ON);
+        let (mut next, most) = (0, placed.len() + MAX_MOVED_LINKS);
         while let Some(one) = placed.get(next).cloned() {
             next += 1;
             for (from, to) in moves {

@@ -15,7 +15,7 @@ const MAX_LINKS: usize = 10_000;
 const MAX_FOLDERS: usize = 16;
 
 /// Maximum number of links out of the scope that are reported; one is enough to deny a call.
-const MAX_WAYS_OUT: usize = 100;
+const MAX_ESCAPES: usize = 100;
 
 /// A file that has several names.
 pub(super) struct SharedFile {
@@ -91,7 +91,7 @@ impl Resolving<'_> {
 
     /// Adds where a link leads, unless that is owned. Returns the folder that it leads to, if that folder is owned.
     pub(super) fn follow_link(&mut self, link: &str, facts: &Facts) -> Option<WorkspacePath> {
-        let Some(at) = facts.real_path.as_deref().map(Location::reported) else {
+        let Some(at) = facts.real_path.as_deref().map(Location::from_host) else {
             self.add_unknown(format!("`{link}` is a link that cannot be followed to its end"));
             return None;
         };
@@ -135,7 +135,7 @@ impl Resolving<'_> {
             let names = self.trees.names(file.identity);
             self.add_unseen_names(&file.path, names.len(), file.hard_links);
             for name in names {
-                let at = Location::reported(&name);
+                let at = Location::from_host(&name);
                 if !matches!(&at, Location::Inside(path) if (self.owns)(path, Extent::Itself)) {
                     self.add_escape(at, Extent::Itself, &listed_facts(), &file.path);
                 }
@@ -145,8 +145,8 @@ impl Resolving<'_> {
 
     fn add_escape(&mut self, at: Location, extent: Extent, facts: &Facts, via: &str) {
         let operation = if facts.kind == FileKind::Missing { Operation::Create } else { Operation::Modify };
-        if self.ways_out < MAX_WAYS_OUT {
-            self.ways_out += 1;
+        if self.escapes < MAX_ESCAPES {
+            self.escapes += 1;
             self.add_via(at, operation, extent, facts, Some(via.to_owned()));
         }
     }

@@ -21,7 +21,7 @@ fn call() -> ToolCall {
 }
 
 /// The result of a footprint under an intent that owns `own/**`: the ways out with what leads there, and the unknowns.
-fn ways_out(workspace: &dyn Workspace, footprint: &Footprint) -> (Vec<String>, Vec<String>) {
+fn escapes(workspace: &dyn Workspace, footprint: &Footprint) -> (Vec<String>, Vec<String>) {
     let scope = Scope::compile(vec!["own/**".to_owned()]);
     let owns = |path: &WorkspacePath, extent: Extent| scope.reach_of(path, extent) == Reach::Within;
     let facts = workspace.inspect(&footprint.touches.iter().map(question).collect::<Vec<_>>());
@@ -73,7 +73,7 @@ fn what_cannot_be_seen_is_a_doubt_only_where_something_may_be_written_through_it
         (Access::Attributes, None),
         (Access::MakeFolder, None),
     ] {
-        let (out, doubts) = ways_out(&closed, &touch("own", access));
+        let (out, doubts) = escapes(&closed, &touch("own", access));
         assert_eq!(doubts.first().map(String::as_str), expected, "{access:?}");
         assert!(out.is_empty(), "{access:?}: {out:?}");
     }
@@ -85,17 +85,17 @@ fn a_tree_that_is_too_large_is_a_doubt() {
     for number in 0..50_001 {
         world.write(&format!("own/{number}"), "");
     }
-    let (out, doubts) = ways_out(&*world, &touch("own", Access::WriteTree));
+    let (out, doubts) = escapes(&*world, &touch("own", Access::WriteTree));
     assert_eq!(doubts, ["there is more in `own` than can be searched, and a link in it may lead anywhere"]);
     assert!(out.is_empty(), "{out:?}");
-    assert_eq!(ways_out(&*world, &touch("own", Access::DeleteTree)), (Vec::new(), Vec::new()));
+    assert_eq!(escapes(&*world, &touch("own", Access::DeleteTree)), (Vec::new(), Vec::new()));
 }
 
 #[test]
 fn a_tree_that_is_too_deep_is_a_doubt() {
     let world = Memory::new();
     world.mkdir(&format!("own{}", "/d".repeat(70)));
-    let (_, doubts) = ways_out(&*world, &touch("own", Access::WriteTree));
+    let (_, doubts) = escapes(&*world, &touch("own", Access::WriteTree));
     assert!(doubts.first().is_some_and(|why| why.contains("nested too deeply")), "{doubts:?}");
 }
 
@@ -105,7 +105,7 @@ fn many_ways_out_are_a_few() {
     for number in 0..1_000 {
         world.symlink(&format!("../other/{number}"), &format!("own/{number}"));
     }
-    let (out, doubts) = ways_out(&*world, &touch("own", Access::WriteTree));
+    let (out, doubts) = escapes(&*world, &touch("own", Access::WriteTree));
     assert_eq!((out.len(), doubts.len()), (100, 0));
     assert_eq!(out.first().map(String::as_str), Some("own/0 -> other/0"));
 }
@@ -141,10 +141,10 @@ fn all_names_of_a_file() {
         (Access::DeleteTree, &[]),
         (Access::Read, &[]),
     ] {
-        let (out, doubts) = ways_out(&*world, &touch("own/f", access));
+        let (out, doubts) = escapes(&*world, &touch("own/f", access));
         assert_eq!((out.as_slice(), doubts.len()), (expected.map_owned().as_slice(), 0), "{access:?}");
     }
-    let (out, _) = ways_out(&*world, &touch("own", Access::WriteTree));
+    let (out, _) = escapes(&*world, &touch("own", Access::WriteTree));
     assert_eq!(out, ["own/f -> other/f"]);
 }
 
@@ -201,7 +201,7 @@ fn placements() {
         for (at, origin) in placements {
             footprint.place(at, origin);
         }
-        let (found, doubts) = ways_out(&*world, &footprint);
+        let (found, doubts) = escapes(&*world, &footprint);
         assert_eq!((found.as_slice(), !doubts.is_empty()), (out.map_owned().as_slice(), doubtful), "{footprint:?} {doubts:?}");
     }
 }
@@ -214,6 +214,6 @@ fn a_folder_that_is_copied_into_itself_has_an_end() {
     world.symlink("a", "own/l");
     let mut footprint = touch("own/deep", Access::WriteTree);
     footprint.place("own/deep", Origin::Copy("own".to_owned()));
-    let (_, doubts) = ways_out(&*world, &footprint);
+    let (_, doubts) = escapes(&*world, &footprint);
     assert!(doubts.iter().any(|doubt| doubt.contains("more links than can be followed")), "{doubts:?}");
 }

@@ -10,7 +10,7 @@ use super::syntax::tree::CommandNode;
 const MAX_TEXT: usize = 48 << 10;
 
 /// Names of whatever can observe the shell's own text, its process's arguments, its input, its history, or how a program ended.
-const ONLOOKERS: [&str; 14] = [
+const OBSERVERS: [&str; 14] = [
     "BASH_EXECUTION_STRING",
     "cmdline",
     "fc",
@@ -36,7 +36,7 @@ pub fn ignores_comments(command: &str) -> bool {
     let unfit = command.len() > MAX_TEXT
         || command.trim_start().starts_with("#!")
         || command.contains(['\0', '\r'])
-        || command.split(|c| !word(c)).any(|word| ONLOOKERS.contains(&word))
+        || command.split(|c| !word(c)).any(|word| OBSERVERS.contains(&word))
         || is_verbose(command);
     !unfit && is_whole(command)
 }

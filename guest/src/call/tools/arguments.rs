@@ -104,7 +104,7 @@ pub(super) struct NamedPath {
 
 /// Which arguments are treated as paths.
 #[derive(Clone, Copy)]
-pub(super) enum Keys<'a> {
+pub(super) enum PathArguments<'a> {
     /// Those that any program's tools use, except where this tool's record says otherwise.
     Known(&'a Tool),
     /// Also those whose names suggest files.
@@ -113,7 +113,7 @@ pub(super) enum Keys<'a> {
     These(&'a [String]),
 }
 
-impl Keys<'_> {
+impl PathArguments<'_> {
     fn holds_path(self, argument: &str) -> bool {
         match self {
             Self::Known(tool) => match tool.meaning_of(argument) {
@@ -137,13 +137,18 @@ fn is_plural(argument: &str) -> bool {
 }
 
 /// All paths in the arguments, in order.
-pub(super) fn paths(args: &Map<String, Value>, keys: Keys<'_>) -> Result<Vec<NamedPath>, CallFault> {
+pub(super) fn paths(args: &Map<String, Value>, keys: PathArguments<'_>) -> Result<Vec<NamedPath>, CallFault> {
     let mut found = Vec::new();
     collect(args, keys, MAX_DEPTH, &mut found)?;
     Ok(found)
 }
 
-fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut Vec<NamedPath>) -> Result<(), CallFault> {
+fn collect(
+    args: &Map<String, Value>,
+    keys: PathArguments<'_>,
+    depth: usize,
+    found: &mut Vec<NamedPath>,
+) -> Result<(), CallFault> {
     for (argument, value) in args {
         if keys.holds_path(argument) {
             take(argument, value, keys, depth, found)?;
@@ -163,7 +168,13 @@ fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut 
     Ok(())
 }
 
-fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut Vec<NamedPath>) -> Result<(), CallFault> {
+fn take(
+    argument: &str,
+    value: &Value,
+    keys: PathArguments<'_>,
+    depth: usize,
+    found: &mut Vec<NamedPath>,
+) -> Result<(), CallFault> {
     if found.len() > MAX_PATHS {
         return Err(CallFault::Argument { name: argument.to_owned(), expected: "at most 1,000 paths" });
     }

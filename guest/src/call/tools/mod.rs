@@ -31,7 +31,7 @@ use crate::ports::Workspace;
 use crate::programs::permissions::ServerTool;
 use crate::programs::{self, Act, ArgumentMeaning, Tool};
 use crate::servers::Treatment;
-use arguments::{Keys, NamedPath};
+use arguments::{NamedPath, PathArguments};
 pub(super) use background::{omits_end_while_running, reports_still_running};
 use commands::JudgedCommands;
 pub(super) use reader::reader;
@@ -114,7 +114,7 @@ struct FootprintBuilder<'a> {
 
 impl<'a> FootprintBuilder<'a> {
     fn apply_rule(&mut self, rule: &ToolRule) -> Result<(), CallFault> {
-        let keys = rule.paths.as_deref().map_or(Keys::Likely, Keys::These);
+        let keys = rule.paths.as_deref().map_or(PathArguments::Likely, PathArguments::These);
         match rule.effect {
             ToolEffect::Read => self.record_paths(Access::Read, keys).map(drop),
             ToolEffect::Write => self.record_required_paths(Access::Write, keys),
@@ -171,7 +171,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     fn apply_record(&mut self, tool: &Tool, config: &Config) -> Result<(), CallFault> {
-        let keys = Keys::Known(tool);
+        let keys = PathArguments::Known(tool);
         for (argument, value) in self.args {
             match tool.meaning_of(argument) {
                 Some(ArgumentMeaning::ReadPath) => self.paths_under(argument, value, Access::Read)?,
@@ -205,13 +205,13 @@ impl<'a> FootprintBuilder<'a> {
     fn paths_under(&mut self, argument: &str, value: &Value, access: Access) -> Result<(), CallFault> {
         let name = [argument.to_owned()];
         let one = Map::from_iter([(argument.to_owned(), value.clone())]);
-        let named = arguments::paths(&one, Keys::These(&name))?;
+        let named = arguments::paths(&one, PathArguments::These(&name))?;
         named.iter().try_for_each(|named| self.touch(&named.path, access))
     }
 
     /// Judges an editor with several functions.
     fn edit(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let keys = Keys::Known(tool);
+        let keys = PathArguments::Known(tool);
         let function = tool.arguments(ArgumentMeaning::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
         match function.as_str() {
             Some("view") => self.record_paths(Access::Read, keys).map(drop),
@@ -307,7 +307,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     /// Records the same access for every path, and returns the number of paths.
-    fn record_paths(&mut self, access: Access, keys: Keys<'_>) -> Result<usize, CallFault> {
+    fn record_paths(&mut self, access: Access, keys: PathArguments<'_>) -> Result<usize, CallFault> {
         let named = arguments::paths(self.args, keys)?;
         let mut known: BTreeSet<PathAccess> = self.found.touches.iter().cloned().collect();
         for NamedPath { path, .. } in &named {
@@ -322,7 +322,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     /// The same for a tool that must name a path.
-    fn record_required_paths(&mut self, access: Access, keys: Keys<'_>) -> Result<(), CallFault> {
+    fn record_required_paths(&mut self, access: Access, keys: PathArguments<'_>) -> Result<(), CallFault> {
         let named = self.record_paths(access, keys)?;
         if named == 0 && !self.found.touches.iter().any(|touch| touch.access.mutates()) {
             return Err(CallFault::NoPath { tool: self.tool.to_owned() });
@@ -344,7 +344,7 @@ impl<'a> FootprintBuilder<'a> {
                 _ => continue,
             };
             let one = Map::from_iter([("path".to_owned(), value.clone())]);
-            for NamedPath { path, .. } in arguments::paths(&one, Keys::Likely)? {
+            for NamedPath { path, .. } in arguments::paths(&one, PathArguments::Likely)? {
                 if access == Access::Write {
                     targets += 1;
                     if let (true, Some(folder)) = (words.contains(&"name".to_owned()), &folder) {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::CallFault;
 use super::super::patch::{self, PatchedFile, unified};
-use super::arguments::{self, Keys, fold_name};
+use super::arguments::{self, PathArguments, fold_name};
 use super::{FootprintBuilder, unfamiliar};
 use crate::effects::path::{candidates, normalize};
 use crate::effects::{Access, PathAccess};
@@ -38,7 +38,7 @@ impl FootprintBuilder<'_> {
                 self.add(changes.clone(), folder)?;
             }
         }
-        let mut named = arguments::paths(self.args, Keys::Known(tool))?;
+        let mut named = arguments::paths(self.args, PathArguments::Known(tool))?;
         named.retain(|named| !unfamiliar::is_folder(&named.argument));
         named.iter().try_for_each(|named| self.touch(&named.path, Access::Write))?;
         if texts == 0 && named.is_empty() {
@@ -49,7 +49,7 @@ impl FootprintBuilder<'_> {
     }
 
     pub(super) fn diff(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let named = self.record_paths(Access::Write, Keys::Known(tool))?;
+        let named = self.record_paths(Access::Write, PathArguments::Known(tool))?;
         let mut texts = Vec::new();
         diffs(self.args, 4, &mut texts);
         for text in texts {

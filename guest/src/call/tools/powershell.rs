@@ -5,7 +5,7 @@ use super::super::shell;
 use crate::effects::{Footprint, Persistence};
 
 /// Commands that only read, whatever plain words follow them.
-const LOOKS: &[&str] = &[
+const READ_ONLY_COMMANDS: &[&str] = &[
     "cat",
     "dir",
     "gc",
@@ -32,7 +32,7 @@ const CMD_LOOKS: &[&str] = &["cd", "dir", "type", "ver", "vol"];
 
 /// What a PowerShell command does.
 pub(super) fn footprint(command: &str) -> Footprint {
-    if only_reads(command, LOOKS, SWITCHES) {
+    if only_reads(command, READ_ONLY_COMMANDS, SWITCHES) {
         return Footprint::default();
     }
     let lower = command.to_ascii_lowercase();

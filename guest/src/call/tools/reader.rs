@@ -45,9 +45,9 @@ pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> TextReader {
 
 /// Whether a tool's name does not suggest that its text goes to a file, to a server or to people.
 fn names_no_recipient(tool: &str) -> bool {
-    const TELL: [&str; 8] = ["comment", "email", "mail", "notify", "post", "publish", "reply", "send"];
+    const RECIPIENT_VERBS: [&str; 8] = ["comment", "email", "mail", "notify", "post", "publish", "reply", "send"];
     let name = tool.to_ascii_lowercase();
-    let quiet = !name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| TELL.contains(&word));
+    let quiet = !name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| RECIPIENT_VERBS.contains(&word));
     quiet && !tool.contains("__") && matches!(verbs::verb(tool), Verb::Reads | Verb::Unclear)
 }
 

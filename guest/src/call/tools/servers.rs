@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::arguments::{self, Keys, NamedPath};
+use super::arguments::{self, NamedPath, PathArguments};
 use super::commands::RUNNER;
 use super::unfamiliar::{self, is_folder, is_plain_word, is_suspect};
 use super::verbs::{self, Verb};
@@ -73,10 +73,10 @@ impl FootprintBuilder<'_> {
                 match verb {
                     Verb::Moves => self.relocate(Access::Delete)?,
                     Verb::Copies => self.relocate(Access::Read)?,
-                    Verb::Deletes => drop(self.record_paths(Access::Delete, Keys::Likely)?),
-                    Verb::MakesFolders => drop(self.record_paths(Access::MakeFolder, Keys::Likely)?),
+                    Verb::Deletes => drop(self.record_paths(Access::Delete, PathArguments::Likely)?),
+                    Verb::MakesFolders => drop(self.record_paths(Access::MakeFolder, PathArguments::Likely)?),
                     _ => {
-                        self.record_paths(Access::Write, Keys::Likely)?;
+                        self.record_paths(Access::Write, PathArguments::Likely)?;
                         self.patch_beside()?;
                     }
                 }
@@ -95,7 +95,7 @@ impl FootprintBuilder<'_> {
                 ArgumentRisk::Harmless => {}
                 ArgumentRisk::Looked => {
                     let one = Map::from_iter([(argument.clone(), value.clone())]);
-                    for NamedPath { path, .. } in arguments::paths(&one, Keys::Likely)? {
+                    for NamedPath { path, .. } in arguments::paths(&one, PathArguments::Likely)? {
                         self.touch(&path, Access::Read)?;
                     }
                 }
@@ -148,7 +148,7 @@ impl FootprintBuilder<'_> {
     /// Every location that an argument names as a path.
     fn places_named(&self, access: Access) -> Result<Vec<String>, CallFault> {
         let mut places = Vec::new();
-        for NamedPath { path, .. } in arguments::paths(self.args, Keys::Likely)? {
+        for NamedPath { path, .. } in arguments::paths(self.args, PathArguments::Likely)? {
             places.extend(self.candidates(&path, access)?);
         }
         Ok(places)

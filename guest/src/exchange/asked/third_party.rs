@@ -33,7 +33,7 @@ impl Exchange {
     /// Shows third-party hooks how a call ended; gives the answer if none is asked and nothing else is left to do.
     pub(in crate::exchange) fn remark(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         if let (Some(call), Some((outcome, result))) = (self.tool_call(), self.settled.take()) {
-            gate.refresh_hooks(lifecycle::name(self.event.moment()).unwrap_or_default());
+            gate.refresh_hooks(lifecycle::name(self.event.kind()).unwrap_or_default());
             if gate.ask_to_settle(&call, &outcome, result.as_deref(), self.number) {
                 self.stage = ExchangeStage::Components(Function::PostTool);
                 return None;

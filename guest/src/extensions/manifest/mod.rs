@@ -23,7 +23,7 @@ mod skill;
 use serde_json::{Map, Value};
 
 pub use component::ManifestComponent;
-pub use server::Server;
+pub use server::ManifestServer;
 pub use setting::{Setting, SettingType, as_text};
 pub(crate) use skill::placeholders;
 pub use skill::{MAX_PROMPT, Parameter, Skill, fill_prompt};
@@ -59,7 +59,7 @@ pub struct Manifest {
     /// What it is for.
     pub description: String,
     /// The MCP servers it provides.
-    pub servers: Vec<Server>,
+    pub servers: Vec<ManifestServer>,
     /// The hooks it provides.
     pub hooks: HookDeclarations,
     /// The settings it has.
@@ -90,7 +90,7 @@ impl Manifest {
         };
         let text_read = String::from_utf8_lossy(text);
         let mut reader = FieldReader::default();
-        if let Some(twice) = position::repeated(&text_read) {
+        if let Some(twice) = position::find_duplicate_key(&text_read) {
             reader.path = twice;
             reader.fault("appears twice; remove one");
             reader.path.clear();
@@ -173,7 +173,7 @@ fn list<T>(
     items
 }
 
-fn servers(reader: &mut FieldReader, fields: &Map<String, Value>, extension: &str, settings: &[Setting]) -> Vec<Server> {
+fn servers(reader: &mut FieldReader, fields: &Map<String, Value>, extension: &str, settings: &[Setting]) -> Vec<ManifestServer> {
     let mut servers = Vec::new();
     match fields.get("mcpServers") {
         None => {}

@@ -9,7 +9,7 @@ use crate::servers::{ServerSource, ServerSpec};
 
 /// A server as declared: its paths are relative to the extension.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Server {
+pub struct ManifestServer {
     /// Its name.
     pub name: String,
     /// Its entry in `mcpServers`.
@@ -21,7 +21,13 @@ pub struct Server {
 /// The name that stands in for the extension's if the manifest has no usable one.
 const UNNAMED: &str = "extension";
 
-pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extension: &str, settings: &[Setting]) -> Option<Server> {
+pub(super) fn read(
+    reader: &mut FieldReader,
+    name: &str,
+    entry: &Value,
+    extension: &str,
+    settings: &[Setting],
+) -> Option<ManifestServer> {
     let source = ServerSource::Extension(if extension.is_empty() { UNNAMED } else { extension }.to_owned());
     let spec = match ServerSpec::parse(name, &path::fill_placeholders(entry, "/", "/"), source) {
         Ok(spec) => spec,
@@ -52,5 +58,5 @@ pub(super) fn read(reader: &mut FieldReader, name: &str, entry: &Value, extensio
             reader.fault_at("args", "cannot contain settings, because every user of the machine can see arguments; use `env`");
         }
     }
-    Some(Server { name: name.to_owned(), entry: entry.clone(), spec })
+    Some(ManifestServer { name: name.to_owned(), entry: entry.clone(), spec })
 }

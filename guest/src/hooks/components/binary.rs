@@ -107,7 +107,7 @@ pub(super) struct ByteReader<'b> {
 
 impl<'b> ByteReader<'b> {
     /// Reads a module or a component, starting after the bytes that say which it is.
-    pub(super) fn behind_header(bytes: &'b [u8]) -> Self {
+    pub(super) fn after_header(bytes: &'b [u8]) -> Self {
         Self { bytes, at: 8 }
     }
 

@@ -10,7 +10,7 @@ const MAX_NESTING: usize = 16;
 
 /// Searches all modules of a component. Returns the first feature that no hook may use.
 pub fn find_refused(bytes: &[u8]) -> Result<Option<&'static str>, Malformed> {
-    component(ByteReader::behind_header(bytes), 0)
+    component(ByteReader::after_header(bytes), 0)
 }
 
 fn component(mut reader: ByteReader<'_>, nesting: usize) -> Result<Option<&'static str>, Malformed> {
@@ -19,8 +19,8 @@ fn component(mut reader: ByteReader<'_>, nesting: usize) -> Result<Option<&'stat
     }
     while let Some((id, content)) = reader.section()? {
         let found = match id {
-            1 => module(ByteReader::behind_header(content))?,
-            4 => component(ByteReader::behind_header(content), nesting + 1)?,
+            1 => module(ByteReader::after_header(content))?,
+            4 => component(ByteReader::after_header(content), nesting + 1)?,
             _ => None,
         };
         if found.is_some() {

@@ -99,7 +99,7 @@ pub struct Call {
 
 /// How a call ended, as hooks see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ToolOutcome {
     /// It ran; its result, if it is known.
     Done(Option<String>),
     /// It ran and failed.
@@ -116,7 +116,7 @@ pub enum Subject {
     /// A call that the gate has ruled on.
     PreTool(Call),
     /// A call that has ended.
-    PostTool(Call, Outcome),
+    PostTool(Call, ToolOutcome),
     /// Any other event.
     Event {
         /// Its name.

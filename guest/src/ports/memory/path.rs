@@ -5,20 +5,20 @@ use crate::ports::Root;
 use crate::programs::{PROGRAMS, SKILL_FOLDERS};
 
 /// The names of a path that are still ahead, last one first.
-pub(super) struct Ahead {
+pub(super) struct RemainingNames {
     pub(super) names: Vec<String>,
 }
 
-impl Ahead {
+impl RemainingNames {
     pub(super) fn join_names(&self) -> String {
         self.names.iter().rev().fold(String::new(), |path, name| format!("{path}/{name}"))
     }
 }
 
-pub(super) fn walk_from(start: &str, path: &str) -> Ahead {
+pub(super) fn walk_from(start: &str, path: &str) -> RemainingNames {
     let start = if path.starts_with('/') { "" } else { start };
     let meant = |name: &&str| !name.is_empty() && *name != ".";
-    Ahead { names: path.rsplit('/').chain(start.rsplit('/')).filter(meant).map(str::to_owned).collect() }
+    RemainingNames { names: path.rsplit('/').chain(start.rsplit('/')).filter(meant).map(str::to_owned).collect() }
 }
 
 pub(super) fn folder(root: Root) -> &'static str {

@@ -38,7 +38,7 @@ const WIRING: &[&str] = &[
 ];
 
 /// Subcommands of these that only show something.
-const LOOK: &[&str] = &["get", "help", "list", "ls", "show"];
+const READ_ONLY_COMMANDS: &[&str] = &["get", "help", "list", "ls", "show"];
 
 /// Options that start an agent program with other settings than its own, and so without the gate.
 const OTHER_SETTINGS: &[&str] = &[
@@ -58,7 +58,7 @@ fn wiring(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedAr
     let mut words = parsed.operands.iter().filter_map(|arg| arg.text()).skip_while(|word| !WIRING.contains(word));
     if let Some(group) = words.next() {
         let command = words.next();
-        if !command.is_some_and(|word| LOOK.contains(&word)) {
+        if !command.is_some_and(|word| READ_ONLY_COMMANDS.contains(&word)) {
             let name = format!("{} {group} {}", call.name, command.unwrap_or_default());
             control(reader, call.state, name.trim_end().to_owned());
         }

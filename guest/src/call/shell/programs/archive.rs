@@ -3,7 +3,7 @@
 //! What is unpacked may be anything, including links, but stays below the destination folder: none of these programs lets a name
 //! in the archive lead out of that folder without an option that is not listed.
 
-use super::derived_paths::{replace, suffixed};
+use super::derived_paths::{append_suffix, replace};
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec, record_argument};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
@@ -12,7 +12,7 @@ use crate::effects::Access;
 const FILES: Operands = Operands::All(ArgumentRole::Read);
 
 pub(super) const ROWS: &[ProgramSpec] = &[
-    ProgramSpec::raw(&["tar", "gtar", "bsdtar"], tape),
+    ProgramSpec::raw(&["tar", "gtar", "bsdtar"], tar),
     ProgramSpec::raw(&["zip"], zip),
     ProgramSpec {
         flags: "ltpcvoqnjaLufx",
@@ -100,7 +100,7 @@ fn unpack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, folder: Option<&A
 }
 
 /// `tar`, whose first letters need no dash; their values then follow in the order of the letters.
-fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
+fn tar(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let mut args = Vec::with_capacity(call.args.len() + 4);
     let mut rest = call.args.iter();
     if let Some(Arg::Known(letters)) = call.args.first()
@@ -169,7 +169,7 @@ fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<
         // A name without a suffix gets `.zip` appended.
         _ => {
             replace(reader, call, archive);
-            replace(reader, call, &suffixed(archive, ".zip"));
+            replace(reader, call, &append_suffix(archive, ".zip"));
         }
     }
 }
@@ -223,7 +223,7 @@ fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArgu
         (Some("a"), Some(archive)) => {
             replace(reader, call, archive);
             if !archive.text().is_some_and(|text| text.ends_with(".7z") || text.ends_with(".zip")) {
-                replace(reader, call, &suffixed(archive, ".7z"));
+                replace(reader, call, &append_suffix(archive, ".7z"));
             }
         }
         _ => reader.add_unknown(format!("what `{}` does cannot be determined", call.name)),

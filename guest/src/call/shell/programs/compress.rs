@@ -1,6 +1,6 @@
 //! Programs that replace a file with its compressed or decompressed form: `gzip`, `bzip2`, `xz`, `zstd`.
 
-use super::derived_paths::{remove_suffix, replace, suffixed};
+use super::derived_paths::{append_suffix, remove_suffix, replace};
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
@@ -119,10 +119,10 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         if !parsed.has(&["o"]) {
             let (packed, bundle) = suffixes(call.name);
             let end = if unpacks {
-                let bundle = remove_suffix(file, bundle).map(|stem| suffixed(&stem, ".tar"));
+                let bundle = remove_suffix(file, bundle).map(|stem| append_suffix(&stem, ".tar"));
                 remove_suffix(file, packed).or(bundle)
             } else {
-                Some(suffixed(file, packed))
+                Some(append_suffix(file, packed))
             };
             match end {
                 Some(end) => replace(reader, call, &end),

@@ -2,7 +2,7 @@
 //!
 //! What is written depends on whether the destination is a folder. Where that is not certain, both possibilities are recorded.
 
-use super::derived_paths::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
+use super::derived_paths::{EntryKind, base_name, below, entry_kind, is_folder, may_hold_working_directory, parent, replace};
 use super::{ArgumentRole, Invocation, OperandOverride, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
@@ -194,13 +194,13 @@ fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     let links = parsed.has(&["l", "link", "s", "symbolic-link"]);
     for source in transfer.sources {
         reader.touch(call.state, call.name, source, if links { Access::Alias } else { Access::Read });
-        let nature = nature(reader, call.state, source);
+        let kind = entry_kind(reader, call.state, source);
         let ends = transfer.ends(reader, call, source);
-        let may_be_tree = recursive && nature != Nature::Plain;
-        let may_be_link = links || (keeps_links && nature != Nature::Plain);
+        let may_be_tree = recursive && kind != EntryKind::Plain;
+        let may_be_link = links || (keeps_links && kind != EntryKind::Plain);
         if ends.is_empty() {
             // If the name is not known, or is `.`, the destination is something below the target.
-            if recursive && !matches!(source, Arg::Known(_) | Arg::Below(..)) || source.text().is_some_and(leads_up) {
+            if recursive && !matches!(source, Arg::Known(_) | Arg::Below(..)) || source.text().is_some_and(ends_in_parent) {
                 reader.add_unknown(format!(
                     "`{}` copies `{}`, whose name is part of the destination",
                     call.name,
@@ -232,19 +232,19 @@ fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     }
 }
 
-fn leads_up(path: &str) -> bool {
+fn ends_in_parent(path: &str) -> bool {
     path.trim_end_matches('/').ends_with("..")
 }
 
 fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     for source in transfer.sources {
-        let nature = nature(reader, call.state, source);
+        let kind = entry_kind(reader, call.state, source);
         let ends = transfer.ends(reader, call, source);
         if ends.is_empty() {
             reader.add_unknown(format!("`{}` moves `{}`, whose name is part of the destination", call.name, source.display()));
         }
-        let is_tree = matches!(nature, Nature::Folder | Nature::Unknown);
+        let is_tree = matches!(kind, EntryKind::Folder | EntryKind::Unknown);
         if is_tree && may_hold_working_directory(call.state, source) {
             reader.add_unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
         }
@@ -257,7 +257,7 @@ fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedAr
             }
             place(reader, call, source, end, Origin::Same);
         }
-        if nature != Nature::Plain {
+        if kind != EntryKind::Plain {
             reader.move_or_link(call.state, source);
             ends.iter().for_each(|end| reader.move_or_link(call.state, end));
         }
@@ -280,9 +280,10 @@ fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
     let from_here = !symbolic || parsed.has(&["r", "relative"]);
     let keeps_target = parsed.has(&["n", "h", "no-dereference"]);
     for source in transfer.sources {
-        let is_plain = nature(reader, call.state, source) == Nature::Plain;
+        let is_plain = entry_kind(reader, call.state, source) == EntryKind::Plain;
         // A link to a folder is itself replaced, not followed.
-        let is_replaced = keeps_target && transfer.into.is_none() && nature(reader, call.state, &transfer.target) == Nature::Link;
+        let is_replaced =
+            keeps_target && transfer.into.is_none() && entry_kind(reader, call.state, &transfer.target) == EntryKind::Link;
         let ends = if is_replaced { vec![transfer.target.clone()] } else { transfer.ends(reader, call, source) };
         if ends.is_empty() {
             reader.add_unknown(format!("`{}` links to `{}`, whose name is part of the new one", call.name, source.display()));

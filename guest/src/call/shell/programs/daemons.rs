@@ -97,7 +97,7 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
 ];
 
 /// Commands that only query a daemon, by their first words. They do not delegate any work.
-const LOOKING: &[(&[&str], &[&[&str]])] = &[
+const DAEMON_QUERIES: &[(&[&str], &[&[&str]])] = &[
     (
         &["docker", "podman", "nerdctl"],
         &[
@@ -171,7 +171,7 @@ const SOCKETS: &[&str] = &[
 pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let name = call.name;
     let begins = |words: &&&[&str]| words.iter().zip(call.args).filter(|(word, arg)| arg.is_text(word)).count() == words.len();
-    if LOOKING.iter().any(|(names, looks)| names.contains(&name) && looks.iter().any(|words| begins(&words))) {
+    if DAEMON_QUERIES.iter().any(|(names, looks)| names.contains(&name) && looks.iter().any(|words| begins(&words))) {
         return;
     }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {

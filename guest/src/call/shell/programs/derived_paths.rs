@@ -9,7 +9,7 @@ use crate::ports::FileKind;
 
 /// What is known about something that is copied or moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nature {
+pub(super) enum EntryKind {
     /// A regular file, or nothing at all.
     Plain,
     /// A symbolic link.
@@ -21,35 +21,35 @@ pub(super) enum Nature {
 }
 
 /// What is at a path, without following a link at its end, provided that the command itself has not changed it.
-pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Nature {
+pub(super) fn entry_kind(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> EntryKind {
     let Some(facts) = state.locate(arg).filter(|path| !reader.is_touched(path)).and_then(|_| reader.facts(state, arg)) else {
-        return Nature::Unknown;
+        return EntryKind::Unknown;
     };
     if facts.real_path.as_deref().is_some_and(|real| reader.is_touched(real)) {
-        return Nature::Unknown;
+        return EntryKind::Unknown;
     }
     match facts.kind {
-        _ if facts.real_path != facts.entry_path => Nature::Link,
-        FileKind::File | FileKind::Missing => Nature::Plain,
-        FileKind::Directory => Nature::Folder,
-        FileKind::Other | FileKind::Unreadable => Nature::Unknown,
+        _ if facts.real_path != facts.entry_path => EntryKind::Link,
+        FileKind::File | FileKind::Missing => EntryKind::Plain,
+        FileKind::Directory => EntryKind::Folder,
+        FileKind::Other | FileKind::Unreadable => EntryKind::Unknown,
     }
 }
 
 /// Whether there is a folder at a path, following links; `None` if that is not certain.
 pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Option<bool> {
-    match nature(reader, state, arg) {
-        Nature::Plain => Some(false),
-        Nature::Folder => Some(true),
-        Nature::Link => reader.kind(state, arg).map(|kind| kind == FileKind::Directory),
-        Nature::Unknown => None,
+    match entry_kind(reader, state, arg) {
+        EntryKind::Plain => Some(false),
+        EntryKind::Folder => Some(true),
+        EntryKind::Link => reader.kind(state, arg).map(|kind| kind == FileKind::Directory),
+        EntryKind::Unknown => None,
     }
 }
 
 /// Records that a file is put in place of what is at a path. A link there may be replaced or written through, so both are
 /// recorded.
 pub(super) fn replace(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
-    if nature(reader, call.state, arg) == Nature::Link {
+    if entry_kind(reader, call.state, arg) == EntryKind::Link {
         reader.touch(call.state, call.name, arg, Access::Delete);
     }
     reader.touch(call.state, call.name, arg, Access::Write);
@@ -98,7 +98,7 @@ pub(super) fn parent(arg: &Arg) -> Arg {
 }
 
 /// Appends a suffix to a path's last name.
-pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
+pub(super) fn append_suffix(arg: &Arg, suffix: &str) -> Arg {
     match arg {
         Arg::Known(path) => Arg::Known(format!("{path}{suffix}")),
         Arg::Below(base, rest) => Arg::Below(*base, format!("{rest}{suffix}")),

@@ -9,7 +9,7 @@ use super::spec::{ArgumentRole, Invocation, OperandOverride, Operands, ParsedArg
 use crate::effects::Access;
 
 const REWRITE: Operands = Operands::All(ArgumentRole::Rewrite);
-const LOOK: Operands = Operands::All(ArgumentRole::Text);
+const READ_ONLY_OPERANDS: Operands = Operands::All(ArgumentRole::Text);
 
 pub(super) const ROWS: &[ProgramSpec] = &[
     ProgramSpec {
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
             ("target-version", ArgumentRole::Text),
         ],
         operands: REWRITE,
-        modes: &[OperandOverride { when: &["check", "diff", "c", "code"], operands: LOOK }],
+        modes: &[OperandOverride { when: &["check", "diff", "c", "code"], operands: READ_ONLY_OPERANDS }],
         ..ProgramSpec::opaque(&["black", "blue"])
     },
     ProgramSpec {
@@ -87,7 +87,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
             ("skip", ArgumentRole::Text),
         ],
         operands: REWRITE,
-        modes: &[OperandOverride { when: &["c", "d", "check", "check-only", "diff", "stdout"], operands: LOOK }],
+        modes: &[OperandOverride { when: &["c", "d", "check", "check-only", "diff", "stdout"], operands: READ_ONLY_OPERANDS }],
         ..ProgramSpec::opaque(&["isort"])
     },
     ProgramSpec {
@@ -124,7 +124,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
             ("color", ArgumentRole::Text),
         ],
         operands: REWRITE,
-        modes: &[OperandOverride { when: &["check"], operands: LOOK }],
+        modes: &[OperandOverride { when: &["check"], operands: READ_ONLY_OPERANDS }],
         ..ProgramSpec::opaque(&["rustfmt", "stylua", "taplo-fmt"])
     },
     ProgramSpec {
@@ -164,7 +164,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         operands: REWRITE,
         long: &["lint", "dry-run"],
         valued: &[("config", ArgumentRole::Read), ("swiftversion", ArgumentRole::Text)],
-        modes: &[OperandOverride { when: &["lint", "dry-run"], operands: LOOK }],
+        modes: &[OperandOverride { when: &["lint", "dry-run"], operands: READ_ONLY_OPERANDS }],
         ..ProgramSpec::opaque(&["swiftformat"])
     },
 ];
@@ -177,8 +177,8 @@ fn everything_with_fix(reader: &mut ShellReader<'_>, call: &Invocation<'_>, pars
 }
 
 fn everything(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
-    const LOOKS: &[&str] = &["check", "diff", "h", "help"];
-    if parsed.operands.is_empty() && !parsed.has(LOOKS) {
+    const CHECK_OPTIONS: &[&str] = &["check", "diff", "h", "help"];
+    if parsed.operands.is_empty() && !parsed.has(CHECK_OPTIONS) {
         super::record_argument(reader, call, ArgumentRole::Rewrite, &Arg::known("."));
     }
 }
@@ -204,7 +204,7 @@ const RUFF: &[ProgramSpec] = &[
         long: &["fix", "fix-only", "unsafe-fixes", "add-noqa", "diff"],
         valued: RUFF_VALUES,
         modes: &[
-            OperandOverride { when: &["diff"], operands: LOOK },
+            OperandOverride { when: &["diff"], operands: READ_ONLY_OPERANDS },
             OperandOverride { when: &["fix", "fix-only", "add-noqa"], operands: REWRITE },
         ],
         rule: Some(everything_with_fix),
@@ -215,7 +215,7 @@ const RUFF: &[ProgramSpec] = &[
         long: &["check", "diff", "help"],
         valued: RUFF_VALUES,
         operands: REWRITE,
-        modes: &[OperandOverride { when: &["check", "diff"], operands: LOOK }],
+        modes: &[OperandOverride { when: &["check", "diff"], operands: READ_ONLY_OPERANDS }],
         rule: Some(everything),
         ..ProgramSpec::opaque(&["format"])
     },

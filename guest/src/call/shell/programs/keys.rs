@@ -1,7 +1,7 @@
 //! Programs that create keys and certificates: the files that their options name are written.
 
 use super::super::reader::ShellReader;
-use super::derived_paths::suffixed;
+use super::derived_paths::append_suffix;
 use super::spec::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::effects::Access;
 
@@ -126,7 +126,7 @@ fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgum
     }
     for file in &parsed.operands {
         for suffix in [".asc", ".gpg", ".sig"] {
-            reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
+            reader.touch(call.state, call.name, &append_suffix(file, suffix), Access::Write);
         }
     }
 }
@@ -141,7 +141,7 @@ fn ssh_keygen(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pars
         }
         reader.touch(call.state, call.name, file, Access::Write);
         for suffix in [".pub", ".old"] {
-            reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
+            reader.touch(call.state, call.name, &append_suffix(file, suffix), Access::Write);
         }
     }
 }

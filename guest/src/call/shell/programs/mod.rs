@@ -92,7 +92,7 @@ const TABLE: &[&[ProgramSpec]] = &[
 const TRUSTED_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
 
 /// Programs that are most likely run if their names are among the arguments of an unlisted program.
-const TELLING_NAMES: &[&str] = &[
+const LIKELY_PROGRAMS: &[&str] = &[
     "bash", "chmod", "chown", "cp", "dash", "dd", "ksh", "ln", "mv", "perl", "python", "python3", "rm", "rmdir", "rsync", "sed",
     "sh", "shred", "tee", "truncate", "unlink", "xargs", "zsh",
 ];
@@ -398,7 +398,7 @@ fn look_for_programs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     background::note(reader, call);
     record_outputs(reader, call);
     look_for_tollgate(reader, call);
-    let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| TELLING_NAMES.contains(&name));
+    let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| LIKELY_PROGRAMS.contains(&name));
     if let Some(arg) = call.args.iter().find(telling) {
         reader.add_unknown(format!("`{}` may run `{}`", display(call.name), arg.display()));
     }

@@ -1,6 +1,6 @@
 //! Programs that only read, except for an output file named by an option or the last operand, or an option that runs something.
 
-use super::derived_paths::{parent, suffixed};
+use super::derived_paths::{append_suffix, parent};
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
@@ -338,7 +338,7 @@ fn write_sections(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &
 
 fn write_beside(reader: &mut ShellReader<'_>, call: &Invocation<'_>, prefix: Option<&Arg>) {
     // `dir/` and `dir/x` both write into `dir`.
-    let folder = prefix.map_or_else(|| Arg::known("."), |prefix| parent(&suffixed(prefix, "x")));
+    let folder = prefix.map_or_else(|| Arg::known("."), |prefix| parent(&append_suffix(prefix, "x")));
     reader.touch(call.state, call.name, &folder, Access::WriteTree);
 }
 
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn the_folder_of_a_prefix() {
         for (prefix, folder) in [("part-", "."), ("src/part-", "src"), ("src/", "src"), ("/x", "/"), ("", ".")] {
-            assert_eq!(parent(&suffixed(&Arg::known(prefix), "x")), Arg::known(folder), "{prefix}");
+            assert_eq!(parent(&append_suffix(&Arg::known(prefix), "x")), Arg::known(folder), "{prefix}");
         }
     }
 }

@@ -67,11 +67,11 @@ pub(super) const ROWS: &[ProgramSpec] = &[
             ("kill-after", ArgumentRole::Text),
             ("signal", ArgumentRole::Text),
         ],
-        rule: Some(run_behind_first),
+        rule: Some(run_after_first),
         ..prefix(&["timeout", "gtimeout"])
     },
-    ProgramSpec { flags: "ac", long: &["cpu-list"], rule: Some(run_behind_first), ..prefix(&["taskset"]) },
-    ProgramSpec { flags: "fr", rule: Some(run_behind_first), ..prefix(&["chrt"]) },
+    ProgramSpec { flags: "ac", long: &["cpu-list"], rule: Some(run_after_first), ..prefix(&["taskset"]) },
+    ProgramSpec { flags: "fr", rule: Some(run_after_first), ..prefix(&["chrt"]) },
     ProgramSpec { rule: Some(run_detached), ..prefix(&["nohup"]) },
     ProgramSpec {
         flags: "iv0",
@@ -117,7 +117,7 @@ fn run_operands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pa
 }
 
 /// `timeout 5 COMMAND`
-fn run_behind_first(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
+fn run_after_first(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArguments<'_>) {
     run(reader, call, parsed.operands.get(1..).unwrap_or_default());
 }
 

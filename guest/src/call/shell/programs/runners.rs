@@ -127,7 +127,7 @@ pub(super) const ROWS: &[ProgramSpec] = &[
         ..ProgramSpec::opaque(&["cargo"])
     },
     ProgramSpec { rule: Some(words_as_scripts), ..ProgramSpec::opaque(&["concurrently", "npm-run-all", "run-s", "run-p"]) },
-    ProgramSpec { rule: Some(behind_assignments), ..ProgramSpec::opaque(&["cross-env", "dotenv"]) },
+    ProgramSpec { rule: Some(run_after_assignments), ..ProgramSpec::opaque(&["cross-env", "dotenv"]) },
 ];
 
 /// Commands that are followed by the name of a program.
@@ -359,7 +359,7 @@ fn words_as_scripts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed:
 }
 
 /// `cross-env NAME=VALUE PROGRAM`.
-fn behind_assignments(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
+fn run_after_assignments(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     let at = call.args.iter().position(|arg| arg.text().is_some_and(|text| !text.starts_with('-') && !text.contains('=')));
     if let Some(args) = at.and_then(|at| call.args.get(at..)) {
         follow(reader, call, args);

@@ -1,6 +1,6 @@
 //! `sed`: determines which files it edits, and recognises scripts in which every command only edits lines.
 
-use super::derived_paths::{Nature, nature, suffixed};
+use super::derived_paths::{EntryKind, append_suffix, entry_kind};
 use super::pattern::{take_pattern, take_until};
 use super::{ArgumentRole, Invocation, Operands, ParsedArguments, ProgramSpec};
 use crate::call::shell::reader::ShellReader;
@@ -79,7 +79,7 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
             reader.touch(call.state, call.name, file, Access::Read);
             continue;
         }
-        if nature(reader, call.state, file) == Nature::Link {
+        if entry_kind(reader, call.state, file) == EntryKind::Link {
             // A link is replaced by a regular file, unless `sed` follows it.
             reader.touch(call.state, call.name, file, Access::Delete);
         }
@@ -87,7 +87,7 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgu
         match suffix.as_ref().map(Arg::text) {
             None => {}
             Some(Some(suffix)) if !suffix.contains(['/', '*']) => {
-                reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
+                reader.touch(call.state, call.name, &append_suffix(file, suffix), Access::Write);
             }
             Some(_) => reader.add_unknown(format!(
                 "where `{}` saves its backup copy of `{}` cannot be determined",

@@ -60,7 +60,7 @@ fn command_after_confine(args: &[Arg]) -> Option<&[Arg]> {
 }
 
 /// Commands that only query, by their first words.
-const LOOK: &[&[&str]] = &[
+const READ_ONLY_COMMANDS: &[&[&str]] = &[
     &["augment"],
     &["concepts"],
     &["doctor"],
@@ -93,7 +93,7 @@ const LOOK: &[&[&str]] = &[
 const START: &[&[&str]] = &[&["augment"], &["mcp"]];
 
 /// Commands that only query if nothing follows them.
-const LOOK_ALONE: &[&[&str]] = &[&["intents"], &["trace"]];
+const READ_ONLY_ALONE: &[&[&str]] = &[&["intents"], &["trace"]];
 
 /// Commands that no other program is likely to have, by their first words.
 const UNMISTAKABLE: &[&[&str]] = &[
@@ -190,7 +190,8 @@ fn query_outputs(args: &[Arg]) -> Option<Vec<Arg>> {
     if has_home && START.iter().any(|start| words.starts_with(start)) {
         return None;
     }
-    let looks = is_help || LOOK_ALONE.contains(&words.as_slice()) || LOOK.iter().any(|look| words.starts_with(look));
+    let looks =
+        is_help || READ_ONLY_ALONE.contains(&words.as_slice()) || READ_ONLY_COMMANDS.iter().any(|look| words.starts_with(look));
     looks.then_some(outputs)
 }
 
@@ -250,7 +251,10 @@ pub(in crate::call::shell) fn control_in(text: &str) -> Option<String> {
             return None;
         }
         let command = behind.get(first..).unwrap_or_default();
-        let groups = command.first().and_then(Arg::text).is_some_and(|word| LOOK.iter().any(|look| look.first() == Some(&word)));
+        let groups = command
+            .first()
+            .and_then(Arg::text)
+            .is_some_and(|word| READ_ONLY_COMMANDS.iter().any(|look| look.first() == Some(&word)));
         // In prose, only what is clearly a command counts: `tollgate hooks are …` is not a command.
         let is_control = if groups { is_group_control(command) } else { query_outputs(command).is_none() };
         is_control.then(|| name_command(command))

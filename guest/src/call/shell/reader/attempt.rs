@@ -10,7 +10,7 @@ use super::state::ShellState;
 use crate::effects::{PathAccess, Persistence, Placement, Unconfinable};
 
 /// What a program would do, not recorded yet.
-pub(in crate::call::shell) struct Attempt {
+pub(in crate::call::shell) struct CollectedEffects {
     pub(in crate::call::shell) touches: Vec<PathAccess>,
     pub(in crate::call::shell) unknowns: Vec<String>,
     pub(in crate::call::shell) controls: Vec<String>,
@@ -23,12 +23,17 @@ pub(in crate::call::shell) struct Attempt {
 
 impl ShellReader<'_> {
     /// Follows a program without recording what it does.
-    pub(in crate::call::shell) fn attempt(&mut self, argv: &[Arg], state: &ShellState, input: &StandardInput) -> Attempt {
+    pub(in crate::call::shell) fn attempt(
+        &mut self,
+        argv: &[Arg],
+        state: &ShellState,
+        input: &StandardInput,
+    ) -> CollectedEffects {
         self.try_out(|trial| trial.run_program(argv, state, input))
     }
 
     /// Runs `follow` on a separate reader, without recording what it finds.
-    fn try_out(&mut self, follow: impl FnOnce(&mut Self)) -> Attempt {
+    fn try_out(&mut self, follow: impl FnOnce(&mut Self)) -> CollectedEffects {
         let already = self.touches.len();
         let mut trial = ShellReader {
             touches: self.touches.clone(),
@@ -46,7 +51,7 @@ impl ShellReader<'_> {
         self.names_tollgate |= trial.names_tollgate;
         self.runs_own_text |= trial.runs_own_text;
         self.looked = trial.looked;
-        Attempt {
+        CollectedEffects {
             touches: trial.touches.split_off(already),
             unknowns: trial.unknowns,
             controls: trial.controls,
@@ -65,7 +70,7 @@ impl ShellReader<'_> {
     }
 
     /// Records the findings of an attempt.
-    pub(in crate::call::shell) fn adopt(&mut self, attempt: Attempt) {
+    pub(in crate::call::shell) fn adopt(&mut self, attempt: CollectedEffects) {
         attempt.unknowns.into_iter().for_each(|why| self.add_unknown(why));
         attempt.controls.into_iter().for_each(|command| self.add_control(command));
         attempt.unconfinable.into_iter().for_each(|why| self.add_unconfinable(why));

@@ -19,8 +19,8 @@ impl ShellReader<'_> {
 }
 
 /// Whether background commands are waited for before anything else happens: `a & b & wait`.
-pub(super) fn is_waited_for(behind: &[AndOrList]) -> bool {
-    let next = behind.iter().find(|chain| !chain.background);
+pub(super) fn is_waited_for(following: &[AndOrList]) -> bool {
+    let next = following.iter().find(|chain| !chain.background);
     match next.map(|chain| chain.first.commands.as_slice()) {
         Some([CommandNode::Simple(simple)]) => {
             let words: Vec<Option<String>> = simple.words.iter().map(Word::literal).collect();

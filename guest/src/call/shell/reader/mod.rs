@@ -351,7 +351,7 @@ impl<'w> ShellReader<'w> {
     /// workspace or not certain.
     pub(super) fn folders_upwards(&self, state: &ShellState) -> Option<Vec<String>> {
         let here = self.facts(state, &Arg::known("."))?.real_path?;
-        let Location::Inside(here) = Location::reported(&here) else { return None };
+        let Location::Inside(here) = Location::from_host(&here) else { return None };
         let mut folder = here.as_str();
         let mut folders = vec![folder.to_owned()];
         while folder != "." {

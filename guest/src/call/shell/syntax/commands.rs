@@ -1,7 +1,7 @@
 //! Parses lists, pipelines and simple commands.
 
 use super::Parser;
-use super::cursor::{ReadResult, Unread, is_operator};
+use super::cursor::{ParseFault, ReadResult, is_operator};
 use super::tree::{AndOrList, Assignment, CommandNode, Compound, Connector, List, Pipeline, Redirect, Simple, Word, WordPiece};
 use super::word::{WordPurpose, is_name_start};
 
@@ -36,7 +36,7 @@ impl Parser<'_> {
     /// The same, with at least one command.
     pub(super) fn commands(&mut self, ends: &[&str]) -> ReadResult<List> {
         let list = self.list(ends)?;
-        if list.0.is_empty() { Err(Unread::Expected("a command")) } else { Ok(list) }
+        if list.0.is_empty() { Err(ParseFault::Expected("a command")) } else { Ok(list) }
     }
 
     fn is_at_end(&self, ends: &[&str]) -> bool {
@@ -81,7 +81,7 @@ impl Parser<'_> {
             self.cursor.advance(word.len());
             Ok(())
         } else {
-            Err(Unread::MissingWord(word))
+            Err(ParseFault::MissingWord(word))
         }
     }
 
@@ -110,12 +110,12 @@ impl Parser<'_> {
                 "time" => {
                     self.cursor.advance(3);
                     if self.cursor.peek_at(1).is_none_or(|c| c == '\n' || is_operator(c)) {
-                        return Err(Unread::Expected("a command after `time`"));
+                        return Err(ParseFault::Expected("a command after `time`"));
                     }
                     self.cursor.advance(1);
                     self.cursor.skip_blanks()?;
                     if self.cursor.peek() == Some('-') {
-                        return Err(Unread::Construct("an option of `time`"));
+                        return Err(ParseFault::Construct("an option of `time`"));
                     }
                     continue;
                 }
@@ -133,7 +133,7 @@ impl Parser<'_> {
             self.cursor.advance(1);
             if self.cursor.peek() == Some('&') {
                 if self.posix {
-                    return Err(Unread::Construct("`|&` in `sh`"));
+                    return Err(ParseFault::Construct("`|&` in `sh`"));
                 }
                 self.cursor.advance(1);
             }
@@ -179,9 +179,9 @@ impl Parser<'_> {
             self.cursor.at = start;
             return Ok(None);
         }
-        self.doubt("a function");
+        self.add_doubt("a function");
         self.skip_lines()?;
-        self.compound()?.map_or(Err(Unread::Construct("a function")), |body| Ok(Some(body)))
+        self.compound()?.map_or(Err(ParseFault::Construct("a function")), |body| Ok(Some(body)))
     }
 
     fn simple(&mut self) -> ReadResult<Simple> {
@@ -194,18 +194,18 @@ impl Parser<'_> {
             }
             match self.cursor.peek() {
                 None | Some('\n' | ';' | '&' | '|' | ')' | '#') => break,
-                Some('(') => return Err(Unread::Construct("a function or an array")),
+                Some('(') => return Err(ParseFault::Construct("a function or an array")),
                 Some('<' | '>') if self.cursor.peek_at(1) == Some('(') => {
                     if self.cursor.peek() == Some('>') {
-                        self.doubt("`>(…)`");
+                        self.add_doubt("`>(…)`");
                     }
                     if self.posix {
-                        return Err(Unread::Construct("`<(` in `sh`"));
+                        return Err(ParseFault::Construct("`<(` in `sh`"));
                     }
                     self.cursor.advance(2);
                     let list = self.enclosed()?;
                     if self.cursor.peek().is_some_and(|c| !matches!(c, ' ' | '\t' | '\n' | ';' | '&' | '|' | ')')) {
-                        return Err(Unread::Construct("`<(…)` inside a word"));
+                        return Err(ParseFault::Construct("`<(…)` inside a word"));
                     }
                     simple.words.push(Word(vec![WordPiece::Process(list)]));
                 }
@@ -219,7 +219,7 @@ impl Parser<'_> {
                         let braced = self.cursor.peek() == Some('{');
                         let word = self.word(WordPurpose::Argument)?;
                         if braced && matches!(self.cursor.peek(), Some('<' | '>')) {
-                            return Err(Unread::Construct("a descriptor in braces"));
+                            return Err(ParseFault::Construct("a descriptor in braces"));
                         }
                         simple.words.push(word);
                     }
@@ -227,7 +227,7 @@ impl Parser<'_> {
             }
         }
         if simple.words.is_empty() && simple.assignments.is_empty() && simple.redirects.is_empty() {
-            return Err(Unread::Expected("a command"));
+            return Err(ParseFault::Expected("a command"));
         }
         Ok(simple)
     }
@@ -255,14 +255,14 @@ impl Parser<'_> {
         let begins = simple.words.is_empty() && self.cursor.peek().is_some_and(is_name_start);
         let appends = self.cursor.peek_at(length) == Some('+') && self.cursor.peek_at(length + 1) == Some('=');
         if begins && (appends || self.cursor.peek_at(length) == Some('[')) {
-            return Err(Unread::Construct("an assignment with `+=` or an index"));
+            return Err(ParseFault::Construct("an assignment with `+=` or an index"));
         }
         Ok(())
     }
 
     /// Parses a redirection if one is next. Only descriptors 0, 1 and 2 are supported.
     pub(super) fn redirect(&mut self) -> ReadResult<Option<Redirect>> {
-        const OTHER: Unread = Unread::Construct("this redirection");
+        const OTHER: ParseFault = ParseFault::Construct("this redirection");
         let mut digits = 0;
         while self.cursor.peek_at(digits).is_some_and(|c| c.is_ascii_digit()) {
             digits += 1;
@@ -283,7 +283,7 @@ impl Parser<'_> {
         };
         if both {
             if self.posix {
-                return Err(Unread::Construct("`&>` in `sh`"));
+                return Err(ParseFault::Construct("`&>` in `sh`"));
             }
             let _ = self.cursor.take("&>>") || self.cursor.take("&>");
             return Ok(Some(Redirect::Write(self.target()?)));
@@ -309,22 +309,22 @@ impl Parser<'_> {
                 self.cursor.advance(1);
                 return Ok(Some(Redirect::Duplicate));
             }
-            self.doubt("this redirection");
+            self.add_doubt("this redirection");
             return Ok(Some(Redirect::Write(self.target()?)));
         }
         if self.cursor.take("<>") {
-            self.doubt("this redirection");
+            self.add_doubt("this redirection");
             return Ok(Some(Redirect::Write(self.target()?)));
         }
         if self.cursor.take("<") {
             if !input {
-                self.doubt("this redirection");
+                self.add_doubt("this redirection");
             }
             return Ok(Some(Redirect::Read(self.target()?)));
         }
         let _ = self.cursor.take(">>") || self.cursor.take(">|") || self.cursor.take(">");
         if !output {
-            self.doubt("this redirection");
+            self.add_doubt("this redirection");
         }
         Ok(Some(Redirect::Write(self.target()?)))
     }
@@ -332,6 +332,6 @@ impl Parser<'_> {
     fn target(&mut self) -> ReadResult<Word> {
         self.cursor.skip_blanks()?;
         let word = self.word(WordPurpose::Argument)?;
-        if word.0.is_empty() { Err(Unread::Expected("a file after the redirection")) } else { Ok(word) }
+        if word.0.is_empty() { Err(ParseFault::Expected("a file after the redirection")) } else { Ok(word) }
     }
 }

@@ -1,7 +1,7 @@
 //! Parses compound commands.
 
 use super::Parser;
-use super::cursor::{ReadResult, Unread};
+use super::cursor::{ParseFault, ReadResult};
 use super::tree::{Compound, List, Word};
 use super::word::{WordPurpose, is_name_start};
 
@@ -10,7 +10,7 @@ impl Parser<'_> {
     pub(super) fn compound(&mut self) -> ReadResult<Option<Compound>> {
         if self.cursor.peek() == Some('(') {
             if self.cursor.peek_at(1) == Some('(') {
-                return Err(Unread::Construct("an arithmetic command"));
+                return Err(ParseFault::Construct("an arithmetic command"));
             }
             self.cursor.advance(1);
             return self.enclosed().map(|list| Some(Compound::Subshell(list)));
@@ -22,22 +22,22 @@ impl Parser<'_> {
             "while" | "until" => Self::repetition,
             "for" => Self::iteration,
             "case" => Self::choice,
-            "[[" if self.posix => return Err(Unread::Construct("`[[` in `sh`")),
+            "[[" if self.posix => return Err(ParseFault::Construct("`[[` in `sh`")),
             "[[" => Self::test,
-            "!" | "time" => return Err(Unread::Construct("`!` or `time` here")),
+            "!" | "time" => return Err(ParseFault::Construct("`!` or `time` here")),
             "select" => {
-                self.doubt("`select`");
+                self.add_doubt("`select`");
                 Self::iteration
             }
             "coproc" => {
-                self.doubt("`coproc`");
+                self.add_doubt("`coproc`");
                 self.cursor.advance("coproc".len());
                 self.cursor.skip_blanks()?;
                 return Ok(None);
             }
-            "foreach" | "repeat" => return Err(Unread::Construct("this compound command")),
+            "foreach" | "repeat" => return Err(ParseFault::Construct("this compound command")),
             "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "}" | "]]" => {
-                return Err(Unread::Expected("the beginning of the compound command"));
+                return Err(ParseFault::Expected("the beginning of the compound command"));
             }
             _ => return Ok(None),
         };
@@ -52,11 +52,11 @@ impl Parser<'_> {
             parser.suspended |= !outer.is_empty();
             let list = parser.commands(&[])?;
             if !parser.documents.is_empty() {
-                return Err(Unread::Construct("a here-document that is announced in parentheses and follows them"));
+                return Err(ParseFault::Construct("a here-document that is announced in parentheses and follows them"));
             }
             parser.documents = outer;
             parser.suspended = suspended;
-            if parser.cursor.take(")") { Ok(list) } else { Err(Unread::Unclosed("(")) }
+            if parser.cursor.take(")") { Ok(list) } else { Err(ParseFault::Unclosed("(")) }
         })
     }
 
@@ -108,7 +108,7 @@ impl Parser<'_> {
         self.cursor.skip_blanks()?;
         let name = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if !name.starts_with(is_name_start) {
-            return Err(Unread::Construct("this form of `for`"));
+            return Err(ParseFault::Construct("this form of `for`"));
         }
         self.cursor.skip_blanks()?;
         self.expect_reserved("in")?;
@@ -121,11 +121,11 @@ impl Parser<'_> {
                     break;
                 }
                 Some('\n') => break,
-                Some('#') | None => return Err(Unread::MissingWord("do")),
+                Some('#') | None => return Err(ParseFault::MissingWord("do")),
                 _ => {
                     let word = self.word(WordPurpose::Argument)?;
                     if word.0.is_empty() {
-                        return Err(Unread::MissingWord("do"));
+                        return Err(ParseFault::MissingWord("do"));
                     }
                     words.push(word);
                 }
@@ -157,7 +157,7 @@ impl Parser<'_> {
                 self.cursor.skip_blanks()?;
                 let pattern = self.word(WordPurpose::Pattern)?;
                 if pattern.0.is_empty() {
-                    return Err(Unread::Expected("a pattern of `case`"));
+                    return Err(ParseFault::Expected("a pattern of `case`"));
                 }
                 patterns.push(pattern);
                 self.cursor.skip_blanks()?;
@@ -165,7 +165,7 @@ impl Parser<'_> {
                     break;
                 }
                 if !self.cursor.take("|") {
-                    return Err(Unread::MissingWord(")"));
+                    return Err(ParseFault::MissingWord(")"));
                 }
             }
             let list = self.list(&["esac"])?;
@@ -173,7 +173,7 @@ impl Parser<'_> {
             if self.cursor.peek() == Some(';') {
                 let ended = self.cursor.take(";;") && !matches!(self.cursor.peek(), Some('&' | ';'));
                 if !ended {
-                    return Err(Unread::Construct("a `case` arm that continues into the next one"));
+                    return Err(ParseFault::Construct("a `case` arm that continues into the next one"));
                 }
             }
         }
@@ -200,7 +200,7 @@ impl Parser<'_> {
     }
 
     fn primary(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> ReadResult<()> {
-        const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
+        const OTHER: ParseFault = ParseFault::Construct("this test in `[[ ]]`");
         const UNARY: &[&str] = &[
             "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-u", "-w", "-x", "-z", "-L", "-O",
             "-S",
@@ -247,7 +247,7 @@ impl Parser<'_> {
 
     /// Parses a word in a test that cannot be taken for an operator.
     fn operand(&mut self) -> ReadResult<Word> {
-        const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
+        const OTHER: ParseFault = ParseFault::Construct("this test in `[[ ]]`");
         self.cursor.skip_blanks()?;
         let raw = self.raw_word();
         if raw.is_empty() || raw.starts_with('-') || matches!(raw.as_str(), "!" | "]]" | "=" | "==" | "!=" | "=~") {

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why text cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::call::shell) enum Unread {
+pub(in crate::call::shell) enum ParseFault {
     /// It contains a construct that is not on the list.
     Construct(&'static str),
     /// Something was opened but is never closed.
@@ -19,7 +19,7 @@ pub(in crate::call::shell) enum Unread {
     TooLarge,
 }
 
-impl fmt::Display for Unread {
+impl fmt::Display for ParseFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Construct(what) => write!(out, "{what} can do more than can be seen beforehand"),
@@ -33,7 +33,7 @@ impl fmt::Display for Unread {
 }
 
 /// The result of parsing, which fails on anything that is not listed.
-pub(super) type ReadResult<T> = Result<T, Unread>;
+pub(super) type ReadResult<T> = Result<T, ParseFault>;
 
 /// A position in the text.
 pub(super) struct Cursor<'t> {
@@ -90,7 +90,7 @@ impl<'t> Cursor<'t> {
         let is_gap = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\t' | '\n'));
         let apart = is_gap(behind) || is_gap(next) || (behind.is_some_and(is_operator) && !next.is_some_and(is_operator));
         if !apart || behind == Some('$') || behind == Some('\\') {
-            return Err(Unread::Construct("a line continued inside a word"));
+            return Err(ParseFault::Construct("a line continued inside a word"));
         }
         self.at += 2;
         Ok(true)

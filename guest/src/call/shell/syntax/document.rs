@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Parser;
-use super::cursor::{ReadResult, Unread, is_operator};
+use super::cursor::{ParseFault, ReadResult, is_operator};
 use super::tree::{Redirect, Word, WordPiece};
 
 /// A here-document whose text has not been reached yet.
@@ -19,7 +19,7 @@ pub(super) struct Announced {
 impl Parser<'_> {
     /// Parses the delimiter after `<<` or `<<-`.
     pub(super) fn announce(&mut self, strips_tabs: bool) -> ReadResult<Redirect> {
-        const OTHER: Unread = Unread::Construct("this delimiter of a here-document");
+        const OTHER: ParseFault = ParseFault::Construct("this delimiter of a here-document");
         self.cursor.skip_blanks()?;
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let quote = self.cursor.peek().filter(|c| matches!(c, '\'' | '"'));
@@ -45,13 +45,13 @@ impl Parser<'_> {
     /// Reads the documents that a line announced, after the end of that line.
     pub(super) fn read_documents(&mut self) -> ReadResult<()> {
         if self.suspended {
-            return Err(Unread::Construct("a line break in parentheses after a here-document"));
+            return Err(ParseFault::Construct("a line break in parentheses after a here-document"));
         }
         for announced in std::mem::take(&mut self.documents) {
             let mut text = String::new();
             loop {
                 if self.cursor.peek().is_none() {
-                    return Err(Unread::Unclosed("<<"));
+                    return Err(ParseFault::Unclosed("<<"));
                 }
                 let line = self.cursor.take_while(|c| c != '\n');
                 self.cursor.advance(1);
@@ -60,7 +60,7 @@ impl Parser<'_> {
                     break;
                 }
                 if !announced.literal && line.ends_with('\\') {
-                    return Err(Unread::Construct("a continued line in a here-document"));
+                    return Err(ParseFault::Construct("a continued line in a here-document"));
                 }
                 text.push_str(line);
                 text.push('\n');

@@ -15,7 +15,7 @@ mod document;
 pub(super) mod tree;
 mod word;
 
-pub(super) use cursor::Unread;
+pub(super) use cursor::ParseFault;
 use cursor::{Cursor, ReadResult};
 use document::Announced;
 use tree::List;
@@ -31,13 +31,13 @@ pub(super) struct Script {
     pub(super) list: List,
     /// Constructs in it that are not on the list. Their parts are still in the tree, for what they name explicitly; but a command
     /// with a doubt is never certain.
-    pub(super) doubts: Vec<Unread>,
+    pub(super) doubts: Vec<ParseFault>,
 }
 
 /// Parses a whole command. `posix` is for the text of a plain `sh`.
-pub(super) fn read(text: &str, posix: bool) -> Result<Script, Unread> {
+pub(super) fn read(text: &str, posix: bool) -> Result<Script, ParseFault> {
     if text.len() > MAX_TEXT {
-        return Err(Unread::TooLarge);
+        return Err(ParseFault::TooLarge);
     }
     Parser::parse_script(text, posix, 0)
 }
@@ -47,7 +47,7 @@ struct Parser<'t> {
     cursor: Cursor<'t>,
     depth: usize,
     posix: bool,
-    doubts: Vec<Unread>,
+    doubts: Vec<ParseFault>,
     /// Here-documents that were announced on the current line.
     documents: Vec<Announced>,
     /// Whether a here-document was announced on the line around the current parentheses.
@@ -67,15 +67,15 @@ impl Parser<'_> {
         let list = parser.list(&[])?;
         match parser.cursor.peek() {
             None if parser.documents.is_empty() => Ok(Script { list, doubts: parser.doubts }),
-            None => Err(Unread::Unclosed("<<")),
-            Some(_) => Err(Unread::Expected("the beginning of a command")),
+            None => Err(ParseFault::Unclosed("<<")),
+            Some(_) => Err(ParseFault::Expected("the beginning of a command")),
         }
     }
 
     /// Parses text inside the text on its own.
     fn parse_nested(&mut self, text: &str) -> ReadResult<List> {
         if self.depth >= MAX_DEPTH {
-            return Err(Unread::TooLarge);
+            return Err(ParseFault::TooLarge);
         }
         let script = Self::parse_script(text, self.posix, self.depth + 1)?;
         self.doubts.extend(script.doubts);
@@ -83,14 +83,14 @@ impl Parser<'_> {
     }
 
     /// Continues after a construct that is not on the list, for the sake of what it names explicitly.
-    fn doubt(&mut self, construct: &'static str) {
-        self.doubts.push(Unread::Construct(construct));
+    fn add_doubt(&mut self, construct: &'static str) {
+        self.doubts.push(ParseFault::Construct(construct));
     }
 
     /// Runs `go` one level deeper.
     fn deeper<T>(&mut self, go: impl FnOnce(&mut Self) -> ReadResult<T>) -> ReadResult<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(Unread::TooLarge);
+            return Err(ParseFault::TooLarge);
         }
         self.depth += 1;
         let out = go(self);

@@ -1,7 +1,7 @@
 //! Parses words: quotes, variables, substitutions, wildcards, braces.
 
 use super::Parser;
-use super::cursor::{ReadResult, Unread, is_operator};
+use super::cursor::{ParseFault, ReadResult, is_operator};
 use super::tree::{Form, Word, WordPiece};
 
 /// How many characters are searched for the end of a bracket or a brace.
@@ -26,31 +26,33 @@ impl Parser<'_> {
         while let Some(c) = self.cursor.peek() {
             match c {
                 ' ' | '\t' | '\n' => break,
-                '(' if self.cursor.at > start => return Err(Unread::Construct("a function, an array or an extended pattern")),
+                '(' if self.cursor.at > start => {
+                    return Err(ParseFault::Construct("a function, an array or an extended pattern"));
+                }
                 c if is_operator(c) => break,
                 '\\' if self.cursor.peek_at(1) == Some('\n') => {
                     // Only where the word ends anyway.
                     if !self.cursor.peek_at(2).is_none_or(|next| matches!(next, ' ' | '\t' | '\n')) {
-                        return Err(Unread::Construct("a line continued inside a word"));
+                        return Err(ParseFault::Construct("a line continued inside a word"));
                     }
                     self.cursor.advance(2);
                     break;
                 }
                 '~' if self.cursor.at == start => pieces.push(self.tilde()?),
                 '~' if purpose == WordPurpose::Value && self.cursor.previous() == Some(':') => {
-                    return Err(Unread::Construct("`:~` in an assignment"));
+                    return Err(ParseFault::Construct("`:~` in an assignment"));
                 }
-                '~' if self.cursor.previous() == Some('=') => return Err(Unread::Construct("`=~` in a word")),
+                '~' if self.cursor.previous() == Some('=') => return Err(ParseFault::Construct("`=~` in a word")),
                 '=' if self.cursor.at == start && purpose == WordPurpose::Argument => {
                     if self.cursor.peek_at(1).is_some_and(|next| next.is_ascii_alphanumeric() || next == '_') {
-                        return Err(Unread::Construct("a word that begins with `=`"));
+                        return Err(ParseFault::Construct("a word that begins with `=`"));
                     }
                     push(&mut pieces, '=');
                     self.cursor.advance(1);
                 }
                 '{' if purpose == WordPurpose::Value => {
                     if self.has_expanding_braces() {
-                        return Err(Unread::Construct("braces in an assignment"));
+                        return Err(ParseFault::Construct("braces in an assignment"));
                     }
                     push(&mut pieces, '{');
                     self.cursor.advance(1);
@@ -72,9 +74,9 @@ impl Parser<'_> {
         let Some(c) = self.cursor.peek() else { return Ok(()) };
         match c {
             '\\' => {
-                let Some(escaped) = self.cursor.peek_at(1) else { return Err(Unread::Expected("a character after `\\`")) };
+                let Some(escaped) = self.cursor.peek_at(1) else { return Err(ParseFault::Expected("a character after `\\`")) };
                 if escaped.is_control() {
-                    return Err(Unread::Character(escaped));
+                    return Err(ParseFault::Character(escaped));
                 }
                 push(pieces, escaped);
                 self.cursor.advance(2);
@@ -90,7 +92,7 @@ impl Parser<'_> {
             }
             '`' => pieces.push(self.backquoted(false)?),
             '$' => self.dollar(pieces, false)?,
-            c if c.is_control() || (c.is_whitespace() && !c.is_ascii()) => return Err(Unread::Character(c)),
+            c if c.is_control() || (c.is_whitespace() && !c.is_ascii()) => return Err(ParseFault::Character(c)),
             c => {
                 push(pieces, c);
                 self.cursor.advance(1);
@@ -103,13 +105,13 @@ impl Parser<'_> {
     fn until_quote(&mut self) -> ReadResult<String> {
         let text = self.cursor.take_while(|c| c != '\'');
         self.refuse_broken_document(&text)?;
-        if self.cursor.take("'") { Ok(text) } else { Err(Unread::Unclosed("'")) }
+        if self.cursor.take("'") { Ok(text) } else { Err(ParseFault::Unclosed("'")) }
     }
 
     /// Rejects a line break inside quotes while a here-document is announced: it would not be clear where the document begins.
     fn refuse_broken_document(&self, text: &str) -> ReadResult<()> {
         if !self.documents.is_empty() && text.contains('\n') {
-            return Err(Unread::Construct("a quote over several lines after a here-document"));
+            return Err(ParseFault::Construct("a quote over several lines after a here-document"));
         }
         Ok(())
     }
@@ -126,7 +128,7 @@ impl Parser<'_> {
                 }
                 '\\' => match self.cursor.peek_at(1) {
                     Some('\n') if self.cursor.previous() == Some('$') => {
-                        return Err(Unread::Construct("a line continued inside an expansion"));
+                        return Err(ParseFault::Construct("a line continued inside an expansion"));
                     }
                     Some('\n') => self.cursor.advance(2),
                     Some(escaped @ ('$' | '`' | '\\')) => {
@@ -144,7 +146,7 @@ impl Parser<'_> {
                 },
                 '`' => pieces.push(self.backquoted(true)?),
                 '$' => self.dollar(pieces, true)?,
-                '\0' => return Err(Unread::Character(c)),
+                '\0' => return Err(ParseFault::Character(c)),
                 c => {
                     if c == '\n' && close.is_some() {
                         self.refuse_broken_document("\n")?;
@@ -154,7 +156,7 @@ impl Parser<'_> {
                 }
             }
         }
-        if close.is_none() { Ok(()) } else { Err(Unread::Unclosed("\"")) }
+        if close.is_none() { Ok(()) } else { Err(ParseFault::Unclosed("\"")) }
     }
 
     /// Parses a command in backquotes without escapes, further backquotes or, inside double quotes, further double quotes.
@@ -162,10 +164,10 @@ impl Parser<'_> {
         self.cursor.advance(1);
         let text = self.cursor.take_while(|c| c != '`');
         if !self.cursor.take("`") {
-            return Err(Unread::Unclosed("backquote"));
+            return Err(ParseFault::Unclosed("backquote"));
         }
         if text.contains(['\\', '\n']) || (quoted && text.contains('"')) {
-            return Err(Unread::Construct("a backquoted command with escapes"));
+            return Err(ParseFault::Construct("a backquoted command with escapes"));
         }
         let list = self.parse_nested(&text)?;
         Ok(WordPiece::Output { list, quoted })
@@ -194,15 +196,15 @@ impl Parser<'_> {
                 self.cursor.advance(1);
                 let text = self.until_quote()?;
                 if text.contains('\\') {
-                    return Err(Unread::Construct("an escape in `$'…'`"));
+                    return Err(ParseFault::Construct("an escape in `$'…'`"));
                 }
-                self.doubt("`$'…'`");
+                self.add_doubt("`$'…'`");
                 WordPiece::Text(text)
             }
-            Some('"') if !quoted => return Err(Unread::Construct("`$\"`")),
-            Some('[') => return Err(Unread::Construct("`$[`")),
+            Some('"') if !quoted => return Err(ParseFault::Construct("`$\"`")),
+            Some('[') => return Err(ParseFault::Construct("`$[`")),
             Some('\\') if self.cursor.peek_at(1) == Some('\n') => {
-                return Err(Unread::Construct("a line continued inside an expansion"));
+                return Err(ParseFault::Construct("a line continued inside an expansion"));
             }
             Some(c) if is_name_start(c) => {
                 let name = self.name();
@@ -210,7 +212,7 @@ impl Parser<'_> {
                 let modified = self.cursor.peek() == Some('[')
                     || (self.cursor.peek() == Some(':') && self.cursor.peek_at(1).is_some_and(|c| c.is_ascii_alphabetic()));
                 if modified {
-                    return Err(Unread::Construct("`[` or `:` after a variable"));
+                    return Err(ParseFault::Construct("`[` or `:` after a variable"));
                 }
                 WordPiece::Variable { name, form: Form::Plain, quoted }
             }
@@ -242,13 +244,13 @@ impl Parser<'_> {
             return Ok(piece);
         }
         self.cursor.at = start;
-        self.doubt("this form of `${…}`");
+        self.add_doubt("this form of `${…}`");
         let name = self.name();
         let mut inside = Vec::new();
         self.deeper(|parser| {
             loop {
                 match parser.cursor.peek() {
-                    None => return Err(Unread::Unclosed("${")),
+                    None => return Err(ParseFault::Unclosed("${")),
                     Some('}') => break,
                     Some('\'') if quoted => parser.cursor.advance(1),
                     Some(' ' | '\t' | '\n' | '<' | '>') => parser.cursor.advance(1),
@@ -297,7 +299,7 @@ impl Parser<'_> {
 
     /// Parses `$((…))` after its parentheses: only numbers, names and operators.
     fn arithmetic(&mut self) -> ReadResult<WordPiece> {
-        const OTHER: Unread = Unread::Construct("this arithmetic");
+        const OTHER: ParseFault = ParseFault::Construct("this arithmetic");
         let (mut names, mut depth) = (Vec::new(), 0usize);
         loop {
             match self.cursor.peek() {
@@ -318,7 +320,7 @@ impl Parser<'_> {
                 _ => return Err(OTHER),
             }
             if depth > 32 {
-                return Err(Unread::TooLarge);
+                return Err(ParseFault::TooLarge);
             }
         }
     }
@@ -328,7 +330,7 @@ impl Parser<'_> {
         self.cursor.advance(1);
         match self.cursor.peek() {
             None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>') => Ok(WordPiece::Home),
-            _ => Err(Unread::Construct("`~` followed by a name")),
+            _ => Err(ParseFault::Construct("`~` followed by a name")),
         }
     }
 
@@ -381,7 +383,7 @@ impl Parser<'_> {
 
     /// Parses `{a,b}` of plain text, or `{1..3}`; a brace that cannot be expanded is a literal character.
     fn brace(&mut self, pieces: &mut Vec<WordPiece>) -> ReadResult<()> {
-        const OTHER: Unread = Unread::Construct("these braces");
+        const OTHER: ParseFault = ParseFault::Construct("these braces");
         let mut inside = String::new();
         let mut ahead = 1;
         let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,+@%:".contains(c);
@@ -400,7 +402,7 @@ impl Parser<'_> {
             return Ok(());
         }
         if self.posix {
-            return Err(Unread::Construct("braces in `sh`"));
+            return Err(ParseFault::Construct("braces in `sh`"));
         }
         let alternatives: Vec<String> = if inside.contains(',') {
             inside.split(',').map(str::to_owned).collect()

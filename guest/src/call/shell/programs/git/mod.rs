@@ -105,7 +105,7 @@ fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &ParsedArgum
             _ => {}
         }
     }
-    if let Some(why) = repository::doubt(reader, &state) {
+    if let Some(why) = repository::doubt_reason(reader, &state) {
         reader.add_unknown(format!("`git {}` {why}", display(word)));
     }
     let mut words = vec![(*command).clone()];

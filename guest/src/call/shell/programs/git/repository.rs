@@ -12,7 +12,7 @@ use crate::ports::FileKind;
 const BARE: [&str; 2] = ["HEAD", "objects"];
 
 /// Why git may work in another repository, as the end of a sentence "`git status` …".
-pub(super) fn doubt(reader: &ShellReader<'_>, state: &ShellState) -> Option<String> {
+pub(super) fn doubt_reason(reader: &ShellReader<'_>, state: &ShellState) -> Option<String> {
     let Some(folders) = reader.folders_upwards(state) else {
         return Some(match &state.cwd {
             None => "runs in a folder that is only known when it runs".to_owned(),
