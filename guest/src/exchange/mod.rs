@@ -12,7 +12,7 @@
 //! returns the answer. An event before a tool that cannot be understood is denied; if the gate fails, a person is asked
 //! ([`Exchanges::fail`]).
 
-mod asked;
+mod in_progress;
 mod lifecycle;
 mod memory;
 mod restoring;
@@ -21,7 +21,7 @@ pub mod workspace_search;
 
 use serde_json::{Map, Value};
 
-use self::asked::{Exchange, ExchangeStage};
+use self::in_progress::{Exchange, ExchangeStage};
 use self::memory::{EventHandling, SessionMemory};
 use crate::augment::{LookupAnswer as Found, LookupFinding, TOTAL_MS};
 use crate::confine::wrapping;

@@ -9,7 +9,7 @@
 //! | `claude_code`, `codex`, … | one program each |
 //! | [`tool`] | the description of a tool: its names, what it does, what each argument means |
 //! | [`table`] | which tools a name may mean |
-//! | [`speech`] | the hook protocol: events, payloads and answers |
+//! | [`hook_protocol`] | the hook protocol: events, payloads and answers |
 //! | [`wiring`] | settings files, what is written to them, and what proves that it works |
 //! | [`trust`] | whether a program would run the installed hooks |
 //! | [`permissions`] | what a person lets a program do with MCP tools |
@@ -25,6 +25,7 @@ mod copilot;
 mod cursor;
 mod gemini;
 mod generic;
+pub mod hook_protocol;
 mod hook_specific;
 mod limit;
 mod opencode;
@@ -36,7 +37,6 @@ mod qwen;
 mod roo;
 mod salvage;
 pub mod shell_prefix;
-pub mod speech;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -44,11 +44,11 @@ pub mod tool;
 pub mod trust;
 pub mod wiring;
 
+pub use hook_protocol::{CallEnding, EventKind, HookAnswer, HookProtocol, ProgramEvent, ReportedCall};
 pub use limit::{Limit, cut};
 pub(crate) use payload::{NO_REASON_GIVEN, derived_id};
 use permissions::Permissions;
 pub use salvage::recover_event;
-pub use speech::{CallEnding, EventKind, HookAnswer, HookProtocol, ProgramEvent, ReportedCall};
 pub use table::{act, dialect, tools};
 pub use tool::{Act, ArgumentMeaning, PatchDialect, Tool};
 use wiring::SettingsPlace;

@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 
 use super::Act::{Inert, Opaque, Patches, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Patch, Path, Text};
+use super::hook_protocol::find_event;
 use super::payload::{self, first_text};
-use super::speech::find_event;
 use super::wiring::{Canary, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, SourceContent, Timeout};
 use super::{
     AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, ReportedCall, Tool, Wiring,

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use super::speech::find_event;
+use super::hook_protocol::find_event;
 use super::{CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// The fault of a payload that is not an object.

@@ -7,8 +7,8 @@
 
 use serde_json::json;
 
+use super::files_read::{Seen, SeenContent};
 use super::layout::{Layout, join};
-use super::seen::{Seen, SeenContent};
 use super::trial::{Trial, TrialOutcome};
 use crate::confine::is_confiner_name;
 use crate::confine::wrapping::quote;

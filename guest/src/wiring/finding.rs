@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::confinement::{ConfinementCheck, ConfinerReport, ProgramTrials};
+use super::files_read::Seen;
 use super::hook::{HookFindings, WiredHook};
 use super::layout::Layout;
 use super::matcher;
 use super::plan::is_in_use;
-use super::seen::Seen;
 use super::trial::{self, MAX_TRIALS, Proof, Trial, TrialOutcome};
 use crate::json::object;
 use crate::programs::{AgentProgram, EventKind, Wiring};

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::files_read::{Seen, SeenContent};
+use super::files_to_read::trust_file;
 use super::layout::Layout;
-use super::look::trust_file;
-use super::seen::{Seen, SeenContent};
 use super::source::{ResolvedSource, sources};
 use crate::json::document::Document;
 use crate::programs::trust::{TrustState, folder_trust, hook_hash, hook_key, hook_trust, listed_trust};

@@ -19,7 +19,7 @@ pub struct Layout {
     /// Whether the home folder was given explicitly: then everything that belongs to the user is below it, whatever the variables
     /// say.
     pub home_is_named: bool,
-    /// Those of the variables listed by [`super::look::variables`] that are set.
+    /// Those of the variables listed by [`super::files_to_read::variables`] that are set.
     pub variables: BTreeMap<String, String>,
     /// Whether this is Windows.
     pub windows: bool,

@@ -1,14 +1,14 @@
 //! Wires agent programs to the gate: what `tollgate init` writes and removes, and what `tollgate doctor` finds.
 //!
 //! The facts about a program are in its record, [`crate::programs`]. This module decides what they mean for one workspace. It
-//! never reads a file itself: a host is told what to look at ([`look`]), passes on what it [saw](seen), and applies the resulting
-//! changes.
+//! never reads a file itself: a host is told what to read ([`files_to_read`]), passes on what it [read](files_read), and applies
+//! the resulting changes.
 //!
 //! | module | what |
 //! | --- | --- |
 //! | [`layout`] | where the workspace, the home folder and the programs' own folders are |
-//! | [`seen`] | what a host found there |
-//! | [`look`] | what a host should look at |
+//! | [`files_read`] | what a host found there |
+//! | [`files_to_read`] | what a host should read |
 //! | [`source`] | the files in which a program looks for its hooks, and which of them apply in the folder where it is started |
 //! | [`difference`] | a change to a file as a diff, for a person |
 //! | [`plan`] | what `tollgate init` changes |
@@ -25,15 +25,15 @@
 pub mod complaint;
 pub mod confinement;
 pub mod difference;
+pub mod files_read;
+pub mod files_to_read;
 pub mod finding;
 pub mod hook;
 pub mod layout;
-pub mod look;
 pub mod matcher;
 pub mod plan;
 pub mod prefix;
 pub mod receipt;
-pub mod seen;
 pub mod source;
 #[cfg(test)]
 mod tests;

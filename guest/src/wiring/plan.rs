@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::files_read::{Seen, SeenContent};
 use super::hook::HookFindings;
 use super::layout::{Layout, is_within, join};
 use super::prefix::{Prefix, prefix};
 use super::receipt::Receipt;
-use super::seen::{Seen, SeenContent};
 use crate::json::document::{Document, DocumentFault};
 use crate::programs::wiring::{HooksFormat, SettingsPlace, SettingsReach, SettingsSource};
 use crate::programs::{AgentProgram, EventKind, Wiring};

@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
+use super::files_read::{Seen, SeenContent};
 use super::layout::{Layout, is_within};
-use super::seen::{Seen, SeenContent};
 use crate::confine::is_confiner_name;
 use crate::json::document::Document;
 use crate::programs::Wiring;

@@ -1,7 +1,7 @@
 //! Resolves the files in which a program looks for its hooks, and determines which of them apply where it is started.
 
+use super::files_read::{Seen, SeenContent};
 use super::layout::{Layout, join};
-use super::seen::{Seen, SeenContent};
 use crate::programs::Wiring;
 use crate::programs::wiring::{SettingsPlace, SettingsReach, SettingsSource, SourceContent};
 

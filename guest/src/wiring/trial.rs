@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::complaint;
+use super::files_read::Seen;
+use super::files_to_read::RUNTIMES;
 use super::hook::WiredHook;
 use super::layout::{Layout, join};
-use super::look::RUNTIMES;
-use super::seen::Seen;
 use crate::config;
 use crate::intents::file;
 use crate::json::{self, object};

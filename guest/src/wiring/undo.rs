@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::files_read::{Seen, SeenContent};
 use super::layout::Layout;
 use super::plan::FileEdit;
 use super::prefix;
 use super::receipt::{Receipt, WrittenFile};
-use super::seen::{Seen, SeenContent};
 use crate::digest::Digest;
 use crate::json::document::Document;
 use crate::programs::{self, AgentProgram};

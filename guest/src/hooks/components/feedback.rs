@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::approved::Approved;
-use super::words::{self, MAX_FAULT, MAX_NOTE, MAX_REASON, attribute_to_hook, clean};
+use super::sanitize::{self, MAX_FAULT, MAX_NOTE, MAX_REASON, attribute_to_hook, clean};
 use super::{ComponentReply, Function, ObjectionSeverity};
 use crate::json::object;
 
@@ -73,7 +73,7 @@ impl HookFeedback {
         reply: &ComponentReply,
     ) -> Result<Value, HookFailure> {
         let broke = |why: &str| Err(HookFailure { why: why.to_owned(), is_late: false, for_good: false, counts: true });
-        let checked = |code: &str| if words::is_code(code) { Ok(format!("{}/{code}", clean(hook, 128))) } else { Err(()) };
+        let checked = |code: &str| if sanitize::is_code(code) { Ok(format!("{}/{code}", clean(hook, 128))) } else { Err(()) };
         match (function, reply) {
             (_, ComponentReply::Nothing) => Ok(Value::Null),
             (Function::PreTool, ComponentReply::Objection { severity, code, reason }) => {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Limits;
 use super::manifest::{HookManifest, globs};
-use super::words::clean;
+use super::sanitize::clean;
 
 /// What a declaration allows. If it says nothing, that is everything that the manifest asks for, which a person sees before
 /// approving.

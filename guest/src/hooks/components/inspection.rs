@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::binary::{self, Malformed};
 use super::features;
 use super::manifest::HookManifest;
-use super::words::clean;
+use super::sanitize::clean;
 use super::{CONTRACT, Function, MANIFEST_SECTION, MAX_COMPONENT_BYTES};
 use crate::digest::Digest;
 use crate::json::object;

@@ -149,7 +149,7 @@ fn flag(fields: &Map<String, Value>, key: &str) -> Result<bool, String> {
 }
 
 fn brief(text: &str) -> String {
-    super::words::clean(text, 60)
+    super::sanitize::clean(text, 60)
 }
 
 #[cfg(test)]

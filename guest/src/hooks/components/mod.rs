@@ -11,7 +11,7 @@
 //! | `approved` | the hook as a person approved it |
 //! | `feedback` | collects the answers of all third-party hooks about one call |
 //! | `faults` | hooks that fail repeatedly are no longer called |
-//! | `words` | cleans what hooks say for models and people |
+//! | `sanitize` | sanitises what hooks say before models and people see it |
 //!
 //! A hook can object, remark and add. Nothing that it returns is executed, and it cannot allow a call.
 
@@ -24,8 +24,8 @@ pub mod files;
 pub mod grant;
 pub mod inspection;
 pub mod manifest;
+pub mod sanitize;
 pub mod schema;
-pub mod words;
 
 use crate::effects::Operation;
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::words::clean;
+use super::sanitize::clean;
 
 /// Maximum depth of schemas within schemas.
 const MAX_DEPTH: usize = 16;

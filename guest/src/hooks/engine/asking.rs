@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::components::approved::{Approved, place};
 use super::super::components::feedback::{HookFailure, HookFeedback};
-use super::super::components::words::{MAX_NOTE, attribute_to_hook, clean};
+use super::super::components::sanitize::{MAX_NOTE, attribute_to_hook, clean};
 use super::super::components::{Ask, ComponentAnswer, ComponentReply, Function, MAX_COMPONENT_BYTES, Subject};
 use super::super::declaration::{Action, Hook};
 use super::super::outcome::RunOutcome;

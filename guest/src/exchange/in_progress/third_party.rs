@@ -6,7 +6,7 @@ use super::{Exchange, ExchangeStage, withdraw};
 use crate::exchange::{lifecycle, wording};
 use crate::gate::Gate;
 use crate::hooks::components::feedback::HookFeedback;
-use crate::hooks::components::words::{MAX_NOTE, clean};
+use crate::hooks::components::sanitize::{MAX_NOTE, clean};
 use crate::hooks::components::{Function, ObjectionSeverity};
 use crate::programs::HookAnswer;
 

@@ -15,7 +15,7 @@ use crate::config::confine::Capability;
 use crate::gate::condition::Condition;
 use crate::gate::{CallOutcome, Gate};
 use crate::hooks::components::Function;
-use crate::hooks::components::words::{MAX_NOTE, clean};
+use crate::hooks::components::sanitize::{MAX_NOTE, clean};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{
