@@ -5,7 +5,8 @@ use std::cell::{Cell, RefCell};
 
 use crate::dice::check;
 use serde_json::{Value, json};
-use tollgate_guest::call::patch::{self, PatchDialect, unified};
+use tollgate_guest::call::patch::{self, PatchDialect, PatchedFile, unified};
+use tollgate_guest::effects::Access;
 use tollgate_guest::effects::path::{Location, candidates, normalize};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::glob::Glob;
@@ -150,14 +151,40 @@ const LINES: &[&str] = &[
     "EOF",
 ];
 
+/// An envelope with these changes.
+fn print_envelope(changes: &[PatchedFile]) -> String {
+    let header = |change: &PatchedFile| match change.access {
+        Access::Delete => format!("*** Delete File: {}\n", change.path),
+        _ => format!("*** Update File: {}\n", change.path),
+    };
+    format!("*** Begin Patch\n{}*** End Patch", changes.iter().map(header).collect::<String>())
+}
+
+/// A diff with these changes. Its names are quoted, because otherwise some names could not be told from what may follow a name.
+fn print_diff(changes: &[&PatchedFile]) -> String {
+    let quoted = |prefix: &str, path: &str| {
+        let escape = |byte: u8| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("\\{byte:03o}") };
+        format!("\"{prefix}{}\"", path.bytes().map(escape).collect::<String>())
+    };
+    let file = |change: &&PatchedFile| {
+        let new = if change.access == Access::Delete { "/dev/null".to_owned() } else { quoted("b/", &change.path) };
+        format!("--- {}\n+++ {new}\n@@ -1 +1 @@\n-x\n+y\n", quoted("a/", &change.path))
+    };
+    changes.iter().map(file).collect()
+}
+
+/// Whatever is read was written there: each name is part of a line, and reading it from a plain patch gives the same again.
 #[test]
 fn no_patch_is_too_strange() {
+    let (envelopes, diffs) = (Cell::new(0), Cell::new(0));
     check(3, 30_000, 60, |dice| {
-        let mut text: Vec<char> = (0..dice.below(12))
-            .flat_map(|_| [dice.pick(LINES), dice.pick(&["\n", "\n", "\r\n", "\r", " "])])
-            .collect::<String>()
-            .chars()
-            .collect();
+        let mut text: String =
+            (0..dice.below(12)).flat_map(|_| [dice.pick(LINES), dice.pick(&["\n", "\n", "\r\n", "\r", " "])]).collect();
+        // By chance, an envelope is hardly ever opened and closed.
+        if dice.once_in(2) {
+            text = format!("*** Begin Patch\n*** Update File: x\n{text}\n*** End Patch");
+        }
+        let mut text: Vec<char> = text.chars().collect();
         for _ in 0..dice.below(4) {
             let at = dice.below(text.len() + 1);
             match dice.below(3) {
@@ -167,6 +194,14 @@ fn no_patch_is_too_strange() {
             }
         }
         let text: String = text.into_iter().collect();
+        // An escaped name in quotes is the only one that looks different in the text.
+        let is_written = |name: &str| text.contains('"') || text.lines().any(|line| line.contains(name));
+        for dialect in [PatchDialect::Any, PatchDialect::Codex, PatchDialect::OpenCode] {
+            let Ok(changes) = patch::envelope::changes(&text, dialect) else { continue };
+            envelopes.set(envelopes.get() + 1);
+            assert!(changes.iter().all(|change| !change.path.is_empty() && text.contains(&change.path)), "{text:?}: {changes:?}");
+            assert_eq!(patch::envelope::changes(&print_envelope(&changes), dialect), Ok(changes), "{dialect:?} {text:?}");
+        }
         let any = patch::envelope::changes(&text, PatchDialect::Any);
         for dialect in [PatchDialect::Codex, PatchDialect::OpenCode] {
             // Whatever one parser would change is among the changes that count when nobody knows which parser applies.
@@ -174,8 +209,18 @@ fn no_patch_is_too_strange() {
                 assert!(one.iter().all(|change| any.iter().any(|counted| counted.path == change.path)), "{text:?}");
             }
         }
-        drop(unified::read(&text));
+        let Ok(diff) = unified::read(&text) else { return };
+        assert!(diff.changes.iter().all(|change| is_written(&change.path)), "{text:?}: {diff:?}");
+        assert!(diff.block_titles.iter().all(|title| is_written(title)), "{text:?}: {diff:?}");
+        // What is only copied has no header of its own.
+        let changed: Vec<&PatchedFile> = diff.changes.iter().filter(|change| change.access != Access::Read).collect();
+        if !changed.is_empty() {
+            diffs.set(diffs.get() + 1);
+            let again = unified::read(&print_diff(&changed)).unwrap();
+            assert_eq!(again.changes.iter().collect::<Vec<_>>(), changed, "{text:?}");
+        }
     });
+    assert!(envelopes.get() > 1_000 && diffs.get() > 1_000, "{} envelopes, {} diffs", envelopes.get(), diffs.get());
 }
 
 /// Megabytes of the worst lines take no longer than reading them.
