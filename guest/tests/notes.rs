@@ -242,9 +242,14 @@ fn a_lookup_does_not_go_through_all_notes() {
     }
     let mut gate = Gate::new(watched.ports());
     augmentation(&mut gate, "[[0]]");
-    let begun = Instant::now();
-    for number in 0..200 {
-        assert!(augmentation(&mut gate, &format!("[[{}]] [[nobody {number}]]", number * 99)).starts_with("## [["));
-    }
-    assert!(begun.elapsed().as_millis() < 2_000, "{:?}", begun.elapsed());
+    // The fastest of ten rounds counts: other load on the machine slows down single rounds, going through all notes every one.
+    let round = |first: usize| {
+        let begun = Instant::now();
+        for number in first..first + 20 {
+            assert!(augmentation(&mut gate, &format!("[[{}]] [[nobody {number}]]", number * 99)).starts_with("## [["));
+        }
+        begun.elapsed()
+    };
+    let fastest = (0..200).step_by(20).map(round).min().unwrap();
+    assert!(fastest.as_millis() < 200, "{fastest:?}");
 }
