@@ -5,11 +5,13 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createTollgate } from '../dist/index.js';
+import { reportSkip } from './skip.mjs';
 import { createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
-const native = path.join(repository, 'target/release');
-const samples = path.join(repository, 'target/tmp/hooks');
+const target = path.resolve(repository, process.env.CARGO_TARGET_DIR ?? 'target');
+const native = path.join(target, 'release');
+const samples = path.join(target, 'tmp/hooks');
 const PATH = process.env.PATH.split(path.delimiter).filter((folder) => !fs.existsSync(path.join(folder, 'tollgate')));
 
 const CALLS = {
@@ -55,7 +57,7 @@ async function records(name, isNative) {
 let compared = 0;
 for (const name of ['command-guard', 'commit-rules']) {
   if (!fs.existsSync(path.join(samples, `${name}.wasm`))) {
-    console.log(`skipped: the sample ${name} is not built`);
+    reportSkip(`the sample hook ${name} is not built; \`cargo test --release -p tollgate --test examples\` builds it`);
     continue;
   }
   const here = await records(name, false);
@@ -67,5 +69,6 @@ for (const name of ['command-guard', 'commit-rules']) {
   assert.deepEqual(here, await records(name, true), name);
   compared += here.length;
 }
+assert.ok(compared > 0, 'no sample is built, so nothing was compared');
 console.log(`third-party hooks: ${compared} records, the same in this runtime and in the native command`);
 process.exit(0);
