@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::{env, fs};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use serde::de::DeserializeOwned;
 
 use crate::inside::{Hello, Report, Request};
@@ -56,7 +56,7 @@ impl Sandbox {
         let folder = tempfile::Builder::new().prefix("tollgate-attack-").tempdir()?;
         let (root, copy) = (folder.path().join("root"), folder.path().join("runner"));
         fs::create_dir(&root)?;
-        fs::copy(runner, &copy).with_context(|| format!("copying {}", runner.display()))?;
+        copy_program(runner, &copy)?;
         open_to_all(folder.path())?;
         let mut words = unshare();
         words.extend(["sh", "-c", include_str!("setup.sh"), "setup"]);
@@ -109,6 +109,14 @@ fn read<T: DeserializeOwned>(answers: &mut BufReader<ChildStdout>) -> Result<T> 
         bail!("the sandbox has ended");
     }
     serde_json::from_str(&line).context("the sandbox sent invalid JSON")
+}
+
+/// Copies a program, for everyone to run. `install` does it, so that this process never has the copy open for writing: a process that
+/// another thread is starting at that moment would inherit the open file, and the system would refuse to run the copy.
+fn copy_program(from: &Path, to: &Path) -> Result<()> {
+    let status = Command::new("install").args(["-m", "755"]).args([from, to]).status().context("running `install`")?;
+    ensure!(status.success(), "copying {} failed ({status})", from.display());
+    Ok(())
 }
 
 /// Makes a folder accessible to everyone, because the user inside the namespace needs access to it.
