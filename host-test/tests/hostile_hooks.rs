@@ -56,7 +56,7 @@ fn eval_answers_with_the_objection() {
     let before = workspace.record();
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.args(["eval", "--workspace"]).arg(workspace.root()).arg("--home").arg(workspace.home());
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let call = json!({"session": "s1", "call": "c1", "tool": "write", "args": {"path": "src/a.ts", "content": "x"}});
     for op in [json!({"op": "pre-tool"}), json!({"op": "post-tool", "success": true})] {
         let mut line = call.clone();
