@@ -315,9 +315,14 @@ fn reap(child: &mut dyn ChildWrapper) -> io::Result<ExitStatus> {
     child.inner_mut().try_wait()?.ok_or_else(|| io::Error::other("it does not end"))
 }
 
+#[cfg(all(test, unix))]
+#[path = "../tests/program_copy/mod.rs"]
+mod program_copy;
+
 // They run shells.
 #[cfg(all(test, unix))]
 mod tests {
+    use super::program_copy::write_script;
     use super::*;
 
     fn program<'a>(argv: &'a [String], input: &'a [u8], folder: &'a Path) -> Program<'a> {
@@ -353,8 +358,7 @@ mod tests {
     fn a_file_that_another_process_still_writes_to_is_started_when_it_is_free() {
         let temp = tempfile::tempdir().unwrap();
         let script = temp.path().join("script");
-        std::fs::write(&script, "#!/bin/sh\necho free\n").unwrap();
-        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        write_script(&script, "#!/bin/sh\necho free\n");
         let argv = [script.to_str().unwrap().to_owned()];
         let start = || run(&program(&argv, b"", Path::new("/")), Duration::from_secs(30));
         let open = std::fs::OpenOptions::new().append(true).open(&script).unwrap();
@@ -378,8 +382,7 @@ mod tests {
     fn what_cannot_be_run_says_why() {
         let temp = tempfile::tempdir().unwrap();
         let script = temp.path().join("script");
-        std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
-        std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        write_script(&script, "#!/no/such/interpreter\n");
         let ending = |argv: &[&str], folder: &str| {
             let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
             match run(&program(&argv, b"", Path::new(folder)), Duration::from_secs(5)) {
@@ -422,7 +425,8 @@ mod tests {
                     canceler.cancel();
                 });
             }
-            let deadline = Instant::now() + Duration::from_millis(if canceled { 50_000 } else { 200 });
+            // Only the first one is to run out of time.
+            let deadline = Instant::now() + Duration::from_millis(if number == 0 { 200 } else { 50_000 });
             let ending = run.run(&program(&argv, b"", Path::new("/")), Some(deadline));
             match (number, ending) {
                 (0, Ending::TimedOut) | (1, Ending::Canceled) | (2, Ending::Exited { .. }) => {}

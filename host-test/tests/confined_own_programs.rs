@@ -63,7 +63,7 @@ fn a_hook_runs_from_its_copy_and_ends_with_its_children() {
     }
     let hook = with_fields(
         confined_hook("echo $0 > src/auth/name; sleep 300 & echo $! > src/auth/child; trap '' TERM; sleep 300"),
-        &json!({"timeoutMs": 1000}),
+        &json!({"timeoutMs": 5000}),
     );
     let place = governed_place(&[hook]);
     place.gate().select_intent("s", "I").unwrap();

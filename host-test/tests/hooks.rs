@@ -57,7 +57,8 @@ fn how_a_run_ends() {
 #[test]
 fn what_hangs_is_ended_with_its_children() {
     let script = "sleep 300 & echo $! >child; echo $$ >parent; trap '' TERM; sleep 300";
-    let place = Place::new(&[with_fields(sh("a", "before_tool", script), &json!({"timeoutMs": 1000}))]);
+    // On a busy machine, the script needs a while until it hangs.
+    let place = Place::new(&[with_fields(sh("a", "before_tool", script), &json!({"timeoutMs": 5000}))]);
     let start = Instant::now();
     let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "timeout", "{record}");
@@ -353,9 +354,11 @@ fn what_is_canceled_is_gone() {
 
 #[test]
 fn prompts_are_run_by_a_function() {
-    let hook = json!({"id": "a", "trigger": "before_tool", "prompt": "Look at it.", "timeoutMs": 1000});
-    for (what, expected) in [("answers", "success"), ("fails", "failed"), ("panics", "failed"), ("hangs", "timeout")] {
-        let place = Place::new(std::slice::from_ref(&hook));
+    for (what, expected, timeout_ms) in
+        [("answers", "success", 60_000), ("fails", "failed", 60_000), ("panics", "failed", 60_000), ("hangs", "timeout", 1_000)]
+    {
+        let hook = json!({"id": "a", "trigger": "before_tool", "prompt": "Look at it.", "timeoutMs": timeout_ms});
+        let place = Place::new(&[hook]);
         let options = Options::new().prompt(move |prompt| {
             assert!(prompt.text.starts_with("Look at it.") && prompt.hook == "a");
             match what {

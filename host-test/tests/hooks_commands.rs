@@ -180,7 +180,7 @@ fn eval_gives_the_answer_in_place_of_the_waiting() {
 
 #[test]
 fn eval_keeps_the_clock() {
-    let hook = with_fields(sh("a", "before_tool", "sleep 300 & echo $! >child; sleep 300"), &json!({"timeoutMs": 1000}));
+    let hook = with_fields(sh("a", "before_tool", "sleep 300 & echo $! >child; sleep 300"), &json!({"timeoutMs": 5000}));
     let place = Place::new(&[hook]);
     assert_eq!(place.run(&["hooks", "approve", "a", "--yes"]).0, 0);
     let mut eval = Eval::new(&place);

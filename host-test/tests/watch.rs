@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -229,10 +229,9 @@ fn a_person_sees_a_line_for_each_run() {
     let notes = lines(child.stderr.take().unwrap());
     while !notes.recv_timeout(LONG).unwrap().contains("for onDidSaveTextDocument") {}
     place.write("src/a", "1");
-    let mut out = child.stdout.take().unwrap();
-    let mut first = [0; 200];
-    let length = out.read(&mut first).unwrap();
-    let line = String::from_utf8_lossy(&first[..length]).into_owned();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    out.read_line(&mut line).unwrap();
     for part in ["failed", "lint", "src/a", " ms", "bad line"] {
         assert!(line.contains(part), "{part}: {line}");
     }
