@@ -4,10 +4,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+#[path = "../../host-test/tests/skip/mod.rs"]
+mod skip;
+
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
 
+use skip::report_skip;
 use tollgate_attack::campaign::{self, Tally};
 use tollgate_attack::case::Case;
 use tollgate_attack::generate::{self, GIVEN, Generator};
@@ -22,11 +26,11 @@ fn runner() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_attack"))
 }
 
-/// Whether commands can be executed here. If not, the reason is printed past the test harness, which would hide it.
+/// Whether commands can be executed here; if not, that is reported.
 fn can_run() -> bool {
     let refusal = sandbox::refusal();
     if let Some(refusal) = &refusal {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: {refusal}");
+        report_skip(&format!("attacks are not run: {refusal}"));
     }
     refusal.is_none()
 }

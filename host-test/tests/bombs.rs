@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use crate::skip::report_skip;
 use serde_json::Value;
 
 const INTENTS: &str = "active_intents:\n  - id: INT-001\n    name: Login hardening\n    status: IN_PROGRESS\n    \
@@ -70,7 +71,7 @@ fn node_answers_bombs_with_the_same_bytes() {
     let eval = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");
     let program = std::env::var("TOLLGATE_NODE");
     if !eval.exists() && program.is_err() {
-        let _ = writeln!(std::io::stderr(), "SKIPPED: npm-wrapper/dist/ is not built; `cargo xtask build` makes it");
+        report_skip("npm-wrapper/dist/ is not built; `cargo xtask build` makes it");
         return;
     }
     let mut node = Command::new(program.as_deref().unwrap_or("node"));

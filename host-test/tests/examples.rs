@@ -6,11 +6,14 @@
 
 #[cfg(unix)]
 mod built;
+#[cfg(unix)]
+mod skip;
 
 #[cfg(unix)]
 fn main() {
     use built::{Language, SAMPLES, build, output_text, pack, sample, sh, tools};
     use libtest_mimic::{Arguments, Failed, Trial};
+    use skip::report_skip;
     use std::path::Path;
 
     fn pass(built: &Path, project: &Path) -> Result<(), Failed> {
@@ -44,7 +47,7 @@ fn main() {
     for language in [Language::Rust, Language::Js, Language::Python] {
         let missing = if arguments.list { None } else { tools(language).err() };
         if let Some(why) = &missing {
-            eprintln!("the tools for {language:?} cannot be had, so its hooks are not tested: {why}");
+            report_skip(&format!("the tools for hooks in {language:?} cannot be had: {why}"));
         }
         let ignored = missing.is_some();
         for (name, _) in SAMPLES.into_iter().filter(|(_, of)| *of == language) {

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod skip;
 mod terminal;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use std::thread;
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
+use skip::report_skip;
 
 const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
@@ -107,18 +109,23 @@ fn main() {
         test("put_aside_while_others_write", put_aside_while_others_write),
         test("killed_at_any_moment", killed_at_any_moment),
         Trial::ignorable_test("every_second_process_is_node", || {
-            Ok(if node_eval().is_some() { Completion::Completed } else { Completion::ignored_with(NO_NODE) })
+            Ok(if node_eval().is_some() { Completion::Completed } else { ignored(NO_NODE) })
         }),
         Trial::ignorable_test("a_full_disk", || a_full_disk("tollgate", &tollgate_eval())),
         Trial::ignorable_test("a_full_disk_in_node", || match node_eval() {
             Some(node) => a_full_disk("node", &node),
-            None => Ok(Completion::ignored_with(NO_NODE)),
+            None => Ok(ignored(NO_NODE)),
         }),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
 const NO_NODE: &str = "npm-wrapper/dist/ is not built, so every process is of one kind; `cargo xtask build` makes it";
+
+fn ignored(why: &str) -> Completion {
+    report_skip(why);
+    Completion::ignored_with(why)
+}
 
 fn workspace() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -284,10 +291,10 @@ fn a_full_disk(kind: &str, command: &Command) -> Result<Completion, Failed> {
         .env("DISK", folder.path())
         .env("EVAL", eval)
         .output();
-    let Ok(output) = output else { return Ok(Completion::ignored_with("there is no `unshare` here to make a small disk with")) };
+    let Ok(output) = output else { return Ok(ignored("there is no `unshare` here to make a small disk with")) };
     let (said, warned) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if warned.contains("unshare failed") || warned.contains("mount:") || warned.contains("unshare: ") {
-        return Ok(Completion::ignored_with(format!("this machine does not let us mount a small disk: {}", warned.trim())));
+        return Ok(ignored(&format!("this machine does not let us mount a small disk: {}", warned.trim())));
     }
     assert!(output.status.success(), "{kind}: {said}\n{warned}");
     let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

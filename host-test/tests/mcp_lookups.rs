@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod skip;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
+use skip::report_skip;
 use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Request, Tollgate, ToolCall};
 
 /// A busy machine may take long to start a server.
@@ -88,10 +91,15 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
+fn ignored(why: &str) -> Completion {
+    report_skip(why);
+    Completion::ignored_with(why)
+}
+
 /// Asks the server without blocking.
 fn ask_server(row: &Value) -> Result<Completion, Failed> {
     if row.to_string().contains("{everything}") {
-        return Ok(Completion::ignored_with("`cargo xtask test` has not installed the server"));
+        return Ok(ignored("`cargo xtask test` has not installed the server"));
     }
     let folder = tempfile::tempdir().unwrap();
     let mut gate = open_gate(folder.path(), row);

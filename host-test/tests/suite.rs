@@ -30,6 +30,7 @@ mod place;
 mod program_copy;
 mod readme;
 mod requirements;
+mod skip;
 mod terminal;
 mod trace;
 mod two_commands;

@@ -12,6 +12,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::skip::{WITHOUT_NODE, report_skip};
 use serde_json::json;
 
 /// The commands, and their folders in the repository.
@@ -163,7 +164,7 @@ fn files(top: &Path, bare: &impl Fn(&str) -> String) -> BTreeMap<PathBuf, String
 #[test]
 fn both_commands_do_the_same() {
     let Ok(node) = std::env::var("TOLLGATE_NODE") else {
-        eprintln!("`cargo xtask test` compares this host with the npm package");
+        report_skip(WITHOUT_NODE);
         return;
     };
     assert!(Command::new(node).arg("--version").output().unwrap().status.success());

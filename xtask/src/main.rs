@@ -13,6 +13,7 @@ mod jobs;
 mod module_order;
 mod npm;
 mod repository;
+mod skips;
 mod test;
 mod test_files;
 

@@ -14,13 +14,14 @@ use crate::guard;
 use crate::jobs::{Job, run_jobs};
 use crate::npm;
 use crate::repository::{cargo, list_steps, root, run, run_beside_others, target, tollgate, with_low_priority};
+use crate::skips;
 
 /// Runs the checks, then all tests: native, in wasmtime, in every JavaScript runtime, and in the real agent programs.
 pub(crate) fn test() -> Result<()> {
     let tested = run_checks_and_tests();
     println!("\nwhere the time went:\n{}", list_steps());
     tested?;
-    println!("\nall tests passed");
+    println!("\n{}\n\nall tests passed", skips::list()?);
     Ok(())
 }
 
@@ -29,16 +30,18 @@ fn run_checks_and_tests() -> Result<()> {
     let installing = thread::spawn(|| e2e::install().and(npm::install_for_tests()));
     check::check()?;
     let _ = installing.join();
+    skips::forget()?;
+    let confines = skips::must_confine()?;
     // Some tests run both hosts side by side; the checks have built the npm package.
     npm::mcp_servers()?;
     // In one command, so that all packages share what is compiled.
     let words =
         ["test", "--release", "--locked", "--package", "tollgate", "--package", "tollgate-guest", "--package", "tollgate-attack"];
-    run(cargo(&words).env("TOLLGATE_NODE", "node"))?;
+    run(skips::tell_tests(cargo(&words).env("TOLLGATE_NODE", "node"), confines))?;
     fuzz::report_skipped()?;
     guard::guard(false)?;
     npm::test()?;
-    run_jobs(npm::runtimes()?.into_iter().map(|runtime| Box::new(move || test_runtime(&runtime)) as Job<_>).collect())?
+    run_jobs(npm::runtimes()?.into_iter().map(|runtime| Box::new(move || test_runtime(&runtime, confines)) as Job<_>).collect())?
         .into_iter()
         .collect::<Result<()>>()?;
     // The real programs wait more than half of the time: for each other's answers and for timers.
@@ -63,10 +66,11 @@ fn test_tools() -> Result<()> {
 }
 
 /// Runs every fixture in a JavaScript runtime.
-fn test_runtime(runtime: &npm::Runtime) -> Result<()> {
+fn test_runtime(runtime: &npm::Runtime, confines: bool) -> Result<()> {
     for cases in ["test/fixtures.mjs", "test/hosts.mjs", "test/third_party_records.mjs"] {
-        run_beside_others(Command::new(&runtime.program).arg(cases).current_dir(root().join("npm-wrapper")))
-            .with_context(|| format!("in {}", runtime.name))?;
+        let mut command = Command::new(&runtime.program);
+        command.arg(cases).current_dir(root().join("npm-wrapper"));
+        run_beside_others(skips::tell_tests(&mut command, confines)).with_context(|| format!("in {}", runtime.name))?;
     }
     same_digest(runtime)
 }

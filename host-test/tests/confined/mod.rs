@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::skip::{report_missing_confinement, report_skip};
 use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::confine::Capability;
@@ -26,15 +27,11 @@ use tollgate::confine::Capability;
 /// A time limit that nothing exceeds, however busy the machine is.
 const LONG: Duration = Duration::from_secs(120);
 
-/// Whether this system can confine a command; if not, prints why.
+/// Whether this system can confine a command; if not, that is reported.
 pub fn can_confine() -> bool {
     match Capability::of_this_system() {
         Capability::None(why) => {
-            assert!(
-                std::env::var_os("TOLLGATE_CONFINE").is_none(),
-                "TOLLGATE_CONFINE is set, and this system cannot confine: {why}"
-            );
-            eprintln!("skipped: {why}");
+            report_missing_confinement(why);
             false
         }
         _ => true,
@@ -256,11 +253,12 @@ pub fn wait_for_end_of(mark: &str) {
     }
 }
 
-/// Whether a program is installed.
+/// Whether a program is installed; if not, that is reported.
 pub fn has_program(program: &str) -> bool {
-    Command::new("sh")
-        .args(["-c", &format!("command -v {program}")])
-        .stdout(Stdio::null())
-        .status()
-        .is_ok_and(|status| status.success())
+    let found = Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
+    let is_installed = found.is_ok_and(|status| status.success());
+    if !is_installed {
+        report_skip(&format!("`{program}` is not installed"));
+    }
+    is_installed
 }
