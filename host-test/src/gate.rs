@@ -32,7 +32,7 @@ pub struct Tollgate {
     files: Arc<Files>,
     /// The imports for the next instance; `None` while an instance uses them.
     idle: Option<Imports>,
-    instance: Option<Instance>,
+    instance: Option<GateInstance>,
     /// The number of instances that have been started.
     started: u64,
     /// The number of the last instance that was told about this machine.
@@ -41,7 +41,7 @@ pub struct Tollgate {
     servers: Servers,
 }
 
-struct Instance {
+struct GateInstance {
     store: Store<Imports>,
     plugin: Plugin,
     started: Started,
@@ -265,7 +265,7 @@ impl Tollgate {
         }
     }
 
-    fn start(&mut self) -> Result<Instance, Error> {
+    fn start(&mut self) -> Result<GateInstance, Error> {
         let Some(imports) = self.idle.take() else {
             return Err(Error::Internal("the gate failed earlier; open it again".to_owned()));
         };
@@ -275,7 +275,7 @@ impl Tollgate {
         match self.runtime.start(&mut store) {
             Ok((plugin, started)) => {
                 self.started += 1;
-                Ok(Instance { store, plugin, started, third_party: None })
+                Ok(GateInstance { store, plugin, started, third_party: None })
             }
             Err(fault) => {
                 self.idle = Some(store.into_data());

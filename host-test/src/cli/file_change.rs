@@ -13,7 +13,7 @@ use crate::cli::client::texts;
 
 /// A change to a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub(crate) struct SettingsChange {
     pub(crate) path: PathBuf,
     /// The path, as the gate spells it.
     pub(crate) named: String,
@@ -27,7 +27,7 @@ pub(crate) struct Change {
     pub(crate) diff: Vec<String>,
 }
 
-impl Change {
+impl SettingsChange {
     /// Reads a change from the gate's answer; `None` if it is invalid.
     pub(crate) fn read(change: &Value) -> Option<Self> {
         let text = |name: &str| change.get(name)?.as_str().map(str::to_owned);
@@ -59,7 +59,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Applies all changes or none: everything that can fail is tried before the first file changes.
-pub(crate) fn write_all(changes: &[Change]) -> Result<(), CommandError> {
+pub(crate) fn write_all(changes: &[SettingsChange]) -> Result<(), CommandError> {
     let mut made = Vec::new();
     let prepared: Result<Vec<_>, ChangeError> = changes.iter().map(|change| prepare(change, &mut made)).collect();
     prepared.and_then(|prepared| replace_all(changes, prepared)).map_err(|(path, fault)| {
@@ -71,7 +71,7 @@ pub(crate) fn write_all(changes: &[Change]) -> Result<(), CommandError> {
 type ChangeError = (PathBuf, io::Error);
 
 /// Writes the new content to a temporary file in the same folder; `None` if the file is removed.
-fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<Option<TemporaryFile>, ChangeError> {
+fn prepare(change: &SettingsChange, made: &mut Vec<PathBuf>) -> Result<Option<TemporaryFile>, ChangeError> {
     let failed = |fault| (change.path.clone(), fault);
     if read(&change.path).map_err(failed)? != change.before {
         return Err(failed(io::Error::other("it has changed since it was shown")));
@@ -95,7 +95,7 @@ fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<Option<TemporaryF
     Ok(Some(new))
 }
 
-fn replace_all(changes: &[Change], prepared: Vec<Option<TemporaryFile>>) -> Result<(), ChangeError> {
+fn replace_all(changes: &[SettingsChange], prepared: Vec<Option<TemporaryFile>>) -> Result<(), ChangeError> {
     for (done, (change, new)) in changes.iter().zip(prepared).enumerate() {
         let result = match new {
             Some(new) => new.replace(Path::new(change.path.file_name().unwrap_or_default())),
@@ -118,10 +118,10 @@ fn replace_all(changes: &[Change], prepared: Vec<Option<TemporaryFile>>) -> Resu
 mod tests {
     use super::*;
 
-    fn change(path: PathBuf, before: Option<&str>, after: Option<&str>) -> Change {
+    fn change(path: PathBuf, before: Option<&str>, after: Option<&str>) -> SettingsChange {
         let named = path.display().to_string();
         let (before, after) = (before.map(str::to_owned), after.map(str::to_owned));
-        Change { path, shown: named.clone(), named, before, after, diff: Vec::new() }
+        SettingsChange { path, shown: named.clone(), named, before, after, diff: Vec::new() }
     }
 
     #[test]

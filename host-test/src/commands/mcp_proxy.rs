@@ -72,7 +72,7 @@ fn serve(mut gate: Tollgate, options: &Options) -> Result<(), CommandError> {
     };
     let on_signal = end.clone();
     on_interrupt(move |_| on_signal());
-    let server = Server {
+    let server = ProxyServer {
         name: text(&opening, "/server").to_owned(),
         instructions: text(&opening, "/instructions").to_owned(),
         session: options.session.clone().unwrap_or_else(|| text(&opening, "/session").to_owned()),
@@ -146,7 +146,7 @@ impl Client {
 }
 
 /// The MCP server that the client talks to.
-struct Server {
+struct ProxyServer {
     name: String,
     instructions: String,
     session: String,
@@ -155,7 +155,7 @@ struct Server {
     remote: Remote,
 }
 
-impl Server {
+impl ProxyServer {
     /// Sends a request to the gate and waits for the answer, unless the client cancels the request.
     async fn request(&self, method: &str, params: Value, context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
         let (sender, answer) = oneshot::channel();
@@ -174,7 +174,7 @@ impl Server {
     }
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for ProxyServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         ServerConfig::new(capabilities)

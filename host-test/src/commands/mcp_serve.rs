@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         // Approvals of extensions depend on the workspace's path.
         let machine = json!({"type": "machine", "workspace": opened.root.to_str(), "search_path": []});
         ask(&mut opened.gate, &json!({"op": "step", "now_ms": 0, "inputs": [machine]}))?;
-        serve(Server::new(Box::new(opened.gate))?)
+        serve(OwnToolsServer::new(Box::new(opened.gate))?)
     });
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     }
 }
 
-fn serve(server: Server) -> Result<(), CommandError> {
+fn serve(server: OwnToolsServer) -> Result<(), CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|why| CommandError::Failed(format!("the server cannot be started: {why}")))?;
     let served = runtime.block_on(async {
@@ -61,14 +61,14 @@ fn serve(server: Server) -> Result<(), CommandError> {
 }
 
 /// The gate and the tools it offers; one call at a time.
-struct Server {
+struct OwnToolsServer {
     name: String,
     instructions: String,
     tools: Vec<Tool>,
     gate: Mutex<Box<dyn Gate + Send>>,
 }
 
-impl Server {
+impl OwnToolsServer {
     fn new(mut gate: Box<dyn Gate + Send>) -> Result<Self, CommandError> {
         let offer = ask(gate.as_mut(), &json!({"op": "own-tools"}))?;
         let tools = list(&offer, "tools").iter().map(tool).collect();
@@ -90,7 +90,7 @@ impl Server {
     }
 }
 
-impl Server {
+impl OwnToolsServer {
     /// Asks the gate, and converts an error for the protocol.
     fn ask(&self, question: &Value) -> Result<Value, ErrorData> {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +123,7 @@ fn tool(tool: &Value) -> Tool {
     Tool::new(name, description, Arc::new(schema)).with_title(title).with_annotations(hints)
 }
 
-impl ServerHandler for Server {
+impl ServerHandler for OwnToolsServer {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_prompts().build())
             .with_server_info(Implementation::new(self.name.clone(), env!("CARGO_PKG_VERSION")))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::client::{Gate, ask, text, unexpected_answer};
 use crate::cli::confirm::{Confirmation, Person};
-use crate::cli::file_change::{self, Change};
+use crate::cli::file_change::{self, SettingsChange};
 use crate::cli::output::{Output, Style, escape};
 use crate::cli::workspace::WithSubcommand;
 use crate::cli::{CommandError, CommandResult, Outcome};
@@ -81,7 +81,7 @@ fn allow(
         return Ok(outcome);
     }
     let (named, after) = (path.display().to_string(), Some(after.to_owned()));
-    file_change::write_all(&[Change { path, named, shown: FILE.to_owned(), before, after, diff: Vec::new() }])?;
+    file_change::write_all(&[SettingsChange { path, named, shown: FILE.to_owned(), before, after, diff: Vec::new() }])?;
     if json {
         output.json(&answer)?;
     } else {

@@ -20,7 +20,7 @@ use crate::files::Files;
 const MAX_FAULT: usize = 300;
 
 /// An instance of a hook's component.
-pub(super) struct Instance {
+pub(super) struct HookInstance {
     store: Store<HookHost>,
     pre_tool: Option<pre_tool::Guest>,
     post_tool: Option<post_tool::Guest>,
@@ -32,7 +32,7 @@ pub(super) struct Instance {
     is_usable: bool,
 }
 
-impl Instance {
+impl HookInstance {
     /// Starts an instance of a component to answer a question.
     pub(super) fn start(loaded: &LoadedComponent, question: &Question, files: Arc<Files>) -> Result<Self, (Reply, Vec<Line>)> {
         let limits = &question.limits;

@@ -37,7 +37,7 @@ use crate::files::Files;
 pub use cache::Cache;
 pub use compiling::{CompileError, compile_in_background, compile_now};
 use engine::{HookEngine, LoadedComponent};
-use instance::Instance;
+use instance::HookInstance;
 pub use wire::{HookAnswers, HookRound, Runner};
 
 /// Calls third-party hooks in one workspace.
@@ -46,7 +46,7 @@ pub(crate) struct Components {
     compiler: Option<PathBuf>,
     engine: Option<HookEngine>,
     /// Running instances by hook id, each with the question that it was started for.
-    instances: HashMap<String, (Question, Instance)>,
+    instances: HashMap<String, (Question, HookInstance)>,
 }
 
 impl Components {
@@ -83,9 +83,9 @@ impl Components {
         (reply, log)
     }
 
-    fn start(&mut self, question: &Question) -> Result<Instance, Box<(Reply, Vec<Line>)>> {
+    fn start(&mut self, question: &Question) -> Result<HookInstance, Box<(Reply, Vec<Line>)>> {
         let component = self.load(&question.component).map_err(|why| Box::new((Reply::Absent(why), Vec::new())))?;
-        Instance::start(&component, question, Arc::clone(&self.files)).map_err(Box::new)
+        HookInstance::start(&component, question, Arc::clone(&self.files)).map_err(Box::new)
     }
 
     /// Loads a component, unless it has been loaded before. The error says why it cannot be called now.

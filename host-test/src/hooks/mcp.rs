@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Hooks;
-use super::remote::{Message, Remote};
+use super::remote::{HooksMessage, Remote};
 use crate::bindings::exports::tollgate::hooks::programs::Progress;
 use crate::error::Error;
 use crate::gate::Tollgate;
@@ -36,7 +36,7 @@ impl Question {
 impl Drop for Question {
     fn drop(&mut self) {
         let input = json!({"type": "decided", "command": self.command, "accepted": self.decided});
-        self.remote.send(Message::Servers(input));
+        self.remote.send(HooksMessage::Servers(input));
     }
 }
 

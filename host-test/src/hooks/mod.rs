@@ -41,7 +41,7 @@ pub use crate::mcp::RequestNumber;
 pub use mcp::Question;
 pub use options::{Options, Prompt, PromptOutput};
 pub use record::{HookApproval, HookRecord, RunStatus};
-use remote::Message;
+use remote::HooksMessage;
 pub use remote::Remote;
 use running::{Report, Running};
 
@@ -72,7 +72,7 @@ pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
     gate: G,
     options: Options,
     remote: Remote,
-    inbox: mpsc::Receiver<Message>,
+    inbox: mpsc::Receiver<HooksMessage>,
     start: Instant,
     /// The instance that has been told about this host.
     announced_to: Option<u64>,
@@ -253,7 +253,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     }
 
     /// Passes a message and everything else in the inbox to the gate.
-    fn receive(&mut self, first: Option<Message>) -> Result<(), Error> {
+    fn receive(&mut self, first: Option<HooksMessage>) -> Result<(), Error> {
         let mut inputs = Vec::new();
         let mut next = first;
         // The rest is processed in the next step.
@@ -262,29 +262,29 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         {
             next = None;
             inputs.extend(match message {
-                Message::Input(input) => Some(input),
+                HooksMessage::Input(input) => Some(input),
                 // A canceled run has been reported already, and runs of an earlier instance are unknown to this one.
-                Message::Ended { instance, command, ending } => {
+                HooksMessage::Ended { instance, command, ending } => {
                     let is_ours = self.announced_to == Some(instance) && self.running.remove(&command).is_some();
                     is_ours.then_some(Input::Ended(Ended { command, ending }))
                 }
-                Message::Found { instance, command, answer } => {
+                HooksMessage::Found { instance, command, answer } => {
                     let is_ours = self.announced_to == Some(instance) && self.looking_up.remove(&command);
                     is_ours.then_some(Input::Found(Found { command, answer }))
                 }
-                Message::Request { number, method, params, answered } => {
+                HooksMessage::Request { number, method, params, answered } => {
                     self.gate.borrow_mut().servers().request(number, &method, params, answered);
                     None
                 }
-                Message::CancelRequest(number) => {
+                HooksMessage::CancelRequest(number) => {
                     self.gate.borrow_mut().servers().cancel(number);
                     None
                 }
-                Message::Servers(input) => {
+                HooksMessage::Servers(input) => {
                     self.gate.borrow_mut().servers().push_input(input);
                     None
                 }
-                Message::Wake => None,
+                HooksMessage::Wake => None,
             });
         }
         self.step(inputs)
@@ -342,13 +342,13 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 let lookups = self.options.lookups.get_or_insert_with(|| Lookups::new(folder));
                 let (remote, instance) = (self.remote.clone(), self.announced_to.unwrap_or_default());
                 self.looking_up.insert(id);
-                let found = move |answer| remote.send(Message::Found { instance, command: id, answer });
+                let found = move |answer| remote.send(HooksMessage::Found { instance, command: id, answer });
                 lookups.begin(self.gate.borrow_mut(), lookup, found);
             }
             Order::Cancel(run) => {
                 if self.running.get(&run).is_some_and(|running| !running.cancel()) {
                     self.running.remove(&run);
-                    self.remote.send(Message::Input(Input::Ended(Ended { command: run, ending: Ending::Canceled })));
+                    self.remote.send(HooksMessage::Input(Input::Ended(Ended { command: run, ending: Ending::Canceled })));
                 }
             }
             Order::Reply(reply) => {
@@ -409,7 +409,7 @@ impl<G: BorrowMut<Tollgate>> Drop for Hooks<G> {
         let mut left = self.running.values().filter(|running| running.cancel()).count();
         while left > 0 {
             match self.inbox.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                Ok(Message::Ended { .. }) => left -= 1,
+                Ok(HooksMessage::Ended { .. }) => left -= 1,
                 Ok(_) => {}
                 Err(_) => return,
             }

@@ -9,7 +9,7 @@ use crate::bindings::exports::tollgate::hooks::engine::{Ending, Event, Input, Li
 use crate::mcp::{AnswerCallback, RequestNumber};
 
 /// A message for the thread that runs the hooks.
-pub(super) enum Message {
+pub(super) enum HooksMessage {
     /// An input for the gate.
     Input(Input),
     /// A run has ended. The instance that requested it may no longer exist.
@@ -28,7 +28,7 @@ pub(super) enum Message {
 
 /// Reports events to hooks from any thread. They take effect when [`Hooks::work`](super::Hooks::work) is called.
 #[derive(Clone)]
-pub struct Remote(pub(super) mpsc::Sender<Message>);
+pub struct Remote(pub(super) mpsc::Sender<HooksMessage>);
 
 impl Remote {
     /// Reports an event.
@@ -66,30 +66,30 @@ impl Remote {
         answered: impl FnOnce(Result<Value, String>) + Send + 'static,
     ) -> RequestNumber {
         let number = RequestNumber::next();
-        self.send(Message::Request { number, method: method.to_owned(), params, answered: Box::new(answered) });
+        self.send(HooksMessage::Request { number, method: method.to_owned(), params, answered: Box::new(answered) });
         number
     }
 
     /// Keeps MCP servers connected: the named ones, or all declared ones if no names are given.
     pub fn want_servers(&self, servers: Option<&[String]>) {
-        self.send(Message::Servers(json!({"type": "want", "servers": servers})));
+        self.send(HooksMessage::Servers(json!({"type": "want", "servers": servers})));
     }
 
     /// Cancels a request. What a tool has done by then is recorded nevertheless.
     pub fn cancel_request(&self, number: RequestNumber) {
-        self.send(Message::CancelRequest(number));
+        self.send(HooksMessage::CancelRequest(number));
     }
 
     /// Makes [`Hooks::work`](super::Hooks::work) return.
     pub fn wake(&self) {
-        self.send(Message::Wake);
+        self.send(HooksMessage::Wake);
     }
 
     fn input(&self, input: Input) {
-        self.send(Message::Input(input));
+        self.send(HooksMessage::Input(input));
     }
 
-    pub(super) fn send(&self, message: Message) {
+    pub(super) fn send(&self, message: HooksMessage) {
         // If the hooks no longer exist, the message is dropped.
         let _ = self.0.send(message);
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::options::{Options, Prompt};
-use super::remote::{Message, Remote};
+use super::remote::{HooksMessage, Remote};
 use super::script::{CopyError, PrivateCopy};
 use crate::bindings::exports::tollgate::hooks::engine;
 use crate::bindings::exports::tollgate::hooks::engine::{Ending, Exited, ScriptCopy, Surroundings};
@@ -62,7 +62,7 @@ impl Report {
 impl Drop for Report {
     fn drop(&mut self) {
         let ending = std::mem::replace(&mut self.ending, Ending::Canceled);
-        self.remote.send(Message::Ended { instance: self.instance, command: self.command, ending });
+        self.remote.send(HooksMessage::Ended { instance: self.instance, command: self.command, ending });
     }
 }
 

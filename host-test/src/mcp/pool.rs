@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::connection::{self, Order, Report};
 
-enum Message {
+enum PoolMessage {
     Connect { connection: u64, transport: Value },
     Order { connection: u64, order: Order },
     Disconnect { connection: u64 },
@@ -20,7 +20,7 @@ enum Message {
 
 /// The connections of one gate. Dropping it ends them, and waits until their servers are gone.
 pub(super) struct Pool {
-    messages: Option<UnboundedSender<Message>>,
+    messages: Option<UnboundedSender<PoolMessage>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -33,18 +33,18 @@ impl Pool {
     }
 
     pub(super) fn connect(&self, connection: u64, transport: Value) {
-        self.send(Message::Connect { connection, transport });
+        self.send(PoolMessage::Connect { connection, transport });
     }
 
     pub(super) fn send_order(&self, connection: u64, order: Order) {
-        self.send(Message::Order { connection, order });
+        self.send(PoolMessage::Order { connection, order });
     }
 
     pub(super) fn disconnect(&self, connection: u64) {
-        self.send(Message::Disconnect { connection });
+        self.send(PoolMessage::Disconnect { connection });
     }
 
-    fn send(&self, message: Message) {
+    fn send(&self, message: PoolMessage) {
         // If the thread has ended, its connections have ended too, and the gate gives up on them when their time is up.
         if let Some(messages) = &self.messages {
             let _ = messages.send(message);
@@ -61,7 +61,7 @@ impl Drop for Pool {
     }
 }
 
-fn keep(mut messages: UnboundedReceiver<Message>, folder: PathBuf, report: &Report) {
+fn keep(mut messages: UnboundedReceiver<PoolMessage>, folder: PathBuf, report: &Report) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build() else { return };
     let folder: Arc<std::path::Path> = folder.into();
     runtime.block_on(async {
@@ -69,17 +69,17 @@ fn keep(mut messages: UnboundedReceiver<Message>, folder: PathBuf, report: &Repo
         while let Some(message) = messages.recv().await {
             while tasks.try_join_next().is_some() {}
             match message {
-                Message::Connect { connection, transport } => {
+                PoolMessage::Connect { connection, transport } => {
                     let (orders, received) = unbounded_channel();
                     open.retain(|_, orders: &mut UnboundedSender<Order>| !orders.is_closed());
                     open.insert(connection, orders);
                     let (folder, report) = (Arc::clone(&folder), Arc::clone(report));
                     tasks.spawn(async move { connection::run(connection, transport, &folder, report, received).await });
                 }
-                Message::Order { connection, order } => {
+                PoolMessage::Order { connection, order } => {
                     let _ = open.get(&connection).map(|orders: &UnboundedSender<Order>| orders.send(order));
                 }
-                Message::Disconnect { connection } => drop(open.remove(&connection)),
+                PoolMessage::Disconnect { connection } => drop(open.remove(&connection)),
             }
         }
         // All servers are told to end first, and then all are waited for.

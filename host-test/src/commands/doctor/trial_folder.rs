@@ -77,13 +77,13 @@ impl Drop for TrialFolder {
 }
 
 /// The result of a command.
-struct CommandResult {
+struct ProgramOutput {
     code: Option<i32>,
     out: String,
     err: String,
 }
 
-fn run_command(trial: &Value) -> Result<CommandResult, String> {
+fn run_command(trial: &Value) -> Result<ProgramOutput, String> {
     let mut command = match (trial.get("shell").and_then(Value::as_str), texts(trial, "words").split_first()) {
         (Some(line), _) => {
             let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
@@ -111,7 +111,7 @@ fn run_command(trial: &Value) -> Result<CommandResult, String> {
     let Ok(out) = out.recv_timeout(TIME_LIMIT) else { return Err(stop_child(child)) };
     let err = err.recv_timeout(TIME_LIMIT).unwrap_or_default();
     let status = child.wait().map_err(|why| format!("the command cannot be waited for: {why}"))?;
-    Ok(CommandResult { code: status.code(), out, err })
+    Ok(ProgramOutput { code: status.code(), out, err })
 }
 
 fn collect_output(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {

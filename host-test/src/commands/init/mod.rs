@@ -13,7 +13,7 @@ use tollgate::confine::Capability;
 
 use crate::cli::client::{Gate, ask, list, text, texts, unexpected_answer};
 use crate::cli::confirm::{self, Person};
-use crate::cli::file_change::{self, Change};
+use crate::cli::file_change::{self, SettingsChange};
 use crate::cli::inspection::{self, on_path, path_text};
 use crate::cli::output::{Output, Style, escape};
 use crate::cli::workspace::{Folders, WorkspaceArgs};
@@ -111,10 +111,10 @@ fn init(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Comman
 }
 
 /// Requests a plan that leaves out files that cannot be written.
-fn plan(gate: &mut dyn Gate, mut question: Value) -> Result<(Value, Vec<Change>), CommandError> {
+fn plan(gate: &mut dyn Gate, mut question: Value) -> Result<(Value, Vec<SettingsChange>), CommandError> {
     for _ in 0..MAX_PLANS {
         let plan = ask(gate, &question)?;
-        let changes: Option<Vec<Change>> = list(&plan, "changes").iter().map(Change::read).collect();
+        let changes: Option<Vec<SettingsChange>> = list(&plan, "changes").iter().map(SettingsChange::read).collect();
         let changes = changes.ok_or_else(|| unexpected_answer(&question))?;
         let faults: Vec<(String, String)> =
             changes.iter().filter_map(|change| Some((change.named.clone(), change.write_error()?))).collect();
@@ -159,7 +159,7 @@ fn confiner() -> Option<String> {
     Some(path_text(&found.unwrap_or(own)))
 }
 
-fn show(change: &Change, json: bool, output: &mut Output<'_>) -> Result<(), CommandError> {
+fn show(change: &SettingsChange, json: bool, output: &mut Output<'_>) -> Result<(), CommandError> {
     let what = if change.before.is_none() { "new file" } else { "change" };
     let mut lines = vec![output.paint(Style::Bold, &format!("{} ({what})", escape(&change.shown)))];
     for line in &change.diff {
@@ -226,7 +226,7 @@ fn undo(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Comman
         return Ok(outcome);
     }
     let changed = list(&undo, "steps").iter().filter_map(|step| step.get("change")).filter(|change| !change.is_null());
-    let changes: Option<Vec<Change>> = changed.map(Change::read).collect();
+    let changes: Option<Vec<SettingsChange>> = changed.map(SettingsChange::read).collect();
     file_change::write_all(&changes.ok_or_else(|| unexpected_answer(&question))?)?;
     let shown: Vec<String> = list(&undo, "steps").iter().map(|step| text(step, "/shown").to_owned()).collect();
     person.record(&mut gate, &shown)?;

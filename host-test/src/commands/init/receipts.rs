@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::cli::CommandError;
-use crate::cli::file_change::{self, Change};
+use crate::cli::file_change::{self, SettingsChange};
 use crate::cli::workspace::Folders;
 
 const FILE: &str = "init.json";
@@ -31,16 +31,16 @@ impl Receipts {
     }
 
     /// Applies changes and writes the receipt for them.
-    pub(super) fn apply(&self, folders: &Folders, receipt: &str, changes: &[Change]) -> Result<(), CommandError> {
+    pub(super) fn apply(&self, folders: &Folders, receipt: &str, changes: &[SettingsChange]) -> Result<(), CommandError> {
         if changes.is_empty() && (receipt.is_empty() || self.own.as_deref() == Some(receipt)) {
             return Ok(());
         }
         folders.create_state_folder()?;
         let named = self.file.display().to_string();
         let (before, after) = (self.own.clone(), Some(receipt.to_owned()));
-        let own = Change { path: self.file.clone(), shown: named.clone(), named, before, after, diff: Vec::new() };
+        let own = SettingsChange { path: self.file.clone(), shown: named.clone(), named, before, after, diff: Vec::new() };
         // The receipt is written first: a change that it lists but that was not made is easy to recognize.
-        let all: Vec<Change> = [own].into_iter().chain(changes.iter().cloned()).collect();
+        let all: Vec<SettingsChange> = [own].into_iter().chain(changes.iter().cloned()).collect();
         file_change::write_all(&all)
     }
 

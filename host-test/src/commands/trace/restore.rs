@@ -12,7 +12,7 @@ use tollgate::temporary_file::TemporaryFile;
 
 /// A change to a file.
 #[derive(Debug)]
-pub(super) enum Change<'a> {
+pub(super) enum FileRestoration<'a> {
     /// Writes this content. `executable` applies if there is no file whose mode could be kept.
     Restore { bytes: &'a [u8], executable: bool },
     /// Removes the file.
@@ -46,12 +46,12 @@ impl RestoreError {
 }
 
 /// Changes a file if its digest is still `now` at the last moment; `None` means that it does not exist.
-pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &Change<'_>) -> Result<(), RestoreError> {
+pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &FileRestoration<'_>) -> Result<(), RestoreError> {
     let fault = RestoreError::io_error(path);
     let dir = Dir::open_ambient_dir(workspace, ambient_authority()).map_err(&fault)?;
     let (folder, name) = split_path(path)?;
     let folder = match (open_folder(&dir, folder), change) {
-        (Err(why), Change::Restore { .. }) if why.kind() == io::ErrorKind::NotFound && now.is_none() => {
+        (Err(why), FileRestoration::Restore { .. }) if why.kind() == io::ErrorKind::NotFound && now.is_none() => {
             dir.create_dir_all(folder).and_then(|()| open_folder(&dir, folder)).map_err(&fault)?
         }
         (opened, _) => opened.map_err(&fault)?,
@@ -59,8 +59,8 @@ pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &Ch
     let check = || check_unchanged(&folder, name, path, now);
     check()?;
     match change {
-        Change::Remove => folder.remove_file(name).map_err(fault),
-        Change::Restore { bytes, executable } => {
+        FileRestoration::Remove => folder.remove_file(name).map_err(fault),
+        FileRestoration::Restore { bytes, executable } => {
             let standing = folder.symlink_metadata(name).ok();
             let mut temporary =
                 TemporaryFile::create(folder.try_clone().map_err(&fault)?, &options(*executable)).map_err(&fault)?;
@@ -151,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    const NEW: Change<'_> = Change::Restore { bytes: b"new", executable: false };
+    const NEW: FileRestoration<'_> = FileRestoration::Restore { bytes: b"new", executable: false };
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> =
@@ -168,8 +168,8 @@ mod tests {
             (None, Some("old"), NEW, Err("no longer exists")),
             (None, None, NEW, Ok(Some("new"))),
             (Some("other"), None, NEW, Err("exists again")),
-            (Some("old"), Some("old"), Change::Remove, Ok(None)),
-            (Some("other"), Some("old"), Change::Remove, Err("has changed in the meantime")),
+            (Some("old"), Some("old"), FileRestoration::Remove, Ok(None)),
+            (Some("other"), Some("old"), FileRestoration::Remove, Err("has changed in the meantime")),
         ] {
             let temp = tempfile::tempdir().unwrap();
             let file = temp.path().join("a");
@@ -231,7 +231,7 @@ mod tests {
         symlink("gone", root.join("dangling")).unwrap();
         symlink("inside", root.join("in")).unwrap();
         let old = Digest::of(b"old").to_string();
-        for change in [NEW, Change::Remove] {
+        for change in [NEW, FileRestoration::Remove] {
             let fault = apply(&root, "out/a", Some(&old), &change).unwrap_err();
             assert!(matches!(fault, RestoreError::OutsideWorkspace(_)), "{fault}");
             assert!(matches!(apply(&root, "to-b", Some(&old), &change), Err(RestoreError::NotAFile(_))));
@@ -261,7 +261,7 @@ mod tests {
             apply(temp.path(), "a", Some(&Digest::of(b"old").to_string()), &NEW).unwrap();
             assert_eq!(mode("a"), after);
         }
-        apply(temp.path(), "program", None, &Change::Restore { bytes: b"", executable: true }).unwrap();
+        apply(temp.path(), "program", None, &FileRestoration::Restore { bytes: b"", executable: true }).unwrap();
         apply(temp.path(), "text", None, &NEW).unwrap();
         assert_eq!((mode("program") & 0o100, mode("text") & 0o111), (0o100, 0));
     }

@@ -8,7 +8,7 @@ use tollgate_guest::digest::Digest;
 
 use super::entry::short_id;
 use super::list::full_id;
-use super::restore::{self, Change};
+use super::restore::{self, FileRestoration};
 use super::versions::{self, Version};
 use crate::cli::client::{Gate, ask, list, text, unexpected_answer};
 use crate::cli::confirm::{Confirmation, Person};
@@ -84,8 +84,8 @@ fn revert(
         return Ok(outcome);
     }
     let change = match &version {
-        Some(version) => Change::Restore { bytes: &version.bytes, executable: version.executable },
-        None => Change::Remove,
+        Some(version) => FileRestoration::Restore { bytes: &version.bytes, executable: version.executable },
+        None => FileRestoration::Remove,
     };
     let now = plan.get("now").and_then(Value::as_str);
     restore::apply(root, &path, now, &change).map_err(CommandError::failed)?;

@@ -19,14 +19,14 @@ const MAX_COMPARED_BYTES: u64 = 16 << 20;
 
 /// A change to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum WatchedChange {
     Saved(String),
     Created(String),
     Deleted(String),
     Renamed { from: String, to: String },
 }
 
-impl Change {
+impl WatchedChange {
     /// The event that it triggers.
     pub(super) fn event(&self) -> &'static str {
         match self {
@@ -163,7 +163,7 @@ impl Changes {
     }
 
     /// The changes since the last call, once no more events arrive.
-    pub(super) fn take(&mut self) -> Vec<Change> {
+    pub(super) fn take(&mut self) -> Vec<WatchedChange> {
         let mut changes = Vec::new();
         let root = self.root.clone();
         let is_file = |path: &str| root.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_file());
@@ -177,24 +177,24 @@ impl Changes {
                 if let Some(content) = self.reported.remove(&from) {
                     self.reported.insert(to.clone(), content);
                 }
-                changes.push(Change::Renamed { from, to });
+                changes.push(WatchedChange::Renamed { from, to });
             }
         }
         for (file, written) in std::mem::take(&mut self.noticed) {
             match (self.known.contains(&file), is_file(&file)) {
                 (false, true) => {
                     self.known.insert(file.clone());
-                    changes.push(Change::Created(file.clone()));
+                    changes.push(WatchedChange::Created(file.clone()));
                     // An empty new file does not count as saved.
                     if root.join(&file).metadata().is_ok_and(|metadata| metadata.len() > 0) && self.is_new(&file) {
-                        changes.push(Change::Saved(file));
+                        changes.push(WatchedChange::Saved(file));
                     }
                 }
-                (true, true) if written && self.is_new(&file) => changes.push(Change::Saved(file)),
+                (true, true) if written && self.is_new(&file) => changes.push(WatchedChange::Saved(file)),
                 (true, false) => {
                     self.known.remove(&file);
                     self.reported.remove(&file);
-                    changes.push(Change::Deleted(file));
+                    changes.push(WatchedChange::Deleted(file));
                 }
                 _ => {}
             }
@@ -239,7 +239,7 @@ mod tests {
     }
 
     /// The changes that result from events and this final state; `a` and `b` existed before.
-    fn changes(now: &[(&str, &str)], events: &str) -> Vec<Change> {
+    fn changes(now: &[(&str, &str)], events: &str) -> Vec<WatchedChange> {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         let mut changes = Changes::new(root);
@@ -260,7 +260,7 @@ mod tests {
     fn however_an_editor_saves_it_is_one_save() {
         let [a, b, c] = ["a", "b", "c"].map(str::to_owned);
         let old: &[(&str, &str)] = &[("a", "1"), ("b", "1")];
-        let saved = || vec![Change::Saved(a.clone())];
+        let saved = || vec![WatchedChange::Saved(a.clone())];
         for (what, now, events, expected) in [
             ("in place", old, "written a, written a, closed a", saved()),
             ("beside, then renamed", old, "made a.tmp, closed a.tmp, moved a.tmp a", saved()),
@@ -271,12 +271,17 @@ mod tests {
                 "a new file",
                 &[("a", ""), ("b", ""), ("c", "x")],
                 "made c, closed c",
-                vec![Change::Created(c.clone()), Change::Saved(c.clone())],
+                vec![WatchedChange::Created(c.clone()), WatchedChange::Saved(c.clone())],
             ),
-            ("an empty new file", &[("a", ""), ("b", ""), ("c", "")], "made c", vec![Change::Created(c.clone())]),
-            ("removed", &[("b", "")], "gone a", vec![Change::Deleted(a.clone())]),
-            ("renamed", &[("b", ""), ("c", "x")], "moved a c", vec![Change::Renamed { from: a.clone(), to: c }]),
-            ("renamed onto another", &[("b", "x")], "moved a b", vec![Change::Deleted(a.clone()), Change::Saved(b)]),
+            ("an empty new file", &[("a", ""), ("b", ""), ("c", "")], "made c", vec![WatchedChange::Created(c.clone())]),
+            ("removed", &[("b", "")], "gone a", vec![WatchedChange::Deleted(a.clone())]),
+            ("renamed", &[("b", ""), ("c", "x")], "moved a c", vec![WatchedChange::Renamed { from: a.clone(), to: c }]),
+            (
+                "renamed onto another",
+                &[("b", "x")],
+                "moved a b",
+                vec![WatchedChange::Deleted(a.clone()), WatchedChange::Saved(b)],
+            ),
             ("ignored", &[("a", ""), ("b", ""), (".git/x", "x"), ("target/y", "y")], "made .git/x, made target/y", vec![]),
         ] {
             assert_eq!(changes(now, events), expected, "{what}");
@@ -292,10 +297,10 @@ mod tests {
         let at = |kind, name: &str| Event::new(kind).add_path(temp.path().join(name));
         let folders = changes.notice(&at(EventKind::Create(CreateKind::Folder), "new"));
         assert_eq!(folders, [temp.path().join("new"), temp.path().join("new/deep")]);
-        assert_eq!(changes.take(), [Change::Created("new/deep/f".into()), Change::Saved("new/deep/f".into())]);
+        assert_eq!(changes.take(), [WatchedChange::Created("new/deep/f".into()), WatchedChange::Saved("new/deep/f".into())]);
         fs::remove_dir_all(temp.path().join("new")).unwrap();
         changes.notice(&at(EventKind::Remove(RemoveKind::Folder), "new"));
-        assert_eq!(changes.take(), [Change::Deleted("new/deep/f".into())]);
+        assert_eq!(changes.take(), [WatchedChange::Deleted("new/deep/f".into())]);
     }
 
     #[test]

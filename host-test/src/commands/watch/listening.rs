@@ -88,17 +88,17 @@ impl Listeners {
     }
 }
 
-enum Message {
+enum WatchMessage {
     Event(Event),
     Stop,
 }
 
 /// A thread that listens until this is dropped.
-struct Listener(mpsc::Sender<Message>);
+struct Listener(mpsc::Sender<WatchMessage>);
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        let _ = self.0.send(Message::Stop);
+        let _ = self.0.send(WatchMessage::Stop);
     }
 }
 
@@ -108,10 +108,10 @@ struct Watches {
 }
 
 impl Watches {
-    fn new(sender: mpsc::Sender<Message>) -> Result<Self, String> {
+    fn new(sender: mpsc::Sender<WatchMessage>) -> Result<Self, String> {
         let tell = move |event: notify::Result<Event>| {
             if let Ok(event) = event {
-                let _ = sender.send(Message::Event(event));
+                let _ = sender.send(WatchMessage::Event(event));
             }
         };
         let watcher = notify::recommended_watcher(tell).map_err(|why| watch_error(&why))?;
@@ -216,21 +216,21 @@ fn listen_to_git(root: &Path, remote: Remote) -> Result<Listener, String> {
     start(listen, sender)
 }
 
-fn start(listen: impl FnOnce() + Send + 'static, sender: mpsc::Sender<Message>) -> Result<Listener, String> {
+fn start(listen: impl FnOnce() + Send + 'static, sender: mpsc::Sender<WatchMessage>) -> Result<Listener, String> {
     let thread = thread::Builder::new().name("tollgate-watch".to_owned()).spawn(listen);
     thread.map_err(|why| format!("cannot start a thread: {why}"))?;
     Ok(Listener(sender))
 }
 
 /// Waits for events until none arrive for a while; returns `false` when the listener is dropped.
-fn wait_for_quiet(noticed: &mpsc::Receiver<Message>, mut take: impl FnMut(&Event)) -> bool {
-    let Ok(Message::Event(first)) = noticed.recv() else { return false };
+fn wait_for_quiet(noticed: &mpsc::Receiver<WatchMessage>, mut take: impl FnMut(&Event)) -> bool {
+    let Ok(WatchMessage::Event(first)) = noticed.recv() else { return false };
     take(&first);
     let until = Instant::now() + MAX_DELAY;
     loop {
         match noticed.recv_timeout(QUIET.min(until.saturating_duration_since(Instant::now()))) {
-            Ok(Message::Event(event)) => take(&event),
-            Ok(Message::Stop) => return false,
+            Ok(WatchMessage::Event(event)) => take(&event),
+            Ok(WatchMessage::Stop) => return false,
             Err(_) => return true,
         }
     }
