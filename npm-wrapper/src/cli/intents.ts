@@ -1,4 +1,5 @@
 // `tollgate intents`: lists, checks and selects intents.
+import type { IntentDiagnostic } from '../api/intent_diagnostic.js';
 import { requirePerson } from './confirm.js';
 import { type Cell, count, escape, say } from './output.js';
 import { type Answer, ask, withGate, type OpenGate, CommandError } from './workspace.js';
@@ -13,13 +14,6 @@ const USAGE = `Usage: tollgate intents list|check|sessions|select ID [OPTIONS] [
   sessions   List the sessions with their intent, program, and last activity
   select ID  Select an intent for new sessions; only for a person at a terminal
              [--session SESSION] for this session instead; [--none] instead of ID: clear it; [--yes] confirm in advance`;
-
-interface IntentDiagnostic {
-  severity: string;
-  line: number | null;
-  column: number | null;
-  message: string;
-}
 
 interface IntentListing {
   governed: boolean;

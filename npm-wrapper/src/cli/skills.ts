@@ -1,4 +1,5 @@
 // `tollgate skills`: lists and shows named prompts.
+import type { Skill } from '../api/own_tools.js';
 import { type Cell, escape, say } from './output.js';
 import { ask, withGate, type OpenGate, CommandError } from './workspace.js';
 
@@ -7,11 +8,9 @@ const USAGE = `Usage: tollgate skills list|show NAME [NAME=VALUE]... [--workspac
   list       List the skills with their parameters, purpose and file; exits with 1 if one is not valid
   show NAME  Print the prompt of a skill, with the parameters filled in if any are given`;
 
-interface Skill {
-  name: string;
-  description: string;
+/** A skill in the gate's list. */
+interface ListedSkill extends Skill {
   file: string;
-  parameters: { name: string; required: boolean }[];
 }
 
 export function main(args: string[]): Promise<number> {
@@ -31,7 +30,7 @@ function askAboutSkills(gate: OpenGate['gate'], question: Parameters<typeof ask>
 function list({ gate, json, output }: OpenGate): boolean {
   const answer = askAboutSkills(gate, { op: 'skills', do: 'list' });
   const { skills, faults } = answer as unknown as {
-    skills: Skill[];
+    skills: ListedSkill[];
     faults: { file: string; line: number; message: string }[];
   };
   if (json) output.line(JSON.stringify(answer));
@@ -46,7 +45,7 @@ function list({ gate, json, output }: OpenGate): boolean {
   return faults.length === 0;
 }
 
-function rowOf({ name, description, file, parameters }: Skill): Cell[] {
+function rowOf({ name, description, file, parameters }: ListedSkill): Cell[] {
   const places = parameters.map((parameter) => (parameter.required ? parameter.name : `[${parameter.name}]`));
   return [[name], [places.join(' ')], [[...description].slice(0, 48).join('')], [file, 'dim']];
 }

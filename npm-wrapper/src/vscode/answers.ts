@@ -1,5 +1,6 @@
 /** The fields of the gate's answers that the editor shows. */
 
+import type { IntentDiagnostic } from '../api/intent_diagnostic.js';
 import type { LedgerEntry } from '../api/ledger.js';
 
 export interface IntentDetails {
@@ -11,13 +12,6 @@ export interface IntentDetails {
   owned_scope: string[];
   constraints: string[];
   acceptance_criteria: string[];
-}
-
-export interface IntentDiagnostic {
-  severity: 'error' | 'warning';
-  line: number | null;
-  column: number | null;
-  message: string;
 }
 
 export interface IntentList {

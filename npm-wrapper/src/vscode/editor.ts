@@ -10,7 +10,7 @@ import { Folder } from './folder.js';
 import type { Commit } from './git.js';
 import { listen, observableTriggers } from './listeners.js';
 import { hasModel, onModelsChanged, Prompts } from './models.js';
-import { Output } from './output.js';
+import { EditorOutput } from './output.js';
 import { Pages } from './pages.js';
 import { Status } from './status.js';
 import { GateThread, type ThreadNotification } from './thread.js';
@@ -32,7 +32,7 @@ const SESSION_KEY = 'tollgate.session';
 
 /** One editor window: its folders with their gates, and everything that is shown about them. */
 export class Editor implements vscode.Disposable {
-  readonly output = new Output();
+  readonly output = new EditorOutput();
   readonly pages = new Pages();
   readonly approvals = new Approvals(this.pages);
   readonly extensions = new Extensions(this.pages);

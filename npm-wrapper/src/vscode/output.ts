@@ -3,10 +3,10 @@ import * as vscode from 'vscode';
 import type { HookRecord } from '../api/hook_types.js';
 import type { ThreadMessage } from './messages.js';
 
-type Log = Extract<ThreadMessage, { type: 'log' }>;
+type LogMessage = Extract<ThreadMessage, { type: 'log' }>;
 
 /** The output channel. The gate removes secrets from its messages; nothing else is written that could contain one. */
-export class Output implements vscode.Disposable {
+export class EditorOutput implements vscode.Disposable {
   readonly #channel = vscode.window.createOutputChannel('Tollgate', { log: true });
 
   show(): void {
@@ -22,7 +22,7 @@ export class Output implements vscode.Disposable {
   }
 
   /** Writes a log message of a folder's gate. */
-  log(folder: string, { level, message, details }: Log): void {
+  log(folder: string, { level, message, details }: LogMessage): void {
     const text = details === undefined ? `${folder}: ${message}` : `${folder}: ${message} ${JSON.stringify(details)}`;
     this.#channel[level](text);
   }
