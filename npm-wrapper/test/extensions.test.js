@@ -61,6 +61,22 @@ test('an extension of the workspace runs as it was approved, and no longer when 
   await gate.close();
 });
 
+test('the first request of a gate may be about what is approved', async () => {
+  const at = createWorkspace(true);
+  const ask = async (line) => {
+    const gate = createTollgate(at);
+    const answer = gate.perform(line);
+    await gate.close();
+    return answer;
+  };
+  const state = async () => (await ask({ op: 'extensions', do: 'list' })).extensions[0].state;
+  const skills = async () => (await ask({ op: 'skills', do: 'list' })).skills.map(({ name }) => name);
+  assert.deepEqual([await state(), await skills()], ['new', []]);
+  assert.equal((await ask({ op: 'extensions', do: 'approve', id: 'house-rules' })).state, 'active');
+  assert.deepEqual([await state(), await skills()], ['active', ['explain-rule', 'release-notes']]);
+  assert.match(await ask('{"op":"hooks","do":"list"}'), /"trust":"approved"/);
+});
+
 test('a secret stands in a file that only the user can read', () => {
   const at = createWorkspace(false);
   const gate = createTollgate(at);
@@ -80,7 +96,6 @@ test('a hook written for Claude Code stops a call of another program', async () 
   fs.writeFileSync(path.join(at.workspace, '.claude/settings.json'), JSON.stringify(settings));
   const gate = createTollgate(at);
   const { hooks } = gate;
-  hooks.describeHost();
   const { taken } = gate.perform({ op: 'hooks', do: 'import', take: true });
   assert.equal(taken.length, 1);
   gate.perform({ op: 'hooks', do: 'approve', id: taken[0].hook.id });
@@ -95,7 +110,6 @@ test('a hook written for Claude Code stops a call of another program', async () 
 test('skills are prompts of the MCP server', async () => {
   const at = createWorkspace(true);
   const gate = createTollgate(at);
-  gate.hooks.describeHost();
   gate.perform({ op: 'extensions', do: 'approve', id: 'house-rules' });
   await gate.close();
   const client = new Client({ name: 'test', version: '0' });

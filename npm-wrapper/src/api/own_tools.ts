@@ -47,8 +47,6 @@ export interface Skill {
 /** Serves the tools, and the skills as prompts, to an MCP client on standard input and output until the input ends. */
 export async function serveOwnTools(gate: Tollgate, session: string): Promise<void> {
   const { serve } = await import('../programs/mcp.js');
-  // Approvals depend on the workspace's path, which the gate learns from the hooks.
-  gate.hooks.describeHost();
   const skills = {
     list: () => (performOrThrow(gate, { op: 'skills', do: 'list' }) as { skills: Skill[] }).skills,
     invoke: (id: string, args: object) =>

@@ -219,10 +219,13 @@ export class Tollgate {
   perform(line: string | Uint8Array | object): string | Record<string, unknown> {
     const isBytes = line instanceof Uint8Array;
     const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
-    // Which hooks and extensions are approved depends on the machine.
-    this.#hooks?.describeHost();
+    const op = hookOpOf(line, bytes);
+    // Which hooks, extensions and skills are approved depends on the machine.
+    if (op !== undefined) this.hooks.describeHost();
+    else this.#hooks?.describeHost();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
-    if (this.#hooks !== undefined && mayChangeHooks(line, bytes)) this.#hooks.reload();
+    // Other files may have to be watched afterwards, or a hook may have to run.
+    if (op !== undefined && op !== 'skills') this.hooks.reload();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 
@@ -233,23 +236,23 @@ export class Tollgate {
   }
 }
 
-/** The ops after which other files may have to be watched, or a hook may have to run. */
-const HOOK_OPS = ['event', 'hooks', 'extensions'];
+/** The ops about hooks and extensions. */
+const HOOK_OPS = ['event', 'hooks', 'extensions', 'skills'];
 
-/** Whether a line is one of these. Most lines can be ruled out without parsing. */
-function mayChangeHooks(line: string | Uint8Array | object, bytes: Uint8Array): boolean {
+/** The op of a line, if it is one of these. Most lines can be ruled out without parsing. */
+function hookOpOf(line: string | Uint8Array | object, bytes: Uint8Array): string | undefined {
   let asked: unknown = line;
   if (typeof line === 'string' || line instanceof Uint8Array) {
     const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (![...HOOK_OPS, '\\u'].some((word) => glance.includes(word))) return false;
+    if (![...HOOK_OPS, '\\u'].some((word) => glance.includes(word))) return undefined;
     try {
       asked = parseBytes(bytes);
     } catch {
-      return false;
+      return undefined;
     }
   }
   const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
-  return typeof op === 'string' && HOOK_OPS.includes(op);
+  return typeof op === 'string' && HOOK_OPS.includes(op) ? op : undefined;
 }
 
 function noAnswerError(error: unknown): TollgateError {

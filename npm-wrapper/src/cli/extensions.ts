@@ -55,8 +55,6 @@ const KINDS = [
 
 export function main(args: string[]): Promise<number> {
   return withGate(args, {}, USAGE, (opened, [command, ...words]) => {
-    // Approvals depend on the workspace's path, which the gate learns from the hooks.
-    opened.gate.hooks.describeHost();
     if (command === 'list' && words.length === 0) return list(opened);
     if (command === 'check' && words.length < 2) return check(opened, words[0]);
     if (command === 'show' && words[0] !== undefined && words.length === 1) return show(opened, words[0]);

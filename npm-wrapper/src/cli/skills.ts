@@ -21,14 +21,8 @@ export function main(args: string[]): Promise<number> {
   });
 }
 
-function askAboutSkills(gate: OpenGate['gate'], question: Parameters<typeof ask>[1]): ReturnType<typeof ask> {
-  // Approvals depend on the workspace's path, which the gate learns from the hooks.
-  gate.hooks.describeHost();
-  return ask(gate, question);
-}
-
 function list({ gate, json, output }: OpenGate): boolean {
-  const answer = askAboutSkills(gate, { op: 'skills', do: 'list' });
+  const answer = ask(gate, { op: 'skills', do: 'list' });
   const { skills, faults } = answer as unknown as {
     skills: ListedSkill[];
     faults: { file: string; line: number; message: string }[];
@@ -59,7 +53,7 @@ function show({ gate, json, output }: OpenGate, id: string, parameters: string[]
   }
   // Without parameters, the prompt is shown with its placeholders.
   const question = parameters.length === 0 ? { op: 'skills', do: 'show', id } : { op: 'skills', do: 'invoke', id, args: given };
-  const answer = askAboutSkills(gate, question);
+  const answer = ask(gate, question);
   if (json) output.line(JSON.stringify(answer));
   else for (const line of String(answer.prompt).replace(/\n$/, '').split('\n')) output.line(escape(line));
   return true;
