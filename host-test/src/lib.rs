@@ -88,5 +88,7 @@ pub use files::digest_of;
 pub use files::{create_state_folder, state_folder};
 pub use gate::Tollgate;
 pub use lookups::{CallMcpTool, Function, Lookups};
+#[doc(hidden)]
+pub use process::retry_while_busy;
 pub use programs::{MAX_PAYLOAD, empty_reply, fault_reply, governing_workspace, locate, program_names, wired_program_names};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

@@ -141,9 +141,10 @@ fn command(ordered: &Ordered, folder: &Path, timeout: Duration) -> Answer {
     match process::run(&program, timeout) {
         Ending::Exited { status, stdout, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&stdout).into_owned()),
         Ending::Exited { status, stderr, .. } => {
-            let stderr = String::from_utf8_lossy(&stderr);
-            let first = stderr.lines().next().unwrap_or_default();
-            Answer::Failed(format!("{status}: {}", first.chars().take(200).collect::<String>()))
+            // The same words in every host and on every system.
+            let status = format!("exit status: {}", process::exit_code(status));
+            let complaint = process::first_complaint(&String::from_utf8_lossy(&stderr));
+            Answer::Failed(if complaint.is_empty() { status } else { format!("{status}: {complaint}") })
         }
         Ending::NotFound => Answer::Unavailable,
         Ending::TimedOut | Ending::Canceled => Answer::Late,
@@ -195,7 +196,8 @@ mod tests {
                 &[
                     ("said", run(&["echo", "hello"])),
                     ("garbage", run(&["printf", "\\377\\000x"])),
-                    ("failing", run(&["sh", "-c", "echo why >&2; exit 3"])),
+                    ("failing", run(&["sh", "-c", "printf '\\n why\\r\\nmore' >&2; exit 3"])),
+                    ("killed", run(&["sh", "-c", "kill -9 $$"])),
                     ("hanging", run(&["sleep", "60"])),
                     ("absent", run(&["no-such-program-here"])),
                     ("known", Request::Function),
@@ -215,6 +217,7 @@ mod tests {
                 Answer::Text("hello\n".into()),
                 Answer::Text("\u{fffd}\0x".into()),
                 Answer::Failed("exit status: 3: why".into()),
+                Answer::Failed("exit status: 137".into()),
                 Answer::Late,
                 Answer::Unavailable,
                 Answer::Text("about auth".into()),

@@ -31,6 +31,10 @@ const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often to retry starting a file that was just written, while another new process still holds it open.
 const MAX_BUSY_RETRIES: u32 = 50;
+const BUSY_RETRY: Duration = Duration::from_millis(2);
+
+/// At most this many characters of a program's error output become part of a message.
+const MAX_COMPLAINT_CHARS: usize = 200;
 
 /// A program to run, without a shell.
 #[derive(Debug, Clone, Copy)]
@@ -249,13 +253,18 @@ fn start(program: &Program<'_>) -> Result<Box<dyn ChildWrapper>, Ending> {
 fn spawn(mut command: Command, program: &Program<'_>) -> io::Result<Box<dyn ChildWrapper>> {
     command.envs(program.set.iter().copied());
     let mut command = wrap(command);
+    retry_while_busy(|| command.spawn())
+}
+
+/// Starts a program, and tries again for a moment while its file is open for writing: a process that another thread is starting
+/// inherits the open file until it executes its own program.
+pub fn retry_while_busy<T>(mut start: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     let mut retries = 0;
     loop {
-        match command.spawn() {
-            // A process that another thread is starting inherits the open file until it executes its own program.
+        match start() {
             Err(fault) if fault.kind() == io::ErrorKind::ExecutableFileBusy && retries < MAX_BUSY_RETRIES => {
                 retries += 1;
-                thread::sleep(Duration::from_millis(2));
+                thread::sleep(BUSY_RETRY);
             }
             started => return started,
         }
@@ -298,6 +307,12 @@ fn read_piece<'a>(from: &mut impl Read, piece: &'a mut [u8]) -> Option<&'a [u8]>
             Err(_) => return None,
         }
     }
+}
+
+/// The first line of error output that is not blank, shortened.
+pub(crate) fn first_complaint(stderr: &str) -> String {
+    let line = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    line.trim().chars().take(MAX_COMPLAINT_CHARS).collect()
 }
 
 /// The exit code, as a shell reports it for a program that was ended by a signal.

@@ -30,7 +30,8 @@ test('sources that answer, know nothing, print garbage, fail, hang, or are not t
   const asked = {
     said: run('echo', 'hello'),
     garbage: run('printf', '\\377x'),
-    failing: run('sh', '-c', 'echo why >&2; exit 3'),
+    failing: run('sh', '-c', "printf '\\n why\\r\\nmore' >&2; exit 3"),
+    killed: run('sh', '-c', 'kill -9 $$'),
     hanging: run('sleep', '60'),
     leaving: run('sh', '-c', 'sleep 60 & echo gone'),
     flooding: run('yes'),
@@ -48,6 +49,7 @@ test('sources that answer, know nothing, print garbage, fail, hang, or are not t
     said: { text: 'hello\n' },
     garbage: { text: '\ufffdx' },
     failing: { failed: 'exit status: 3: why' },
+    killed: { failed: 'exit status: 137' },
     hanging: 'late',
     leaving: { text: 'gone\n' },
     flooding: 'late',

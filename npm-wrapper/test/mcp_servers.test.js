@@ -200,6 +200,26 @@ test('what a server complains about is told', async (t) => {
   });
 });
 
+test('a server whose file cannot be run is told in the same words', { skip: process.platform !== 'linux' }, async (t) => {
+  await testEachHost(t, (t, host) => {
+    let open;
+    t.after(() => fs.closeSync(open));
+    const { run } = createMcpWorkspace(t, (_, top) => {
+      const script = (name, mode) => {
+        const file = path.join(top, name);
+        fs.writeFileSync(file, '#!/bin/sh\n', { mode });
+        return file;
+      };
+      const servers = { busy: { command: script('busy', 0o700) }, plain: { command: script('plain', 0o600) } };
+      open = fs.openSync(servers.busy.command, 'r+');
+      return servers;
+    });
+    const answer = run(host, 'mcp', 'status', '--json').read();
+    assert.match(whyOf(answer, 'busy'), /Text file busy \(os error 26\)/);
+    assert.match(whyOf(answer, 'plain'), /Permission denied \(os error 13\)/);
+  });
+});
+
 test('a write out of scope does not reach the server, and one in scope is in the ledger', { skip }, async (t) => {
   await testEachHost(t, async (t, host) => {
     const { workspace, connect } = createMcpWorkspace(t, (workspace) => ({ files: declareServer(filesystem, workspace) }));

@@ -79,7 +79,7 @@ test('a file that stays open for writing cannot be run', { skip: process.platfor
   const descriptor = fs.openSync(file, 'r+');
   const ending = await run(program([file]), never);
   fs.closeSync(descriptor);
-  assert.deepEqual(ending, { how: 'failed', why: 'spawn ETXTBSY' });
+  assert.deepEqual(ending, { how: 'failed', why: 'Text file busy (os error 26)' });
   assert.deepEqual(await run(program([file]), AbortSignal.abort()), { how: 'canceled' });
 });
 

@@ -4,6 +4,8 @@
 //! that terminal, signals and exit code are the command's own. If anything fails before that, the command does not run: the exit
 //! code is 126, or 127 if the command is not found, as in a shell.
 
+#[cfg(unix)]
+use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser};
 use serde_json::{Map, Value};
 use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
-use tollgate::{Tollgate, governing_workspace};
+use tollgate::{Tollgate, governing_workspace, retry_while_busy};
 use tollgate_guest::confine::evidence::EvidenceKey;
 
 use crate::cli::print_message;
@@ -227,14 +229,15 @@ fn ask(options: &Options, root: &Path, here: &Path) -> Result<Value, String> {
 #[cfg(unix)]
 pub(super) fn become_command(mut command: Command) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
-    let why = command.exec();
+    // It returns only if it fails.
+    let Err::<Infallible, _>(why) = retry_while_busy(|| Err(command.exec()));
     report_failure(&command, &why)
 }
 
 /// On other systems a process cannot be replaced, so this one waits.
 #[cfg(not(unix))]
 pub(super) fn become_command(mut command: Command) -> ExitCode {
-    match command.status() {
+    match retry_while_busy(|| command.status()) {
         Ok(status) => ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)),
         Err(why) => report_failure(&command, &why),
     }

@@ -54,7 +54,8 @@ impl ServerCommand {
     fn spawn(&self) -> io::Result<Box<dyn ChildWrapper>> {
         let spawn = |mut command: std::process::Command| {
             command.envs(self.env.iter().map(|(name, value)| (name, value)));
-            process::wrap_tokio(command).spawn()
+            let mut command = process::wrap_tokio(command);
+            process::retry_while_busy(|| command.spawn())
         };
         let Launch { argv, plan } = Launch::read(self.argv.clone()).map_err(io::Error::other)?;
         let Some(plan) = plan else { return spawn(process::command(&argv, &self.inherit, &self.folder)?) };
@@ -103,8 +104,7 @@ impl ServerProcess {
         // The program's children may hold the pipe open.
         let _ = self.child.start_kill();
         let stderr = timeout(EXIT_GRACE, &mut self.stderr).await.ok().and_then(Result::ok).unwrap_or_default();
-        let first = stderr.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        first.chars().take(200).collect()
+        process::first_complaint(&stderr)
     }
 }
 

@@ -6,9 +6,6 @@ import { parseBytes } from '../component/json.js';
 /** At most this much of a program's output is kept; the rest is discarded. */
 const MAX_OUTPUT = 1 << 20;
 
-/** At most this many characters of an error message are passed on. */
-const MAX_ERROR_CHARS = 200;
-
 /** Calls a tool of an MCP server: `{server, tool, arguments, timeout_ms}`. */
 type AskServer = (params: object) => Promise<unknown>;
 
@@ -106,14 +103,14 @@ async function runProgram(
   folder: string,
   signal: AbortSignal,
 ): Promise<LookupAnswer> {
-  const { run } = await import('./process.js');
+  const { exitCode, firstComplaint, run } = await import('./process.js');
   const ending = await run({ argv, input: stdin, folder, inherit, set, outputBytes: MAX_OUTPUT }, signal);
   switch (ending.how) {
-    case 'ended':
+    case 'ended': {
       if (ending.code === 0) return { text: ending.stdout };
-      return {
-        failed: `exit status: ${ending.code ?? ending.signal}: ${ending.stderr.split('\n')[0]?.slice(0, MAX_ERROR_CHARS)}`,
-      };
+      const [status, complaint] = [`exit status: ${exitCode(ending)}`, firstComplaint(ending.stderr)];
+      return { failed: complaint === '' ? status : `${status}: ${complaint}` };
+    }
     case 'missing':
       return 'unavailable';
     case 'failed':

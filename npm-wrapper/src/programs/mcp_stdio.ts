@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { Transform } from 'node:stream';
 import type { ServerBounds } from './mcp_bounds.js';
 import type { Channel, Closure, TransportOrder } from './mcp_connection.js';
-import { collectOutput, killTree, start } from './process.js';
+import { collectOutput, firstComplaint, killTree, startErrorMessage, startWhenFree } from './process.js';
 
 /** How long a server may take to exit after its input has ended. */
 const GRACE_MS = 200;
@@ -19,9 +19,9 @@ export function openStdio(order: Extract<TransportOrder, { type: 'stdio' }>, fol
   const { argv, inherit, set, cwd } = order;
   let child: ChildProcessWithoutNullStreams;
   try {
-    child = start({ argv, folder: path.resolve(folder, cwd ?? '.'), inherit, set: Object.entries(set) });
+    child = startWhenFree({ argv, folder: path.resolve(folder, cwd ?? '.'), inherit, set: Object.entries(set) });
   } catch (error) {
-    const closed: Closure = { kind: 'ended', why: error instanceof Error ? error.message : String(error) };
+    const closed: Closure = { kind: 'ended', why: startErrorMessage(error) };
     const transport = { start: () => Promise.reject(new Error(closed.why)), send: async () => {}, close: async () => {} };
     return { transport, over: Promise.resolve(closed), fault: () => closed, end: async () => {}, kill: () => {} };
   }
@@ -38,17 +38,11 @@ export function openStdio(order: Extract<TransportOrder, { type: 'stdio' }>, fol
       resolve(fault);
     };
     child.on('error', (error: NodeJS.ErrnoException) =>
-      end(error.code === 'ENOENT' ? { kind: 'missing', why: '' } : { kind: 'ended', why: error.message }),
+      end(error.code === 'ENOENT' ? { kind: 'missing', why: '' } : { kind: 'ended', why: startErrorMessage(error) }),
     );
     // Once the server has exited, its output counts as ended, even if a child of it keeps running.
     child.on('exit', () => setTimeout(silence, GRACE_MS));
-    child.on('close', () => {
-      const first = complaint
-        .text()
-        .split('\n')
-        .find((line) => line.trim() !== '');
-      end({ kind: 'ended', why: first?.slice(0, 200) ?? '' });
-    });
+    child.on('close', () => end({ kind: 'ended', why: firstComplaint(complaint.text()) }));
   });
   const lines = child.stdout.setEncoding('utf8').pipe(filterMessages(bounds, () => killTree(child)));
   const end = async () => {

@@ -12,14 +12,18 @@ import { isWindows } from '../files/path.js';
 const OUTPUT_MS = 100;
 
 /** Give up on a killed program after this time if the operating system cannot end it. */
-const KILL_MS = 2000;
+const KILL_MS = 5000;
 
 /** How often to retry starting a file that was just written, while a process that another thread is starting holds it open. */
 const MAX_BUSY_RETRIES = 50;
 const BUSY_RETRY_MS = 2;
 
-/** The message for a file that is not executable, the same in every host. */
+/** At most this many characters of a program's error output become part of a message. */
+const MAX_COMPLAINT_CHARS = 200;
+
+/** The messages for files that cannot be executed, the same in every host. */
 const NOT_EXECUTABLE = 'Exec format error (os error 8)';
+const BUSY = 'Text file busy (os error 26)';
 
 /** The first bytes of executable files: scripts with an interpreter line, ELF, Mach-O. */
 const PROGRAMS = ['2321', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe'];
@@ -73,6 +77,18 @@ export function start({ argv, folder, inherit, set }: Omit<Program, 'input' | 'o
   const env = childEnvironment({ inherit, set });
   // On Unix, `detached` creates a process group; on Windows it would open a console window.
   return spawn(name, words, { cwd: folder, env, detached: !isWindows, windowsHide: true, stdio: 'pipe' });
+}
+
+/** Like `start`, but waits for a moment while the program's file is open for writing. */
+export function startWhenFree(program: Parameters<typeof start>[0]): ChildProcessWithoutNullStreams {
+  for (let retries = MAX_BUSY_RETRIES; ; retries -= 1) {
+    try {
+      return start(program);
+    } catch (error) {
+      if (errnoOf(error) !== 'ETXTBSY' || retries === 0) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_RETRY_MS);
+    }
+  }
 }
 
 /** Runs a program in its own process group, which is ended as a whole when the program ends or the signal is aborted. */
@@ -170,12 +186,18 @@ function childEnvironment({ inherit, set }: Pick<Program, 'inherit' | 'set'>): N
   return Object.fromEntries([...inherited, ...set]) as NodeJS.ProcessEnv;
 }
 
-/** Why a program could not be started. The system reports the same error for a missing program, folder and interpreter. */
+/** Why a program could not be started, in the same words in every host. */
+export function startErrorMessage(error: unknown): string {
+  if (isRefusal(error)) return 'Permission denied (os error 13)';
+  if (errnoOf(error) === 'ENOEXEC') return NOT_EXECUTABLE;
+  if (errnoOf(error) === 'ETXTBSY') return BUSY;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** How a run ended that could not be started. The system reports the same error for a missing program, folder and interpreter. */
 function startError(error: unknown, name: string, folder: string): ProgramEnding {
   const failed = (why: string): ProgramEnding => ({ how: 'failed', why });
-  if (isRefusal(error)) return failed('Permission denied (os error 13)');
-  if (errnoOf(error) === 'ENOEXEC') return failed(NOT_EXECUTABLE);
-  if (errnoOf(error) !== 'ENOENT') return failed(error instanceof Error ? error.message : String(error));
+  if (errnoOf(error) !== 'ENOENT') return failed(startErrorMessage(error));
   if (!fs.existsSync(folder)) return failed(`there is no folder \`${folder}\` to run it in`);
   if (!path.isAbsolute(name) || !fs.existsSync(name)) return { how: 'missing' };
   return failed(`the interpreter that \`${name}\` names in its first line does not exist`);
@@ -210,6 +232,12 @@ export function collectOutput(stream: Readable | null, most: number) {
   });
   stream?.on('error', () => {});
   return { text: () => Buffer.concat(pieces, length).toString('utf8'), truncated: () => truncated };
+}
+
+/** The first line of error output that is not blank, shortened. */
+export function firstComplaint(stderr: string): string {
+  const line = stderr.split(/\r?\n/).find((line) => line.trim() !== '') ?? '';
+  return [...line.trim()].slice(0, MAX_COMPLAINT_CHARS).join('');
 }
 
 /** The exit code as a shell reports it: 128 plus the signal number for a program that was ended by a signal. */
