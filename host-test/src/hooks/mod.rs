@@ -53,7 +53,7 @@ use crate::error::Error;
 use crate::gate::Tollgate;
 use crate::lookups::Lookups;
 
-/// At most this many inputs per step, because a step has the same time and memory limits as any other call.
+/// At most this many inputs per step, because a step has the same time and memory limits as any other call; as many as in Node.
 const MAX_INPUTS: usize = 100;
 
 /// The answer of the hooks to an event.

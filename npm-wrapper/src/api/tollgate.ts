@@ -26,9 +26,6 @@ import { Lookups, lookupOf } from '../programs/lookups.js';
 import { Servers } from '../programs/servers.js';
 import type { Roots } from '../files/roots.js';
 
-/** Default size of the context for prompts: 4,000 tokens of about four characters. */
-const CONTEXT_CHARS = 16_000;
-
 const MAX_U32 = 0xffff_ffff;
 
 /** @internal The parts of a gate. */
@@ -203,9 +200,11 @@ export class Tollgate {
     this.#guest.call(({ sessions }) => sessions.inherit(of, from));
   }
 
-  /** What the model should know about the session's intent; empty if there is none. */
-  context(session: string, limitChars: number = CONTEXT_CHARS): string {
-    const [of, limit] = [requireString(session, 'session'), requireWholeNumber(limitChars, MAX_U32, 'limitChars')];
+  /** What the model should know about the session's intent; empty if there is none. Without a limit, the gate's own applies. */
+  context(session: string, limitChars?: number): string {
+    const of = requireString(session, 'session');
+    if (limitChars === undefined) return String(this.perform({ op: 'context', session: of }).text ?? '');
+    const limit = requireWholeNumber(limitChars, MAX_U32, 'limitChars');
     return this.#guest.call(({ sessions }) => sessions.context(of, limit));
   }
 

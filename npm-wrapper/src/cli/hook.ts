@@ -5,7 +5,7 @@
 import * as fs from 'node:fs';
 import { createTollgate, Locator, type LogLevel } from '../api/index.js';
 
-/** One byte more than the gate's limit, so that it notices. */
+/** One byte more than the gate's limit, which is `MAX_PAYLOAD` in `guest/src/exchange/mod.rs`, so that it notices. */
 const MAX_PAYLOAD = (48 << 20) + 1;
 
 const BLOCKED = 2;

@@ -19,8 +19,8 @@ import type { Roots } from '../files/roots.js';
 /** The longest possible timer; a later deadline is checked again when it fires. */
 const MAX_TIMER_MS = 0x7fff_ffff;
 
-/** At most this many inputs per step, so that a burst of events does not block. */
-const MAX_INPUTS = 200;
+/** At most this many inputs per step, so that a burst of events does not block; as many as in the Rust host. */
+const MAX_INPUTS = 100;
 
 const WAITING_ANSWER = /^\{"waiting":(\d+)\}$/;
 
