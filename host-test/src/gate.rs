@@ -235,7 +235,8 @@ impl Tollgate {
         self.run(|plugin, store| plugin.tollgate_hooks_programs().call_failed(store, program, event, payload, why))
     }
 
-    /// Answers one JSON line, as `tollgate eval` does.
+    /// Answers one JSON line, as `tollgate eval` does. Which hooks, extensions and skills are approved depends on the machine, so
+    /// requests about them belong to [`Hooks::perform`](crate::hooks::Hooks::perform), which describes it.
     pub fn perform(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
         self.run(|plugin, store| plugin.tollgate_hooks_operations().call_perform(store, line))
     }

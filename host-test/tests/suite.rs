@@ -16,6 +16,7 @@ mod confined_own_programs;
 mod confined_programs;
 mod confined_work;
 mod doctor;
+mod embedding;
 mod eval;
 mod extensions;
 mod faults;

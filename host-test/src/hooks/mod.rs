@@ -184,9 +184,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.wait_for(number).map(|reply| reply.text)
     }
 
-    /// Describes this host to the gate, unless its instance has been told before. Everything that runs or shows hooks does this
-    /// itself; other requests may depend on it, too.
-    pub fn describe_host(&mut self) -> Result<(), Error> {
+    /// Describes this host to the gate, unless its instance has been told before.
+    fn describe_host(&mut self) -> Result<(), Error> {
         if self.announced_to.is_none() || self.announced_to != self.gate.borrow_mut().running_instance() {
             self.step(Vec::new())?;
         }
