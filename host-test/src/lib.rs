@@ -90,5 +90,7 @@ pub use gate::Tollgate;
 pub use lookups::{CallMcpTool, Function, Lookups};
 #[doc(hidden)]
 pub use process::retry_while_busy;
-pub use programs::{MAX_PAYLOAD, empty_reply, fault_reply, governing_workspace, locate, program_names, wired_program_names};
+pub use programs::{
+    MAX_PAYLOAD, command_workspace, empty_reply, fault_reply, governing_workspace, locate, program_names, wired_program_names,
+};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

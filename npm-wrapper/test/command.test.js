@@ -106,6 +106,24 @@ test('intents are listed and checked', () => {
   assert.equal(JSON.parse(run(['intents', 'list', '--json']).stdout).intents[0].id, 'INT-001');
 });
 
+test('a command is for the nearest workspace above its folder', () => {
+  const place = createGovernedWorkspace();
+  after(place.discard);
+  const env = { HOME: place.home, PATH: process.env.PATH };
+  writeFiles(place.home, { '.tollgate/config.json': '{}', 'plain/x': '', 'tree/.git': 'gitdir: elsewhere', 'tree/deep/x': '' });
+  const list = (cwd) => run(['intents', 'list'], { cwd, env });
+  assert.match(list(path.join(place.workspace, 'src/auth')).stdout, /\nINT-001 /);
+  assert.match(list(path.join(place.home, 'tree/deep')).stderr, /^tollgate: there is no \.orchestration\/ in the workspace/);
+  // In the home folder, .tollgate/ holds the settings of the user.
+  const plain = path.join(place.home, 'plain');
+  const marks = '.orchestration/, .tollgate/ or .git';
+  assert.deepEqual(list(plain), {
+    status: 2,
+    stdout: '',
+    stderr: `tollgate: neither \`${plain}\` nor a folder above it has ${marks}; name the workspace with --workspace DIR\n`,
+  });
+});
+
 test('sessions are listed with what they did last', () => {
   const place = createGovernedWorkspace();
   after(place.discard);

@@ -1,8 +1,10 @@
-//! Finds the workspace that governs an event of an agent program.
+//! Finds the workspace that governs an event of an agent program, and the one that a command is for.
 //!
 //! The nearest `.orchestration/` in or above the folder that a program works in governs it. A repository does not end the search:
 //! an agent that enters a submodule, or creates a repository in a folder, is still at work in the workspace around it. For the
 //! same reason the project's folder takes precedence over the working directory, which follows the agent.
+//!
+//! A command of a person is for the nearest folder that looks like a workspace, governed or not: `tollgate init` is for repositories.
 
 use crate::digest::Digest;
 use crate::programs;
@@ -10,8 +12,11 @@ use crate::programs;
 /// The folder that makes a workspace governed.
 const GOVERNANCE: &str = ".orchestration";
 
-/// Number of hex digits in the name of a workspace's state folder.
-const STATE_DIGITS: usize = 32;
+/// A folder with one of these is a workspace for commands. `.git` is a file in additional work trees of a repository.
+const MARKS: &[&str] = &[GOVERNANCE, SETTINGS, ".git"];
+
+/// The folder with settings. In the home folder it holds those of the user, and does not make a workspace.
+const SETTINGS: &str = ".tollgate";
 
 /// Maximum number of folders in a path.
 const MAX_DEPTH: usize = 512;
@@ -63,10 +68,30 @@ pub fn governing<'f>(starts: impl Iterator<Item = &'f str>, state: Option<&str>,
     nearest(&governed).or_else(|| nearest(&known))
 }
 
+/// The workspace that a command is for: the nearest one, starting with `here` and going up. The error says why there is none. `look`
+/// resolves anything that exists, not only folders.
+pub fn for_command(here: &str, home: Option<&str>, look: &ResolveFolder<'_>) -> Result<String, String> {
+    // A host may report paths in its own workspace as relative.
+    let real = |folder: &str| look(folder).filter(|real| is_absolute(real)).unwrap_or_else(|| folder.to_owned());
+    let (here, home) = (real(here), home.map(real));
+    let is_workspace = |folder: &&str| {
+        let is_users_own = |mark: &str| mark == SETTINGS && home.as_deref() == Some(*folder);
+        MARKS.iter().any(|mark| !is_users_own(mark) && look(&join(folder, mark)).is_some())
+    };
+    ancestors(&here).find(is_workspace).map(str::to_owned).ok_or_else(|| {
+        let marks = format!("{GOVERNANCE}/, {SETTINGS}/ or .git");
+        format!("neither `{here}` nor a folder above it has {marks}; name the workspace with --workspace DIR")
+    })
+}
+
 /// The name of the folder with a workspace's state: half a digest of its real path.
 pub fn state_name(workspace: &str) -> String {
-    let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(workspace);
-    Digest::of(workspace.as_bytes()).to_string().chars().skip("sha256:".len()).take(STATE_DIGITS).collect()
+    Digest::of(without_prefix(workspace).as_bytes()).short_hex()
+}
+
+/// A path without the prefix that Windows reports in some places and leaves out in others.
+pub fn without_prefix(path: &str) -> &str {
+    path.strip_prefix(r"\\?\").unwrap_or(path)
 }
 
 fn join(folder: &str, name: &str) -> String {
@@ -87,7 +112,7 @@ fn ancestors(folder: &str) -> impl Iterator<Item = &str> {
     .take(MAX_DEPTH)
 }
 
-fn is_absolute(folder: &str) -> bool {
+pub(crate) fn is_absolute(folder: &str) -> bool {
     folder.starts_with(['/', '\\']) || folder.get(1..3).is_some_and(|drive| drive == ":/" || drive == r":\")
 }
 
@@ -127,6 +152,35 @@ mod tests {
         assert_eq!(located(&[&state], "{}", &surroundings).as_deref(), Some("/gone"));
         // The name that the hosts use.
         assert_eq!(state_name("/work space/a"), "602e79202365cbd9b66a1fd2fd657617");
+    }
+
+    #[test]
+    fn a_command_is_for_the_nearest_folder_with_a_mark() {
+        let marks = ["/h/.tollgate", "/h/work/.orchestration", "/h/work/sub/.git", "/h/own/.git", "/link"];
+        let look = |path: &str| match path {
+            "/link" => Some("/h".to_owned()),
+            // As in a gate that is open.
+            "/h/work/a" => Some("a".to_owned()),
+            _ => marks.contains(&path).then(|| path.to_owned()),
+        };
+        for (here, home, found) in [
+            ("/h/work/a/b", "/nobody", Some("/h/work")),
+            ("/h/work/a", "/nobody", Some("/h/work")),
+            ("/h/work/.orchestration", "/nobody", Some("/h/work")),
+            ("/h/work/sub/c", "/nobody", Some("/h/work/sub")),
+            // `.tollgate` makes a workspace unless it is in the home folder.
+            ("/h/plain/d", "/nobody", Some("/h")),
+            ("/h/plain/d", "/h", None),
+            ("/link", "/nobody", Some("/h")),
+            ("/h/plain/d", "/link", None),
+            ("/h/own", "/h/own", Some("/h/own")),
+        ] {
+            assert_eq!(for_command(here, Some(home), &look).ok().as_deref(), found, "{here} with home {home}");
+        }
+        assert_eq!(
+            for_command("/x/y", None, &look).unwrap_err(),
+            "neither `/x/y` nor a folder above it has .orchestration/, .tollgate/ or .git; name the workspace with --workspace DIR"
+        );
     }
 
     #[test]

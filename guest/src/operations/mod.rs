@@ -29,6 +29,7 @@ mod person;
 mod skills;
 mod trace;
 mod wiring;
+mod workspace;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -107,7 +108,8 @@ impl OperationFault {
     }
 }
 
-const OPS: &[&str] = &[
+/// Every op.
+pub const OPS: &[&str] = &[
     "select-intent",
     "clear-intent",
     "inherit-intent",
@@ -121,6 +123,7 @@ const OPS: &[&str] = &[
     "grants",
     "wrap",
     "context",
+    "find-workspace",
     "readable-files",
     "own-tools",
     "own-tool",
@@ -154,6 +157,7 @@ const FIELDS: &[FieldRule] = &[
     ("host", "a string", Value::is_string),
     ("tool", "a string", Value::is_string),
     ("cwd", "a string", Value::is_string),
+    ("home", "a string", Value::is_string),
     ("intent", "a string", Value::is_string),
     ("parent", "a string", Value::is_string),
     ("event", "a string", Value::is_string),
@@ -283,6 +287,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             }
             Ok(pending_or(gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer), answer))
         }
+        "find-workspace" => workspace::answer(gate, op, &fields),
         "readable-files" => Ok(json!({"home": crate::home::readable().collect::<Vec<_>>()})),
         "context" => {
             let text = if let Some(Value::String(intent)) = fields.get("intent") {

@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use tollgate::{Error, Tollgate};
+use tollgate::{Error, Tollgate, command_workspace};
 
 use super::{CommandError, CommandResult, Outcome, log, print_message};
 use crate::cli::output::{Output, colour};
-
-/// A folder with one of these is a workspace. `.git` is a file in additional work trees of a repository.
-const MARKS: &[&str] = &[".orchestration", ".tollgate", ".git"];
 
 const HEADING: &str = "Common options";
 
@@ -93,7 +90,7 @@ impl WorkspaceArgs {
             Some(named) => named.clone(),
             None => {
                 let here = current_folder()?;
-                find_nearest_workspace(&here, home.as_deref()).unwrap_or(here)
+                command_workspace(&here, home.as_deref()).unwrap_or(here)
             }
         };
         let root = named.canonicalize().map_err(|why| CommandError::Failed(cannot_open(&named, &why)))?;
@@ -102,13 +99,9 @@ impl WorkspaceArgs {
 
     /// Opens the gate for a command that handles its own output.
     pub(crate) fn open(&self) -> Result<OpenGate, CommandError> {
-        let home = self.home();
         let root = match &self.workspace {
             Some(named) => named.clone(),
-            None => {
-                let here = current_folder()?;
-                find_nearest_workspace(&here, home.as_deref()).ok_or_else(|| no_workspace_error(&here))?
-            }
+            None => command_workspace(&current_folder()?, self.home().as_deref()).map_err(CommandError::Failed)?,
         };
         let gate = open(&root, self.home.as_deref(), self.state.as_deref())?;
         if let Some(home) = self.home.as_deref().filter(|home| !home.is_dir()) {
@@ -178,57 +171,4 @@ fn builder(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> tollg
 
 fn cannot_open(path: &Path, why: &io::Error) -> String {
     format!("cannot open the workspace `{}`: {why}; name an existing folder with --workspace", path.display())
-}
-
-fn no_workspace_error(here: &Path) -> CommandError {
-    CommandError::Failed(format!(
-        "neither `{}` nor a folder above it has .orchestration/, .tollgate/ or .git; name the workspace with --workspace DIR",
-        here.display()
-    ))
-}
-
-/// The nearest folder, starting with `here` and going up, that is a workspace.
-fn find_nearest_workspace(here: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let (here, home) = (real(here), home.map(real));
-    here.ancestors()
-        .find(|folder| {
-            // In the home folder, .tollgate/ holds user settings and does not make a workspace.
-            let users_own = |mark: &&&str| **mark == ".tollgate" && home.as_deref() == Some(*folder);
-            MARKS.iter().filter(|mark| !users_own(mark)).any(|mark| folder.join(mark).exists())
-        })
-        .map(Path::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_folder_with_a_mark_is_the_workspace() {
-        let temp = tempfile::tempdir().unwrap();
-        let top = temp.path().canonicalize().unwrap();
-        for folder in
-            [".tollgate", "work/.orchestration", "work/a/b", "work/sub/.git", "work/sub/c", "plain/d", "wt/e", "own/.git"]
-        {
-            std::fs::create_dir_all(top.join(folder)).unwrap();
-        }
-        std::fs::write(top.join("wt/.git"), "gitdir: elsewhere\n").unwrap();
-        for (here, home, found) in [
-            ("work/a/b", "nobody", Some("work")),
-            ("work/.orchestration", "nobody", Some("work")),
-            ("work/sub/c", "nobody", Some("work/sub")),
-            ("wt/e", "nobody", Some("wt")),
-            // `.tollgate` makes a workspace unless it is in the home folder.
-            ("plain/d", "nobody", Some("")),
-            ("plain/d", "", None),
-            ("own", "own", Some("own")),
-        ] {
-            let found = found.map(|found| if found.is_empty() { top.clone() } else { top.join(found) });
-            // Folders above the temporary folder may be workspaces, so matches outside of it are ignored.
-            let nearest =
-                find_nearest_workspace(&top.join(here), Some(&top.join(home))).filter(|nearest| nearest.starts_with(&top));
-            assert_eq!(nearest, found, "{here} with home {home}");
-        }
-    }
 }

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use tollgate_guest::digest::Digest;
+use tollgate_guest::exchange::workspace_search::{state_name, without_prefix};
 
 use super::walk::Names;
 use super::writing::options;
@@ -47,10 +47,8 @@ impl State {
     pub(crate) fn new(workspace: &Path, folder: &Path) -> io::Result<Self> {
         let not_text = || io::Error::other("its path is not UTF-8");
         let workspace = Names::from_path(workspace).ok_or_else(not_text)?.absolute();
-        // Windows reports the same folder with this prefix in some places and without it in others.
-        let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(&workspace).to_owned();
-        let digest = Digest::of(workspace.as_bytes()).short_hex();
-        let path = resolve(folder)?.join(digest);
+        let workspace = without_prefix(&workspace).to_owned();
+        let path = resolve(folder)?.join(state_name(&workspace));
         Ok(Self { real: Names::from_path(&path).ok_or_else(not_text)?, path, workspace, opened: Mutex::default() })
     }
 

@@ -1,10 +1,11 @@
-// Finds the workspace that governs a payload of an agent program.
+// Finds the workspace that governs a payload of an agent program, and the one that a command is for.
+import * as path from 'node:path';
 import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';
-import { payloadBytes, requireString } from '../component/json.js';
+import { parseBytes, payloadBytes, requireString, toBytes } from '../component/json.js';
 import { withSlashes } from '../files/path.js';
 import { RootsWithoutWorkspace } from '../files/roots.js';
-import { stateFolder } from '../files/state.js';
+import { homeFolder, stateFolder } from '../files/state.js';
 import { systemRandom } from '../component/wasi.js';
 
 /** The environment in which a payload was received. */
@@ -53,6 +54,18 @@ export class Locator {
   /** The answer that a program expects in a folder that is not governed. */
   silence(program: string): string {
     return this.#guest.call(({ programs }) => programs.silence(program));
+  }
+
+  /** The workspace that a command in a folder is for, or why there is none. */
+  findWorkspace(cwd: string): { workspace: string } | { workspace: null; why: string } {
+    const home = this.#surroundings.home ?? homeFolder();
+    const line = {
+      op: 'find-workspace',
+      cwd: withSlashes(cwd),
+      home: home === undefined ? null : withSlashes(path.resolve(home)),
+    };
+    const answer = this.#guest.call(({ operations }) => operations.perform(toBytes(line, 'cwd')));
+    return parseBytes(answer) as ReturnType<Locator['findWorkspace']>;
   }
 
   locate(program: string, event: string | undefined, payload: Uint8Array): string | undefined {

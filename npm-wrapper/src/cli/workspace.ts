@@ -1,14 +1,9 @@
 // Options that choose the workspace, and opening its gate.
 import * as fs from 'node:fs';
-import * as os from 'node:os';
-import * as path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { createTollgate, type Tollgate, TollgateError } from '../api/index.js';
+import { createTollgate, Locator, type Tollgate, TollgateError } from '../api/index.js';
 import { FAILURE_EXIT_CODE } from './command.js';
 import { say, type Output, outputTo } from './output.js';
-
-/** A folder with one of these is a workspace. `.git` is a file in additional work trees of a repository. */
-const WORKSPACE_MARKERS = ['.orchestration', '.tollgate', '.git'];
 
 /** The gate's answer to a request. */
 export type Answer = Record<string, unknown>;
@@ -96,7 +91,7 @@ function open(
 ): OpenGate {
   const named = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const [home, state] = [named('home'), named('state')];
-  const workspace = named('workspace') ?? findWorkspace(process.cwd(), home ?? os.homedir(), here);
+  const workspace = named('workspace') ?? findWorkspace(home, here);
   const log = (level: string, message: string) => {
     if (!quiet && (level === 'warn' || level === 'error')) say(`${level}: ${message}`);
   };
@@ -112,19 +107,13 @@ function open(
   }
 }
 
-/** The nearest folder, starting with `here` and going up, that is a workspace. */
-function findWorkspace(here: string, home: string, usesHere: boolean): string {
-  const real = (folder: string) => (fs.existsSync(folder) ? fs.realpathSync.native(folder) : path.resolve(folder));
-  const [start, own] = [real(here), real(home)];
-  for (let folder = start; ; folder = path.dirname(folder)) {
-    // In the home folder, .tollgate/ holds user settings and does not make a workspace.
-    const isMarked = (mark: string) => !(mark === '.tollgate' && folder === own) && fs.existsSync(path.join(folder, mark));
-    if (WORKSPACE_MARKERS.some(isMarked)) return folder;
-    if (folder === path.dirname(folder)) break;
-  }
-  if (usesHere) return start;
-  const marks = '.orchestration/, .tollgate/ or .git';
-  throw new CommandError(`neither \`${start}\` nor a folder above it has ${marks}; name the workspace with --workspace DIR`);
+/** The workspace that a command in the current folder is for. */
+function findWorkspace(home: string | undefined, usesHere: boolean): string {
+  const here = process.cwd();
+  const found = new Locator({ home }).findWorkspace(here);
+  if (found.workspace !== null) return found.workspace;
+  if (usesHere) return here;
+  throw new CommandError(found.why);
 }
 
 /** Sends one request and returns the answer, or throws the gate's error. */

@@ -42,7 +42,10 @@ export function stateFolder(home: string | undefined, state: string | undefined)
   return path.join(folder, 'tollgate');
 }
 
-/** The state folder of a workspace, given the workspace's canonical path with `/` as separator. It may not exist yet. */
+/**
+ * The state folder of a workspace, given the workspace's canonical path with `/` as separator. It may not exist yet. Its name is the
+ * `state_name` of the gate, which cannot be asked: it is opened with this folder.
+ */
 export function stateOf(workspace: string, folder: string): string {
   const digest = createHash('sha256').update(workspace).digest('hex').slice(0, DIGITS);
   return `${withSlashes(realOf(path.resolve(folder))).replace(/\/$/, '')}/${digest}`;
