@@ -26,6 +26,7 @@ mod hooks_commands;
 mod hosts;
 mod init;
 mod mcp_serve;
+mod operations;
 mod person;
 mod place;
 mod program_copy;
