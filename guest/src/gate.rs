@@ -186,7 +186,7 @@ impl Gate {
         }
         lease::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
-        rulings::sweep(&self.ports);
+        rulings::sweep(now, &self.ports);
         checkpoint::begin(&self.ports);
         Ok(found)
     }

@@ -47,6 +47,18 @@ fn what_dead_sessions_left_is_cleared_away_where_sessions_take_an_intent_by_them
     assert_eq!(leases(&house), 0);
 }
 
+/// Sessions that take an intent by themselves never select one, which is when long journals of calls are cut down otherwise.
+#[test]
+fn long_journals_are_cut_down_where_sessions_take_an_intent_by_themselves() {
+    const INTENT: &str = "[{id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]";
+    let mut house = House::with(INTENT, &[(".tollgate/config.json", r#"{"select": "single"}"#)], &[]);
+    let journal = format!("{STATE}/rulings/long.json");
+    house.world.write(&journal, "{}\n".repeat(1 << 20));
+    house.world.pass(60_000);
+    house.call("pre-tool", ("s", "1"), "write", write("src/auth/a.ts"));
+    assert!(house.world.content(&journal).unwrap().len() < 1 << 20);
+}
+
 /// Two processes are told of one call, as happens with hosts that run each other's hooks, and one of the two could not save it.
 #[test]
 fn a_call_that_another_process_could_save_is_settled_once() {

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::{Gate, Refusal};
 use crate::config::{Config, Select};
-use crate::inflight::lease;
+use crate::inflight::{lease, rulings};
 use crate::intents::file::Intents;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, By, Selection};
@@ -38,6 +38,7 @@ impl Gate {
             self.ports.warn(&format!("the intent `{intent}` cannot be saved for the session: {fault}"));
         }
         lease::sweep(now, &self.ports);
+        rulings::sweep(now, &self.ports);
         Some(intent)
     }
 

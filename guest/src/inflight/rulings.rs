@@ -24,6 +24,12 @@ const RECENT_BYTES: u64 = 256 << 10;
 /// A journal longer than this is cut down to what is recent.
 const LONG_BYTES: u64 = 1 << 20;
 
+/// How much of a longer journal is read to cut it down: the guest's memory is limited, and a journal is not.
+const MAX_READ_BYTES: u64 = 8 << 20;
+
+/// A journal that has changed within this time is not cut down, because a line that is appended meanwhile would be lost.
+const IN_USE_MS: u64 = 60_000;
+
 /// Maximum number of sessions that are searched for long journals.
 const MAX_SESSIONS: u32 = 10_000;
 
@@ -170,12 +176,15 @@ fn last_line(session: &str, call: &str, ports: &Ports) -> Option<JournalLine> {
     lines.filter_map(|line| json::parse::<JournalLine>(line).ok()).find(|line| line.call == name)
 }
 
-/// Cuts down long journals.
-pub fn sweep(ports: &Ports) {
+/// Cuts down long journals that nobody is appending to.
+pub fn sweep(now: Timestamp, ports: &Ports) {
     let Ok(listing) = state::list(FOLDER, MAX_SESSIONS, ports) else { return };
-    for entry in listing.entries.iter().filter(|entry| entry.size > LONG_BYTES) {
+    // Not every system reports when a file changed.
+    let is_in_use = |changed_ms: u64| changed_ms > 0 && changed_ms.saturating_add(IN_USE_MS) > now.0;
+    let long = listing.entries.iter().filter(|entry| entry.size > LONG_BYTES && !is_in_use(entry.changed_ms));
+    for entry in long {
         let path = format!("{FOLDER}/{}", entry.path);
-        let Ok(journal) = Journal::read(&path, u64::MAX, ports) else { continue };
+        let Ok(journal) = Journal::read_latest(&path, MAX_READ_BYTES, ports) else { continue };
         let _ = journal.replace(&path, journal.last_lines(usize::try_from(RECENT_BYTES).unwrap_or(usize::MAX)), ports);
     }
 }
@@ -191,8 +200,11 @@ fn path(session: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::*;
     use crate::ports::memory::{Memory, STATE};
+    use crate::ports::{Facts, FileFault, Listing, ListingLimits, Question, Root, Tail, Workspace};
 
     fn call<'c>(session: &'c str, call: &'c str) -> CallKey<'c> {
         CallKey { session, call, program: Some("codex"), tool: "shell" }
@@ -251,8 +263,57 @@ mod tests {
         journal::append(&path("s"), &long, &ports).unwrap();
         note(call("s", "new"), CallFate::Settled, Timestamp(9000), &ports);
         assert_eq!((last("s", "old", &ports), last("s", "new", &ports)), (None, Some(CallFate::Settled)));
-        sweep(&ports);
+        world.pass(IN_USE_MS);
+        sweep(ports.clock.now(), &ports);
         assert_eq!(last("s", "new", &ports), Some(CallFate::Settled));
-        assert!(world.content(&format!("{STATE}/{}", path("s"))).unwrap().len() <= 256 << 10);
+        assert!(length(&world, "s") <= 256 << 10);
+    }
+
+    fn length(world: &Memory, session: &str) -> usize {
+        world.content(&format!("{STATE}/{}", path(session))).unwrap().len()
+    }
+
+    /// Another process may be appending a line to it, which would be lost.
+    #[test]
+    fn a_long_journal_that_is_in_use_is_left_alone() {
+        let world = Memory::new();
+        let ports = world.ports();
+        journal::append(&path("s"), &"x".repeat(1 << 20), &ports).unwrap();
+        world.pass(IN_USE_MS / 2);
+        sweep(ports.clock.now(), &ports);
+        assert!(length(&world, "s") > 1 << 20);
+    }
+
+    /// A journal may have grown beyond what fits into memory.
+    #[test]
+    fn only_the_end_of_a_very_long_journal_is_read() {
+        struct Limited(Rc<Memory>);
+        impl Workspace for Limited {
+            fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
+                self.0.inspect(questions)
+            }
+            fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+                assert!(limit_bytes <= MAX_READ_BYTES);
+                self.0.read(root, path, limit_bytes)
+            }
+            fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+                self.0.read_range(root, path, offset, limit_bytes)
+            }
+            fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
+                self.0.read_tail(root, path, limit_bytes)
+            }
+            fn list(&self, root: Root, directory: &str, limits: &ListingLimits) -> Result<Listing, FileFault> {
+                self.0.list(root, directory, limits)
+            }
+        }
+        let world = Memory::new();
+        let ports = Ports { workspace: Rc::new(Limited(world.clone())), ..world.ports() };
+        let line = "x".repeat(1 << 20);
+        (0..9).for_each(|_| journal::append(&path("s"), &line, &ports).unwrap());
+        note(call("s", "new"), CallFate::Settled, Timestamp(9000), &ports);
+        world.pass(IN_USE_MS);
+        sweep(ports.clock.now(), &ports);
+        assert_eq!(last("s", "new", &ports), Some(CallFate::Settled));
+        assert!(length(&world, "s") <= 256 << 10);
     }
 }

@@ -5,35 +5,54 @@
 //! a line that was cut off cannot be parsed, or does no harm.
 //!
 //! A journal that has grown long is replaced with the lines that still count. If it has changed since it was read, it stays as it
-//! is. A line that is appended between that comparison and the replacement is lost, so whoever depends on a line reads it again.
+//! is. A line that is appended between that comparison and the replacement is lost. Each journal that is shortened allows for it:
+//!
+//! | journal | why a lost line does no harm |
+//! | --- | --- |
+//! | leases | whoever takes a lease looks for its line afterwards, and appends it again; a lease whose release is lost expires |
+//! | rulings | only journals that nobody has appended to for a while are shortened |
+//! | seen | a session whose look is lost is told to read the file again |
 
 use crate::digest::Digest;
 use crate::ports::{Expectation, FileFault, Ports, Root};
 
 /// What a journal contained when it was read.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Journal(Vec<u8>);
+pub struct Journal {
+    bytes: Vec<u8>,
+    /// Whether only the end of it was read.
+    is_end: bool,
+}
 
 impl Journal {
     /// Reads a journal, if it is no longer than the limit.
     pub fn read(path: &str, limit_bytes: u64, ports: &Ports) -> Result<Self, FileFault> {
-        super::read(path, limit_bytes, ports).map(Self)
+        super::read(path, limit_bytes, ports).map(|bytes| Self { bytes, is_end: false })
     }
 
     /// Reads the end of a journal. Its first line may be only the end of a line, unless the journal is shorter.
     pub fn read_end(path: &str, limit_bytes: u64, ports: &Ports) -> Result<Self, FileFault> {
-        ports.workspace.read_tail(Root::State, path, limit_bytes).map(|tail| Self(tail.bytes))
+        let tail = ports.workspace.read_tail(Root::State, path, limit_bytes)?;
+        Ok(Self { bytes: tail.bytes, is_end: tail.offset > 0 })
     }
 
-    /// How long it is.
+    /// Reads a journal, or only its end if it is longer than the limit.
+    pub fn read_latest(path: &str, limit_bytes: u64, ports: &Ports) -> Result<Self, FileFault> {
+        match Self::read(path, limit_bytes, ports) {
+            Err(FileFault::TooLarge) => Self::read_end(path, limit_bytes, ports),
+            read => read,
+        }
+    }
+
+    /// How much of it was read.
     pub fn bytes(&self) -> usize {
-        self.0.len()
+        self.bytes.len()
     }
 
     /// Its lines. A line without an end is still being written and is left out; one that was cut off is among them.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
-        let end = self.0.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
-        self.0.get(..end).unwrap_or_default().split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
+        let end = self.bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        self.bytes.get(..end).unwrap_or_default().split(|byte| *byte == b'\n').filter(|line| !line.is_empty())
     }
 
     /// The last lines, in their order, that together are no longer than this.
@@ -49,9 +68,11 @@ impl Journal {
         self.lines().skip(all - count)
     }
 
-    /// Replaces the journal with these lines, unless it has changed since it was read.
+    /// Replaces the journal with these lines, unless it has changed since it was read. One that is too long to be read as a whole
+    /// is replaced in any case: it cannot be compared, and would otherwise stay too long for ever.
     pub fn replace<'l>(&self, path: &str, lines: impl IntoIterator<Item = &'l [u8]>, ports: &Ports) -> Result<(), FileFault> {
-        super::replace(path, &text(lines), Expectation::Digest(Digest::of(&self.0)), ports)
+        let expected = if self.is_end { Expectation::Anything } else { Expectation::Digest(Digest::of(&self.bytes)) };
+        super::replace(path, &text(lines), expected, ports)
     }
 }
 
@@ -114,6 +135,19 @@ mod tests {
         let journal = Journal::read("journal", 1 << 20, &ports).unwrap();
         assert_eq!(journal.replace("journal", journal.lines().skip(1), &ports), Ok(()));
         assert_eq!(lines(&ports), ["two", "three"]);
+    }
+
+    #[test]
+    fn a_journal_that_is_too_long_is_read_from_its_end_and_replaced_in_any_case() {
+        let world = Memory::new();
+        let ports = world.ports();
+        append_all("journal", [&b"one"[..], b"two", b"three"], &ports).unwrap();
+        let journal = Journal::read_latest("journal", 10, &ports).unwrap();
+        assert_eq!(journal.lines().collect::<Vec<_>>(), [&b"two"[..], b"three"]);
+        assert_eq!(Journal::read_latest("journal", 99, &ports).unwrap().lines().count(), 3);
+        append("journal", "four", &ports).unwrap();
+        assert_eq!(journal.replace("journal", journal.lines().skip(1), &ports), Ok(()));
+        assert_eq!(lines(&ports), ["three"]);
     }
 
     #[test]
