@@ -190,7 +190,10 @@ fn two_sessions_that_write_at_once() {
     expect(&house.call("pre-tool", ("s", "4"), "write", write("src/auth/a.ts")), "allow", "in_scope");
     house.world.write("src/auth/a.ts", "new");
     house.call("post-tool", ("s", "4"), "write", write("src/auth/a.ts"));
-    expect(&house.call("pre-tool", ("t", "5"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+    // The session still writes with its first call.
+    expect(&house.call("pre-tool", ("t", "5"), "write", write("src/auth/a.ts")), "deny", "write_in_flight");
+    house.call("post-tool", ("s", "1"), "write", write("src/auth/a.ts"));
+    expect(&house.call("pre-tool", ("t", "6"), "write", write("src/auth/a.ts")), "allow", "in_scope");
 }
 
 /// A patch over two files, one of which is held: the denied call holds neither.
@@ -201,6 +204,17 @@ fn a_call_that_is_held_back_holds_nobody() {
     let patch = "*** Begin Patch\n*** Delete File: src/auth/a.ts\n*** Delete File: src/auth/b.ts\n*** End Patch";
     expect(&house.call("pre-tool", ("t", "2"), "apply_patch", json!({"patchText": patch})), "deny", "write_in_flight");
     expect(&house.call("pre-tool", ("s", "3"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+}
+
+/// The session holds the file with an earlier call all the same.
+#[test]
+fn a_call_that_is_denied_releases_only_what_it_took_itself() {
+    let mut house = shared();
+    expect(&house.call("pre-tool", ("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+    expect(&house.call("pre-tool", ("t", "2"), "write", write("src/auth/b.ts")), "allow", "in_scope");
+    let patch = "*** Begin Patch\n*** Delete File: src/auth/a.ts\n*** Delete File: src/auth/b.ts\n*** End Patch";
+    expect(&house.call("pre-tool", ("s", "3"), "apply_patch", json!({"patchText": patch})), "deny", "write_in_flight");
+    expect(&house.call("pre-tool", ("t", "4"), "write", write("src/auth/a.ts")), "deny", "write_in_flight");
 }
 
 #[test]

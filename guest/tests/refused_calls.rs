@@ -38,13 +38,14 @@ fn calls_of_one_turn_may_run_at_the_same_time() {
     // The next call of the session says nothing about the previous one.
     code(&mut house, ("s", "2"), "src/auth/b.ts");
     assert_eq!(code(&mut house, ("t", "3"), "src/auth/a.ts"), "write_in_flight");
-    // A session that asks for the same file again may go on, and holds the file until that call ends.
+    // A session that asks for the same file again may go on, and holds the file until both calls have ended.
     assert_eq!(code(&mut house, ("s", "4"), "src/auth/a.ts"), "in_scope");
     house.world.write("src/auth/a.ts", "new");
     house.post(("s", "4"), "write", write("src/auth/a.ts"));
-    assert_eq!(code(&mut house, ("t", "5"), "src/auth/a.ts"), "in_scope");
+    assert_eq!(code(&mut house, ("t", "5"), "src/auth/a.ts"), "write_in_flight");
     // The change is explained by the call that ran, so the first one is not entered.
     house.event("after_agent", "s");
+    assert_eq!(code(&mut house, ("t", "6"), "src/auth/a.ts"), "in_scope");
     assert_eq!(house.ledger(), ["s src/auth/a.ts PASS"]);
 }
 

@@ -6,6 +6,9 @@
 //! of the lines decides, and every reader comes to the same result: of two sessions, the one whose line comes first gets the
 //! lease. Appending to an existing file takes a seventh of the time of creating and removing one.
 //!
+//! Calls of one session do not hold each other up. Each of them takes the lease, and the session holds it until all of them have
+//! released it.
+//!
 //! A line is `take`, the end of the lease, session, call, tool, path and a dot, or `free`, session, call and a dot, separated by
 //! tabs; names are JSON strings, which contain no tabs. A line without the dot was cut off.
 
@@ -20,8 +23,12 @@ const MAX_MS: u64 = 60_000;
 /// How far the clock of another process may be ahead: a call is checked for a while after its clock was read.
 const SLACK_MS: u64 = 5_000;
 
-/// A journal longer than this is cut down to the line of whoever holds the lease.
+/// A journal longer than this is cut down to the lines of whoever holds the lease, by them.
 const LONG_BYTES: usize = 4 << 10;
+
+/// A journal longer than this is cut down by whoever is refused: a session that asks again and again appends a line each time, and
+/// the holder may not look for as long as its call runs.
+const TOO_LONG_BYTES: usize = 64 << 10;
 
 /// A journal that nobody has written to for this long may be removed.
 const UNUSED_MS: u64 = 3_600_000;
@@ -87,18 +94,24 @@ impl Lease {
         // A journal that is cut down or removed at this moment may lose the line.
         for _ in 0..4 {
             journal::append(at, &line, ports).map_err(LeaseDenial::Fault)?;
-            let journal = match Journal::read(at, state::MAX_BYTES, ports) {
+            let journal = match Journal::read_latest(at, state::MAX_BYTES, ports) {
                 Ok(journal) => journal,
                 Err(FileFault::Missing) => continue,
                 Err(fault) => return Err(LeaseDenial::Fault(fault)),
             };
-            match holder(&journal).filter(|holder| holder.holds(now)) {
-                Some(holder) if holder.session != self.session => return Err(LeaseDenial::Held(holder)),
-                Some(holder) if has_line(&journal, &line) => {
-                    if holder == *self && journal.bytes() > LONG_BYTES {
-                        // Lines that are lost by this belong to sessions that were refused, to other calls of this session, or to
-                        // someone who looks again and is then refused.
-                        let _ = journal.replace(at, [line.as_bytes()], ports);
+            let held = HeldLeases::of(&journal);
+            match held.latest(now) {
+                Some(holder) if holder.session != self.session => {
+                    if journal.bytes() > TOO_LONG_BYTES {
+                        let _ = journal.replace(at, held.lines(now), ports);
+                    }
+                    return Err(LeaseDenial::Held(holder));
+                }
+                Some(_) if has_line(&journal, &line) => {
+                    if journal.bytes() > LONG_BYTES {
+                        // Lines that are lost by this belong to sessions that were refused, to a call that is appending at this
+                        // moment, or to someone who looks again and is then refused.
+                        let _ = journal.replace(at, held.lines(now), ports);
                     }
                     return Ok(());
                 }
@@ -106,11 +119,6 @@ impl Lease {
             }
         }
         Err(LeaseDenial::Fault(FileFault::Busy))
-    }
-
-    /// Whether the lease still counts.
-    fn holds(&self, now: Timestamp) -> bool {
-        is_held(self.until, now.0)
     }
 
     fn line(&self) -> String {
@@ -132,6 +140,7 @@ fn is_held(until: u64, now: u64) -> bool {
 }
 
 /// A line of a journal, with names as they are stored.
+#[derive(Clone, Copy)]
 enum JournalLine<'j> {
     /// Someone wants the lease, and has it if nobody else had it then.
     Take { until: u64, session: &'j str, call: &'j str, tool: &'j str, path: &'j str },
@@ -159,34 +168,62 @@ impl<'j> JournalLine<'j> {
     }
 }
 
-/// The lease that was taken last and has not been released; it may have expired.
-fn holder(journal: &Journal) -> Option<Lease> {
-    let mut held: Option<JournalLine<'_>> = None;
-    for line in journal.lines().filter_map(JournalLine::parse) {
-        let is_kept = match (&held, &line) {
-            (Some(JournalLine::Take { until, session, .. }), JournalLine::Take { until: wanted, session: wants, .. }) => {
-                session != wants && is_held(*until, wanted.saturating_sub(MAX_MS))
+/// A line with which a call took the lease.
+struct Take<'j> {
+    line: &'j [u8],
+    parsed: JournalLine<'j>,
+    session: &'j str,
+    call: &'j str,
+    until: u64,
+}
+
+/// What the calls of one session have taken and not released, in the order of the journal; it may have expired.
+struct HeldLeases<'j>(Vec<Take<'j>>);
+
+impl<'j> HeldLeases<'j> {
+    fn of(journal: &'j Journal) -> Self {
+        let mut held: Vec<Take<'j>> = Vec::new();
+        for line in journal.lines() {
+            match JournalLine::parse(line) {
+                Some(parsed @ JournalLine::Take { until, session, call, .. }) => {
+                    let asked = until.saturating_sub(MAX_MS);
+                    if held.iter().any(|take| take.session != session && is_held(take.until, asked)) {
+                        continue;
+                    }
+                    // A call that takes it again holds it once.
+                    held.retain(|take| take.session == session && take.call != call);
+                    held.push(Take { line, parsed, session, call, until });
+                }
+                Some(JournalLine::Free { session, call }) => held.retain(|take| (take.session, take.call) != (session, call)),
+                None => {}
             }
-            (Some(JournalLine::Take { session, call, .. }), JournalLine::Free { session: by, call: of }) => {
-                (session, call) != (by, of)
-            }
-            _ => false,
-        };
-        if !is_kept {
-            held = Some(line);
         }
+        Self(held)
     }
-    held.and_then(|line| line.lease())
+
+    fn live(&self, now: Timestamp) -> impl Iterator<Item = &Take<'j>> {
+        self.0.iter().filter(move |take| is_held(take.until, now.0))
+    }
+
+    /// The lease that was taken last.
+    fn latest(&self, now: Timestamp) -> Option<Lease> {
+        self.live(now).last().and_then(|take| take.parsed.lease())
+    }
+
+    /// The lines by which the lease is held.
+    fn lines(&self, now: Timestamp) -> impl Iterator<Item = &'j [u8]> {
+        self.live(now).map(|take| take.line)
+    }
 }
 
 /// Whether the session itself holds a lease on a file.
 pub fn is_held_by(path: &str, session: &str, now: Timestamp, ports: &Ports) -> bool {
-    read(path, now, ports).is_some_and(|lease| lease.session == session)
+    read(path, now, ports).iter().any(|lease| lease.session == session)
 }
 
 /// Whether a call other than this one holds a lease on a file.
 pub fn is_held_by_another_call(path: &str, session: &str, call: &str, now: Timestamp, ports: &Ports) -> bool {
-    read(path, now, ports).is_some_and(|lease| (&*lease.session, &*lease.call) != (session, call))
+    read(path, now, ports).iter().any(|lease| (&*lease.session, &*lease.call) != (session, call))
 }
 
 /// Releases a lease that a call has taken.
@@ -206,16 +243,17 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
         let path = format!("{FOLDER}/{}", entry.path);
         // Not every system reports when a file changed. Someone may have taken the lease since it was reported.
         let may_be_unused = entry.changed_ms.saturating_add(UNUSED_MS) < now.0;
-        let is_held = |journal: Journal| holder(&journal).is_some_and(|lease| lease.holds(now));
-        if may_be_unused && !Journal::read(&path, state::MAX_BYTES, ports).is_ok_and(is_held) {
+        let is_held = |journal: Journal| HeldLeases::of(&journal).latest(now).is_some();
+        if may_be_unused && !Journal::read_latest(&path, state::MAX_BYTES, ports).is_ok_and(is_held) {
             let _ = state::remove(&path, ports);
         }
     }
 }
 
-fn read(path: &str, now: Timestamp, ports: &Ports) -> Option<Lease> {
-    let journal = Journal::read(&journal_path(path), state::MAX_BYTES, ports).ok()?;
-    holder(&journal).filter(|lease| lease.holds(now))
+/// The leases that the calls of one session hold on a file.
+fn read(path: &str, now: Timestamp, ports: &Ports) -> Vec<Lease> {
+    let journal = Journal::read_latest(&journal_path(path), state::MAX_BYTES, ports).unwrap_or_default();
+    HeldLeases::of(&journal).live(now).filter_map(|take| take.parsed.lease()).collect()
 }
 
 fn journal_path(path: &str) -> String {
@@ -223,118 +261,4 @@ fn journal_path(path: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::ports::Root;
-    use crate::ports::memory::{Memory, STATE};
-
-    fn lease(session: &str, now: u64) -> Lease {
-        Lease::new("src/a", session, "c", "write", Timestamp(now))
-    }
-
-    #[test]
-    fn the_second_waits_until_the_first_is_done_or_dead() {
-        let ports = Memory::new().ports();
-        let take = |session: &str, now: u64| lease(session, now).take(Timestamp(now), &ports);
-        assert!(take("one", 1_000).is_ok());
-        assert!(take("one", 2_000).is_ok(), "a session does not hold itself up");
-        assert!(matches!(take("two", 3_000), Err(LeaseDenial::Held(held)) if held.session == "one"));
-        assert!(matches!(take("two", 62_000), Err(LeaseDenial::Held(_))));
-        assert!(take("two", 62_001).is_ok(), "a minute after the last write it has died");
-        assert!(matches!(take("one", 62_002), Err(LeaseDenial::Held(_))));
-        release("src/a", "one", "c", &ports);
-        assert!(matches!(take("one", 62_003), Err(LeaseDenial::Held(_))), "nobody gives back what is not theirs");
-        release("src/a", "two", "c", &ports);
-        assert!(take("one", 62_004).is_ok());
-        assert!(take("two", 1).is_ok(), "a clock that was set back does not lock anybody out");
-    }
-
-    #[test]
-    fn a_line_that_was_cut_off_counts_for_nothing() {
-        let world = Memory::new();
-        let ports = world.ports();
-        let taken = lease("one", 1_000).line();
-        for end in 1..taken.len() {
-            ports.records.append(Root::State, &journal_path("src/a"), &taken.as_bytes()[..end]).unwrap();
-            assert!(!is_held_by("src/a", "one", Timestamp(1_000), &ports));
-            assert!(lease("two", 1_000).take(Timestamp(1_000), &ports).is_ok(), "{end}");
-            release("src/a", "two", "c", &ports);
-        }
-    }
-
-    #[test]
-    fn a_long_journal_is_cut_down_and_says_the_same() {
-        let world = Memory::new();
-        let ports = world.ports();
-        let mut longest = 0;
-        for now in 1_000..1_100 {
-            lease("one", now).take(Timestamp(now), &ports).unwrap();
-            assert!(
-                matches!(lease("two", now).take(Timestamp(now), &ports), Err(LeaseDenial::Held(held)) if held.session == "one")
-            );
-            longest = longest.max(world.content(&format!("{STATE}/{}", journal_path("src/a"))).unwrap().len());
-        }
-        assert!(longest < LONG_BYTES + 500, "{longest}");
-        assert!(is_held_by("src/a", "one", Timestamp(1_100), &ports));
-    }
-
-    #[test]
-    fn a_process_whose_clock_is_a_little_behind_is_refused_all_the_same() {
-        let ports = Memory::new().ports();
-        assert!(lease("one", 1_003).take(Timestamp(1_003), &ports).is_ok());
-        assert!(lease("two", 1_000).take(Timestamp(1_000), &ports).is_err());
-    }
-
-    #[test]
-    fn calls_of_one_session_do_not_hold_each_other_up() {
-        let world = Memory::new();
-        let ports = world.ports();
-        let other = Lease::new("src/a", "one", "d", "write", Timestamp(1_000));
-        // The other lease is appended between our line and our read.
-        world.after_append(&journal_path("src/a"), format!("\n{}\n", other.line()).as_bytes());
-        assert!(lease("one", 1_000).take(Timestamp(1_000), &ports).is_ok());
-        assert!(is_held_by_another_call("src/a", "one", "c", Timestamp(1_000), &ports));
-        let journal = Journal::read(&journal_path("src/a"), state::MAX_BYTES, &ports).unwrap();
-        assert_eq!(journal.lines().count(), 2);
-    }
-
-    #[test]
-    fn journals_that_nobody_uses_are_removed() {
-        let world = Memory::new();
-        let ports = world.ports();
-        let take =
-            |name: String| Lease::new(&name, "one", "c", "write", ports.clock.now()).take(ports.clock.now(), &ports).unwrap();
-        (0..MANY).for_each(|number| take(format!("src/{number}")));
-        sweep(ports.clock.now(), &ports);
-        assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), MANY);
-        world.pass(UNUSED_MS + 1);
-        take("src/0".to_owned());
-        sweep(ports.clock.now(), &ports);
-        assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), 1);
-    }
-
-    proptest! {
-        /// A sequence of takes and returns by three sessions gives the lease to those that a lock with a time limit would.
-        #[test]
-        fn it_is_a_lock_with_a_time_limit(steps in prop::collection::vec((0..3usize, 0..2u8, 0..40_000u64), 1..60)) {
-            let ports = Memory::new().ports();
-            let names = ["one", "two", "three"];
-            let (mut now, mut held): (u64, Option<(usize, u64)>) = (1_000_000, None);
-            for (who, what, later) in steps {
-                now += later;
-                let is_free = held.is_none_or(|(holder, until)| holder == who || until < now);
-                if what == 0 {
-                    prop_assert_eq!(lease(names[who], now).take(Timestamp(now), &ports).is_ok(), is_free);
-                    if is_free {
-                        held = Some((who, now + MAX_MS));
-                    }
-                } else {
-                    release("src/a", names[who], "c", &ports);
-                    held = held.filter(|(holder, _)| *holder != who);
-                }
-            }
-        }
-    }
-}
+mod tests;
