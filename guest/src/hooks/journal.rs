@@ -1,4 +1,6 @@
 //! The log of runs, `.tollgate/logs/hooks.log`: one JSON object per line; the previous log is kept as `hooks.log.1`.
+//!
+//! A write may have been cut off, so each begins with a line break; empty lines mean nothing.
 
 use serde_json::Value;
 
@@ -16,6 +18,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// Appends lines in one write. A log that cannot be written stops nothing.
 pub fn write(lines: &str, ports: &Ports) {
+    let lines = format!("\n{lines}");
     let facts = ports.workspace.inspect(&[Question::project(PATH)]);
     let size = facts.first().map_or(0, |facts| facts.size);
     if size == 0 {
@@ -64,4 +67,21 @@ pub fn newest(hook: Option<&str>, limit: usize, ports: &Ports) -> Result<Vec<Val
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::Memory;
+
+    #[test]
+    fn the_line_after_one_that_was_cut_off_is_not_lost() {
+        let world = Memory::new();
+        let ports = world.ports();
+        write("{\"hook\":\"one\"}\n", &ports);
+        ports.records.append(Root::Project, PATH, b"\n{\"hook\":\"tw").unwrap();
+        write("{\"hook\":\"three\"}\n{\"hook\":\"four\"}\n", &ports);
+        let hooks: Vec<Value> = newest(None, 10, &ports).unwrap().into_iter().map(|run| run["hook"].clone()).collect();
+        assert_eq!(hooks, ["four", "three", "one"]);
+    }
 }
