@@ -117,7 +117,7 @@ fn a_folder_that_is_not_governed_is_no_failure() {
     assert_eq!((code, out.as_str()), (0, ""), "{err}");
     assert_eq!(
         err,
-        "tollgate: there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one\n"
+        "tollgate: there is no .orchestration/ in the workspace, so nothing is governed; a person can set it up with `tollgate init`\n"
     );
     let (code, out, err) = run(folder.path(), &["intents", "list", "--json"]);
     assert!(code == 0 && out.starts_with("{\"governed\":false") && err.is_empty(), "{out}{err}");

@@ -14,6 +14,10 @@ use crate::ports::{FileFault, Root};
 /// Maximum size of the settings file that is read.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
+/// What is wrong if there are no intents. People and agents read this, and only people may run the command.
+pub(crate) const UNGOVERNED: &str =
+    "there is no .orchestration/ in the workspace, so nothing is governed; a person can set it up with `tollgate init`";
+
 /// The checks, in the order in which they are reported.
 const CHECKS: &[fn(&mut Condition, &mut Gate)] =
     &[Condition::check_intents, Condition::check_settings, Condition::check_hooks, Condition::check_extensions];
@@ -46,8 +50,7 @@ impl Condition {
         self.governed = !matches!(governance, Governance::None | Governance::Unreadable(_));
         match &governance {
             Governance::None => {
-                let why = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one";
-                self.faults.push(why.to_owned());
+                self.faults.push(UNGOVERNED.to_owned());
             }
             Governance::Unreadable(why) => self.faults.push(format!(
                 "governance is off, because the intents were never readable: {why}; `tollgate intents check` shows what is wrong"

@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::{OperationFault, check_fields, summary};
 use crate::config::{self, Config, EFFECTS};
 use crate::gate::Gate;
+use crate::gate::condition::UNGOVERNED;
 use crate::glob::Glob;
 use crate::inflight::rulings::{self, Latest};
 use crate::intents::diagnosis::{Diagnosis, Severity};
@@ -21,8 +22,6 @@ use crate::intents::intent::Intent;
 use crate::intents::selection::{self, Selection};
 use crate::json::document::Document;
 use crate::servers;
-
-const UNGOVERNED: &str = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one";
 
 const CHECK: &str = "`tollgate intents check` shows what is wrong";
 

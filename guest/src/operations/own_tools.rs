@@ -72,3 +72,18 @@ fn call(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Operation
         _ => trace::answer(gate, "trace", given).unwrap_or_else(|| Ok(Value::Null)).and_then(structured),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::gate::Gate;
+    use crate::operations::perform;
+    use crate::ports::memory::Memory;
+
+    /// Setting up a workspace changes what governs an agent, so no agent is told to do it.
+    #[test]
+    fn an_agent_is_not_told_to_run_what_only_a_person_may_run() {
+        let mut gate = Gate::new(Memory::new().ports());
+        let answer = perform(&mut gate, br#"{"op": "own-tool", "session": "s", "tool": "list_intents"}"#);
+        assert!(answer.contains("a person can set it up with `tollgate init`"), "{answer}");
+    }
+}
