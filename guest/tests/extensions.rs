@@ -389,9 +389,15 @@ fn an_approval_of_another_format_is_asked_for_again() {
     let file = format!("{HOME}/.tollgate/trusted-hooks.json");
     let kept = String::from_utf8(house.world.content(&file).unwrap()).unwrap();
     assert_eq!(kept.matches("\"format\": 1").count(), 1, "{kept}");
-    for (format, state) in [("0", "changed"), ("2", "changed"), ("1", "active")] {
+    for (format, state, why) in
+        [("0", "changed", Some("another version")), ("2", "changed", Some("another version")), ("1", "active", None)]
+    {
         house.world.write(&file, kept.replace("\"format\": 1", &format!("\"format\": {format}")));
         assert_eq!(states(&mut house), [format!("house-rules workspace {state}")]);
+        let shown = ask(&mut house, json!({"do": "show", "id": "house-rules"}));
+        let said = shown["why"].as_str();
+        assert_eq!(said.is_some(), why.is_some(), "{shown}");
+        assert!(said.is_none_or(|said| said.contains(why.unwrap()) && !said.contains("it has changed")), "{shown}");
     }
 }
 

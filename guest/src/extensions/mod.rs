@@ -256,6 +256,8 @@ impl Extensions {
                     (ExtensionState::Active, "")
                 }
                 Approval::Changed => (ExtensionState::Changed, "it has changed since it was approved"),
+                // Hosts know no other word for it; what was approved is not what an approval covers now.
+                Approval::Outdated => (ExtensionState::Changed, trust::OUTDATED),
                 Approval::None => (ExtensionState::Unapproved, "it has not been approved yet"),
             };
             if state != ExtensionState::Active {

@@ -22,6 +22,10 @@ use crate::servers::Transport;
 /// The version of what an approval covers. When it is raised, extensions that were approved before need a new approval.
 const FORMAT: u64 = 1;
 
+/// Why an extension with an outdated approval is not in effect.
+pub(super) const OUTDATED: &str =
+    "it was approved with another version of Tollgate, whose approvals do not cover the same things";
+
 /// What there is to approve.
 #[derive(Debug)]
 pub struct ApprovalSubject {
@@ -40,6 +44,8 @@ pub enum Approval {
     Given(Digest),
     /// The extension is not the one that was approved.
     Changed,
+    /// The approval is from a version that covered something else.
+    Outdated,
     /// There is no approval.
     None,
 }
@@ -92,9 +98,10 @@ pub fn approval(kept: Option<&Value>, manifest: &Manifest, workspace: &Choices) 
     let Some(kept) = kept else { return Approval::None };
     let settings = workspace.values(&manifest.name).cloned().map_or(Value::Null, Value::Object);
     // The first version did not say so.
-    let is_current = kept.get("format").map_or(Some(1), Value::as_u64) == Some(FORMAT);
-    let is_same = is_current
-        && json::text(kept, "manifest") == Some(&manifest.digest.to_string())
+    if kept.get("format").map_or(Some(1), Value::as_u64) != Some(FORMAT) {
+        return Approval::Outdated;
+    }
+    let is_same = json::text(kept, "manifest") == Some(&manifest.digest.to_string())
         && kept.get("settings").unwrap_or(&Value::Null) == &settings;
     match json::text(kept, "bytes").and_then(|bytes| bytes.parse().ok()) {
         Some(bytes) if is_same => Approval::Given(bytes),
