@@ -19,6 +19,7 @@ mod scratch;
 mod servers;
 mod settle;
 mod third_party;
+mod unentered;
 mod unrecorded;
 
 use std::rc::Rc;

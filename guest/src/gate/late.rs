@@ -199,10 +199,10 @@ impl Gate {
         let found: Vec<(usize, Entry)> =
             unexplained.iter().take(MAX_ENTRIES).filter_map(|found| self.late_entry(comparison, found, &after)).collect();
         if !found.is_empty() {
-            let entries = found.iter().map(|(_, entry)| entry.clone()).collect();
-            match self.recorder.enter(None, entries, &self.ports) {
+            let entries: Vec<Entry> = found.iter().map(|(_, entry)| entry.clone()).collect();
+            match self.recorder.append(&entries, &self.ports) {
                 Ok(entered) => self.notices.add(entered.notice),
-                // The next comparison finds the same again, unless they have been entered by then.
+                // Nothing is kept: the next comparison finds the same again, except for what could be entered.
                 Err(unentered) => return self.notices.add([unentered.why]),
             }
         }

@@ -1,9 +1,9 @@
 //! Calls whose end is never reported: the gate failed, the host died, a person refused, or the session is over.
 //!
-//! The record of such a call still exists, so that what it changed is still entered: when the next call has ended, when its turn
-//! or its session ends, or after a day at the latest. How the call ended is not known, and the entry says so. Files that are
-//! unchanged, or as someone else's entry left them, are not entered; if there are no others, the call is over, and so is its
-//! lease.
+//! The record of such a call still exists, in the state folder or, if it could not be saved, in memory, so that what it changed is
+//! still entered: when the next call has ended, when its turn or its session ends, or after a day at the latest. How the call
+//! ended is not known, and the entry says so. Files that are unchanged, or as someone else's entry left them, are not entered; if
+//! there are no others, the call is over, and so is its lease.
 
 use super::Gate;
 use super::late::differs;
@@ -13,6 +13,7 @@ use crate::call::{ToolCall, omits_end_while_running};
 use crate::digest::Digest;
 use crate::effects::Persistence;
 use crate::inflight::pending::{self, Ended, Pending, snapshot_of};
+use crate::inflight::rulings;
 use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
@@ -29,33 +30,57 @@ impl Gate {
     pub(super) fn settle_left_behind(&mut self, ended: Ended<'_>, now: Timestamp) {
         let left = pending::left_behind(ended, now, &self.ports);
         for (key, pending) in left.into_iter().take(MAX_AT_ONCE) {
+            if self.recorder.is_waiting(&key) {
+                continue;
+            }
+            if self.has_to_wait(ended) {
+                return;
+            }
             let call = pending.caller.call();
             // A record from an earlier version does not say whose it is.
             if pending::key(&call.session, &call.call) != key {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
-                self.note_unheard(&call, &pending);
-                self.recorder.forget(&CallRecord::new(key, &pending), &self.ports);
+                // Its end may have been reported to another process just now.
+                if !rulings::is_settled(&call.session, &call.call, Timestamp(pending.since), &self.ports) {
+                    self.note_unheard(&call, &pending);
+                }
+                self.recorder.forget(&key, pending.open_ended.is_some(), &self.ports);
             } else {
-                let settled = self.settle(&call, &CallOutcome::Unknown);
-                self.notices.add(settled.notice);
+                self.settle_unreported(&call);
             }
         }
+        for pending in self.recorder.unsaved_left_behind(ended) {
+            if self.has_to_wait(ended) {
+                return;
+            }
+            self.settle_unreported(&pending.caller.call());
+        }
+    }
+
+    /// Whether the next call finds the rest as well, while the ledger cannot be written. What has ended is reported only once.
+    fn has_to_wait(&self, ended: Ended<'_>) -> bool {
+        ended == Ended::Nothing && self.recorder.has_fault()
+    }
+
+    fn settle_unreported(&mut self, call: &ToolCall) {
+        let settled = self.settle(call, &CallOutcome::Unknown);
+        self.notices.add(settled.notice);
     }
 
     /// Presumes that calls that were allowed and left no trace were refused by a person, now that the session is given something
     /// new to do, and releases what they hold. A call that is still under way ends as usual.
     pub(super) fn presume_refused(&mut self, session: &str, now: Timestamp) {
         let left = pending::left_behind(Ended::Turn(session), now, &self.ports);
-        for (key, mut pending) in left.into_iter().take(MAX_AT_ONCE) {
+        for (key, pending) in left.into_iter().take(MAX_AT_ONCE) {
             let host = pending.caller.host.as_deref();
             let may_run_untold = !pending.certain && host.is_some() && omits_end_while_running(host);
             let is_own = pending.caller.session == session && !pending.is_presumed_refused;
-            if !is_own || may_run_untold || !self.is_without_trace(&key, &pending) {
+            let has_ended = pending.unentered.is_some();
+            if !is_own || has_ended || may_run_untold || !self.is_without_trace(&key, &pending) {
                 continue;
             }
-            pending.is_presumed_refused = true;
-            if pending::keep(&key, &pending, &self.ports).is_err() {
+            if pending::presume_refused(&key, pending.since, &self.ports).is_err() {
                 continue;
             }
             let call = pending.caller.call();
@@ -98,7 +123,7 @@ impl Gate {
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
-        let lines = match self.recorder.enter(Some(CallRecord::new(key, pending)), vec![entry], &self.ports) {
+        let lines = match self.recorder.enter(CallRecord { key, pending }, vec![entry], &self.ports) {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };

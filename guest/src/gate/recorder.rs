@@ -1,11 +1,11 @@
 //! Appends to the ledger, with one retry if it is briefly unwritable, and keeps the calls that could not be saved meanwhile.
 //!
 //! A gap in the ledger is bad; blocked work is worse. An entry that cannot be appended is retried once after a moment: at the
-//! next call, or when the host's timer fires. Nothing waits for it. If it still cannot be appended then, it is not lost: see
-//! `left_behind`.
+//! next call, or when the host's timer fires. Nothing waits for it. If it still cannot be appended then, it is not lost: it is in
+//! the record of its call, and whoever settles the next call enters it, see `left_behind`.
 
 use crate::config::Config;
-use crate::inflight::pending::{self, Pending};
+use crate::inflight::pending::{self, Ended, Pending};
 use crate::ledger::entry::Entry;
 use crate::ledger::reading::LedgerPosition;
 use crate::ledger::{self, checkpoint, map, writing};
@@ -17,11 +17,15 @@ const RETRY_MS: u64 = 100;
 /// Maximum number of calls kept in memory because the state folder cannot be written.
 const MAX_UNSAVED: usize = 64;
 
+/// Processes that are told of the same call are told within this time. A record that is older is that of an earlier call with the
+/// same id.
+const SAME_CALL_MS: u64 = 60_000;
+
 /// Writes the ledger for the gate.
 #[derive(Default)]
 pub(super) struct Recorder {
     /// Entries that could not be appended yet.
-    waiting: Vec<PendingEntries>,
+    waiting: Vec<WaitingEntries>,
     /// Why the last attempt to append failed.
     fault: Option<FileFault>,
     /// Calls under way that could not be saved in the state folder.
@@ -38,24 +42,30 @@ struct UnsavedCall {
     pending: Pending,
     /// Whether this process has noted it as settled. Its entries may still wait for the ledger.
     is_settled_here: bool,
+    /// Whether there is a saved record, so that only the entries that are still to be entered could not be saved.
+    is_saved: bool,
 }
 
 /// What is kept of a call until it is settled.
-pub(super) struct CallRecord {
-    key: String,
-    /// Whether a snapshot was taken before the call.
-    has_snapshot: bool,
+pub(super) struct CallRecord<'p> {
+    pub(super) key: String,
+    pub(super) pending: &'p Pending,
 }
 
-impl CallRecord {
-    pub(super) fn new(key: String, pending: &Pending) -> Self {
-        Self { key, has_snapshot: pending.open_ended.is_some() }
+impl CallRecord<'_> {
+    /// Whether a snapshot was taken before the call.
+    fn has_snapshot(&self) -> bool {
+        self.pending.open_ended.is_some()
     }
 }
 
 /// Entries that wait for the retry.
-pub(super) struct PendingEntries {
-    call: Option<CallRecord>,
+struct WaitingEntries {
+    /// The record of their call.
+    key: String,
+    /// Whether the record is in the state folder, where other processes find it.
+    is_saved: bool,
+    has_snapshot: bool,
     entries: Vec<Entry>,
     due: u64,
 }
@@ -78,12 +88,25 @@ pub(super) struct Unentered {
 
 impl Recorder {
     /// Appends the entries of a call, and forgets the call once that is done.
-    pub(super) fn enter(&mut self, call: Option<CallRecord>, entries: Vec<Entry>, ports: &Ports) -> Result<Entered, Unentered> {
+    pub(super) fn enter(&mut self, call: CallRecord<'_>, entries: Vec<Entry>, ports: &Ports) -> Result<Entered, Unentered> {
+        let entered = self.append(&entries, ports);
+        match &entered {
+            Ok(_) => self.forget(&call.key, call.has_snapshot(), ports),
+            Err(unentered) => {
+                let rest = entries.into_iter().skip(unentered.lines.len()).collect();
+                self.keep_for_later(call, rest, ports);
+            }
+        }
+        entered
+    }
+
+    /// Appends entries. If that fails, they are the caller's to keep.
+    pub(super) fn append(&mut self, entries: &[Entry], ports: &Ports) -> Result<Entered, Unentered> {
         let mut lines = Vec::new();
-        match writing::enter(&entries, &mut lines, ports) {
+        match writing::enter(entries, &mut lines, ports) {
             Ok(notice) => {
                 self.fault = None;
-                self.finish(call, &entries, ports);
+                map::update(entries, ports);
                 Ok(Entered { lines, notice })
             }
             Err(fault) => {
@@ -93,12 +116,34 @@ impl Recorder {
                 );
                 ports.warn(&why);
                 self.fault = Some(fault);
-                let due = ports.clock.now().0 + RETRY_MS;
-                let entries = entries.into_iter().skip(lines.len()).collect();
-                self.waiting.push(PendingEntries { call, entries, due });
                 Err(Unentered { lines, why })
             }
         }
+    }
+
+    /// Keeps entries until the retry, and in the record of their call, in case that fails too or comes to nothing.
+    pub(super) fn keep_for_later(&mut self, call: CallRecord<'_>, entries: Vec<Entry>, ports: &Ports) {
+        let now = ports.clock.now();
+        let has_snapshot = call.has_snapshot();
+        let CallRecord { key, pending } = call;
+        let saved = pending::recall(&key, ports).filter(|saved| saved.since == pending.since);
+        // A ledger that cannot be written for a long time must not make the record longer and longer.
+        let is_kept = saved.as_ref().is_some_and(|saved| saved.unentered.as_ref() == Some(&entries));
+        let mut is_saved = saved.is_some();
+        if !is_kept {
+            let record = Pending { unentered: Some(entries.clone()), ..pending.clone() };
+            self.forget_unsaved(&key);
+            match pending::keep(&key, &record, ports) {
+                Ok(()) if is_saved => {}
+                Ok(()) => {
+                    is_saved = true;
+                    // Nobody else settles it while the retry is due.
+                    pending::claim(&key, &record, now, ports);
+                }
+                Err(_) => self.add_unsaved(UnsavedCall { key: key.clone(), pending: record, is_settled_here: true, is_saved }),
+            }
+        }
+        self.waiting.push(WaitingEntries { key, is_saved, has_snapshot, entries, due: now.0 + RETRY_MS });
     }
 
     /// Retries what could not be appended, once its delay is over.
@@ -108,15 +153,21 @@ impl Recorder {
         }
         let now = ports.clock.now().0;
         // An entry that is due later than that was postponed before the clock was set back.
-        let is_due = |waiting: &PendingEntries| waiting.due <= now || waiting.due > now + RETRY_MS;
+        let is_due = |waiting: &WaitingEntries| waiting.due <= now || waiting.due > now + RETRY_MS;
         let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(is_due);
         self.waiting = later;
-        for PendingEntries { call, entries, .. } in due {
+        for WaitingEntries { key, is_saved, has_snapshot, entries, .. } in due {
+            // Without a timer, the next call may come so late that another process has found the record and entered them.
+            if is_saved && pending::recall(&key, ports).is_none() {
+                self.forget_unsaved(&key);
+                continue;
+            }
             let mut lines = Vec::new();
             match writing::enter(&entries, &mut lines, ports) {
                 Ok(_) => {
                     self.fault = None;
-                    self.finish(call, &entries, ports);
+                    map::update(&entries, ports);
+                    self.forget(&key, has_snapshot, ports);
                 }
                 Err(fault) => {
                     self.fault = Some(fault);
@@ -128,18 +179,25 @@ impl Recorder {
                         );
                         ports.fail(&why);
                     }
-                    if let Some(call) = call {
-                        pending::release(&call.key, ports);
-                    }
+                    pending::release(&key, ports);
                 }
             }
         }
     }
 
+    /// Whether the ledger could not be written the last time.
+    pub(super) fn has_fault(&self) -> bool {
+        self.fault.is_some()
+    }
+
+    /// Whether entries of the call with this key wait for the retry.
+    pub(super) fn is_waiting(&self, key: &str) -> bool {
+        self.waiting.iter().any(|waiting| waiting.key == key)
+    }
+
     /// The notice about a call that is settled but whose entries still wait for the retry.
     pub(super) fn waiting_notice(&self, key: &str) -> Option<String> {
-        let waiting = self.waiting.iter().any(|waiting| waiting.call.as_ref().is_some_and(|call| call.key == key));
-        waiting
+        self.is_waiting(key)
             .then(|| format!("`{}` could not be written; recording what the call changed will be retried shortly", ledger::PATH))
     }
 
@@ -156,18 +214,11 @@ impl Recorder {
         Some(format!("`{path}` cannot be written: {fault}"))
     }
 
-    fn finish(&mut self, call: Option<CallRecord>, entries: &[Entry], ports: &Ports) {
-        map::update(entries, ports);
-        if let Some(call) = call {
-            self.forget(&call, ports);
-        }
-    }
-
     /// Forgets a call that is settled.
-    pub(super) fn forget(&mut self, CallRecord { key, has_snapshot }: &CallRecord, ports: &Ports) {
+    pub(super) fn forget(&mut self, key: &str, has_snapshot: bool, ports: &Ports) {
         self.forget_unsaved(key);
         pending::forget(key, ports);
-        if *has_snapshot {
+        if has_snapshot {
             pending::forget(&pending::snapshot_of(key), ports);
         }
     }
@@ -177,12 +228,17 @@ impl Recorder {
         self.unsaved_calls.retain(|call| call.key != key);
     }
 
-    /// Keeps a call in memory that could not be saved; drops the oldest if there are too many.
+    /// Keeps a call in memory that could not be saved.
     pub(super) fn keep_unsaved(&mut self, key: String, pending: Pending) {
+        self.add_unsaved(UnsavedCall { key, pending, is_settled_here: false, is_saved: false });
+    }
+
+    /// Drops the oldest if there are too many.
+    fn add_unsaved(&mut self, call: UnsavedCall) {
         if self.unsaved_calls.len() == MAX_UNSAVED {
             self.unsaved_calls.remove(0);
         }
-        self.unsaved_calls.push(UnsavedCall { key, pending, is_settled_here: false });
+        self.unsaved_calls.push(call);
     }
 
     /// The calls that are kept only in memory.
@@ -190,9 +246,18 @@ impl Recorder {
         self.unsaved_calls.iter().map(|call| &call.pending)
     }
 
-    /// Whether the call under way with this key is kept only in memory.
-    pub(super) fn is_unsaved(&self, key: &str) -> bool {
-        self.unsaved_calls.iter().any(|call| call.key == key)
+    /// The calls kept only in memory whose end will not be reported any more: those of what has ended, and those that ended and
+    /// could not be entered.
+    pub(super) fn unsaved_left_behind(&self, ended: Ended<'_>) -> Vec<Pending> {
+        let is_left = |call: &&UnsavedCall| {
+            !call.is_saved && !self.is_waiting(&call.key) && (call.is_settled_here || ended.covers(&call.pending.caller))
+        };
+        self.unsaved_calls.iter().filter(is_left).map(|call| call.pending.clone()).collect()
+    }
+
+    /// Whether no other process knows of the call with this key.
+    pub(super) fn is_known_only_here(&self, key: &str) -> bool {
+        self.unsaved_calls.iter().any(|call| call.key == key && !call.is_saved)
     }
 
     /// Notes that this process has settled a call that is kept only in memory.
@@ -207,8 +272,34 @@ impl Recorder {
 
     /// The call under way with this key.
     pub(super) fn recall(&self, key: &str, ports: &Ports) -> Option<Pending> {
-        let here = self.unsaved_calls.iter().find(|call| call.key == key).map(|call| call.pending.clone());
-        here.or_else(|| pending::recall(key, ports))
+        let saved = pending::recall(key, ports);
+        match self.unsaved(key, saved.as_ref()) {
+            Some(here) => Some(here.pending.clone()),
+            None => saved,
+        }
+    }
+
+    /// The same, for a call that is about to be settled: what is kept of it here and no longer counts is forgotten.
+    pub(super) fn recall_to_settle(&mut self, key: &str, ports: &Ports) -> Option<Pending> {
+        let saved = pending::recall(key, ports);
+        if let Some(here) = self.unsaved(key, saved.as_ref()) {
+            return Some(here.pending.clone());
+        }
+        self.forget_unsaved(key);
+        saved
+    }
+
+    /// What is kept of a call in memory, if that counts and not the saved record.
+    fn unsaved(&self, key: &str, saved: Option<&Pending>) -> Option<&UnsavedCall> {
+        let here = self.unsaved_calls.iter().find(|call| call.key == key)?;
+        let counts = match saved {
+            // Without the record, someone else has entered the call.
+            _ if here.is_saved => saved.is_some_and(|saved| saved.since == here.pending.since),
+            // Another process was told of the same call and saved it, unless its record is that of an earlier call.
+            Some(saved) => saved.since.saturating_add(SAME_CALL_MS) < here.pending.since,
+            None => true,
+        };
+        counts.then_some(here)
     }
 
     /// Detects a ledger that is not the one this machine last wrote to, given what the host saw of `ledger_questions`. Returns

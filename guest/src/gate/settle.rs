@@ -23,7 +23,6 @@ use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, FileKind, Ports, Question, Root, Timestamp};
-use crate::ruling::Ruling;
 
 /// Maximum length of text from outside in an entry, in characters.
 const MAX_CHARS: usize = 2_000;
@@ -37,11 +36,8 @@ const MAX_BEFORE_FILES: usize = 8;
 /// Maximum size of content that is read after a change.
 const MAX_AFTER_BYTES: u64 = 1 << 20;
 
-/// Maximum number of entries for one rejected call.
-pub(super) const MAX_REJECTED: usize = 50;
-
 /// How much of the ledger is searched for others' entries.
-const RECENTLY_BYTES: u64 = 256 << 10;
+pub(super) const RECENTLY_BYTES: u64 = 256 << 10;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,6 +114,7 @@ impl Gate {
             confined,
             leased,
             ledger: self.recorder.position(),
+            unentered: None,
         };
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
@@ -168,7 +165,7 @@ impl Gate {
             return Settlement { notice: Some(notice), ..Settlement::default() };
         }
         let facts = self.inspect_governance();
-        let pending = self.recorder.recall(&key, &self.ports);
+        let pending = self.recorder.recall_to_settle(&key, &self.ports);
         let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &facts);
         let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
@@ -193,7 +190,7 @@ impl Gate {
     fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, key: String, pending: &Pending) -> Settlement {
         let now = self.ports.clock.now();
         // No other process knows of a call that could not be saved, unless it was told of the same call and saved it.
-        let is_known_here = self.recorder.is_unsaved(&key) && pending::recall(&key, &self.ports).is_none();
+        let is_known_here = self.recorder.is_known_only_here(&key);
         // That process may then have settled the call, too.
         let is_settled = || rulings::is_settled(&call.session, &call.call, Timestamp(pending.since), &self.ports);
         if is_known_here && !self.recorder.is_settled_here(&key) && is_settled() {
@@ -202,6 +199,9 @@ impl Gate {
         }
         let claim = if is_known_here { Some(1) } else { pending::claim(&key, pending, now, &self.ports) };
         let Some(attempts) = claim else { return Settlement::default() };
+        if let Some(rest) = &pending.unentered {
+            return self.settle_rest(call, outcome, CallRecord { key, pending }, rest);
+        }
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, key, pending, now);
         }
@@ -240,7 +240,7 @@ impl Gate {
                 self.recorder.mark_settled(&key);
             }
         }
-        let lines = match self.recorder.enter(Some(CallRecord::new(key, pending)), entries, &self.ports) {
+        let lines = match self.recorder.enter(CallRecord { key, pending }, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 lines
@@ -255,30 +255,6 @@ impl Gate {
             self.settle_left_behind(Ended::Nothing, now);
         }
         Settlement { lines, notice, restore: seen.restore }
-    }
-
-    /// Enters a rejected call, if the settings ask for that.
-    pub(super) fn enter_rejection(&mut self, call: &ToolCall, intent: Option<&IntentId>, ruling: &Ruling) {
-        let now = self.ports.clock.now();
-        let error = format!("{}: {}", ruling.code.as_str(), ruling.reason);
-        let entry = |file: Option<FileChange>, class: MutationClass| Entry {
-            success: false,
-            error: Some(redacted(&error, &self.ports)),
-            scope_validation: ScopeValidation::Fail,
-            content_hash: file.as_ref().and_then(|file| file.post_hash),
-            ..self.entry(call, intent, now, file, class)
-        };
-        let mut entries: Vec<Entry> = Vec::new();
-        for effect in ruling.effects.iter().filter(|effect| effect.mutates()).take(MAX_REJECTED) {
-            let path = effect.location.as_str().to_owned();
-            let class = MutationClass::of(effect.operation, &path, claimed_class(call));
-            let (pre_hash, post_hash) = (effect.pre_hash, effect.pre_hash);
-            entries.push(entry(Some(FileChange { relative_path: path, pre_hash, post_hash, line_ranges: Vec::new() }), class));
-        }
-        if entries.is_empty() {
-            entries.push(entry(None, claimed_class(call).unwrap_or(MutationClass::IntentEvolution)));
-        }
-        let _ = self.recorder.enter(None, entries, &self.ports);
     }
 
     fn entries(&self, work: &Work<'_>, facts: &[Facts]) -> Vec<Entry> {
@@ -406,7 +382,7 @@ impl Gate {
 }
 
 /// A filter for entries since a moment.
-fn entries_since_filter(moment: u64) -> Filter {
+pub(super) fn entries_since_filter(moment: u64) -> Filter {
     Filter { since: Some(Timestamp(moment).to_string()), ..Filter::default() }
 }
 

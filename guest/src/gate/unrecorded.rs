@@ -1,6 +1,6 @@
 //! Calls that ended without a pending record: they were denied and ran anyway, or their record is gone.
 //!
-//! Either is recorded as FAIL and reported. Calls that only read, that were settled before or that nothing governed have no
+//! Either is recorded as FAIL and reported, by one of the processes that are told of the end of the call. Calls that only read, that were settled before or that nothing governed have no
 //! record either, as they should.
 
 use super::recorder::{Entered, Unentered};
@@ -94,7 +94,7 @@ impl Gate {
         if !footprint.as_ref().map_or(true, may_change) {
             return Settlement::default();
         }
-        let (why, entries) = match rulings::last(&call.session, &call.call, &self.ports) {
+        let (why, intent, entries) = match rulings::last(&call.session, &call.call, &self.ports) {
             Some(CallFate::Settled | CallFate::Passed) => return Settlement::default(),
             Some(CallFate::Unheard(unheard)) => return self.settle_unheard(call, outcome, &unheard),
             Some(CallFate::Denied(denial)) => {
@@ -105,7 +105,7 @@ impl Gate {
                     return Settlement::default();
                 }
                 let entries = self.unrecorded_entries(call, outcome, denial.intent.as_ref(), changed, &why);
-                (why, entries)
+                (why, denial.intent, entries)
             }
             // An existing folder does not have to be created, so the call may have been ruled to change nothing.
             None if footprint.as_ref().is_ok_and(only_makes_folders) => return Settlement::default(),
@@ -115,13 +115,13 @@ impl Gate {
                 let selected = self.selected_intent(&call.session, intents).map(|intent| intent.id);
                 let changed = self.touched_files(call, footprint);
                 let entries = self.unrecorded_entries(call, outcome, selected.as_ref(), changed, &why);
-                (why, entries)
+                (why, selected, entries)
             }
         };
-        rulings::note(call_key(call), CallFate::Settled, self.ports.clock.now(), &self.ports);
         let notice = notice(&call.tool, &why, &entries);
+        let Some(entered) = self.enter_unrecorded(call, intent.as_ref(), entries) else { return Settlement::default() };
         self.ports.warn(&notice);
-        match self.recorder.enter(None, entries, &self.ports) {
+        match entered {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = about_ledger.map_or(notice.clone(), |about_ledger| format!("{about_ledger}\n{notice}"));
                 Settlement { lines, notice: Some(notice), ..Settlement::default() }
@@ -135,7 +135,6 @@ impl Gate {
     /// Enters a call that was presumed refused.
     fn settle_unheard(&mut self, call: &ToolCall, outcome: &CallOutcome, unheard: &Unheard) -> Settlement {
         let now = self.ports.clock.now();
-        rulings::note(call_key(call), CallFate::Settled, self.ports.clock.now(), &self.ports);
         let mut notice = None;
         let changed = self.changed_since(&unheard.changes);
         let (success, error) = match outcome {
@@ -155,12 +154,17 @@ impl Gate {
             entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
             notice = Some(format!("{why}; it is recorded as FAIL; check the workspace yourself"));
         }
-        match self.recorder.enter(None, entries, &self.ports) {
-            Ok(Entered { lines, notice: about_ledger }) => {
+        if entries.is_empty() {
+            rulings::note(call_key(call), CallFate::Settled, now, &self.ports);
+            return Settlement::default();
+        }
+        match self.enter_unrecorded(call, Some(&unheard.intent), entries) {
+            None => Settlement::default(),
+            Some(Ok(Entered { lines, notice: about_ledger })) => {
                 let notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 Settlement { lines, notice, ..Settlement::default() }
             }
-            Err(Unentered { lines, why }) => {
+            Some(Err(Unentered { lines, why })) => {
                 let notice = [Some(why), notice].into_iter().flatten().reduce(join);
                 Settlement { lines, notice, ..Settlement::default() }
             }

@@ -7,7 +7,12 @@
 //! appends a claim, and the order of the claims decides who settles it; a claim holds for ten seconds, so that a call whose
 //! settler was killed is settled by another process. A claim that was cut off may count as somebody else's, for as long. A
 //! claim applies to the record with the same time. When the call is settled, the file is removed; a late claim may create it
-//! again, and after a day it is removed.
+//! again, and after a day it is removed. The same is true of the line that presumes a call refused.
+//!
+//! If the entries of a call cannot be appended to the ledger, a record that contains them follows, so that whoever settles the
+//! call next enters exactly these. A call that was never allowed has only such a record.
+
+mod call_journal;
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
@@ -17,12 +22,12 @@ use serde_json::Value;
 use crate::digest::Digest;
 use crate::effects::{Operation, Persistence};
 use crate::intents::intent::IntentId;
-use crate::json;
+use crate::ledger::entry::Entry;
 use crate::ledger::reading::LedgerPosition;
 use crate::ports::{FileFault, Ports, Timestamp};
 use crate::state;
-use crate::state::journal::{self, Journal};
 use crate::tool_call::ToolCall;
+use call_journal::{CallJournal, JournalLine, SettlementClaim, append, read};
 
 /// A change that a call under way was allowed to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,7 +87,7 @@ pub struct Pending {
     pub caller: CallOrigin,
     /// The intent under which it was ruled on.
     pub intent: IntentId,
-    /// When it was ruled on, in milliseconds since 1970.
+    /// When it was ruled on, in milliseconds since 1970; 0 if it was never allowed.
     pub since: u64,
     /// What it may change.
     pub changes: Vec<AllowedChange>,
@@ -107,6 +112,29 @@ pub struct Pending {
     /// Where the ledger ended when the call was ruled on, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger: Option<LedgerPosition>,
+    /// Set if the call has been compared: what is still to be entered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unentered: Option<Vec<Entry>>,
+}
+
+impl Pending {
+    /// The record of a call that was never allowed: nothing but what is to be entered.
+    pub fn never_allowed(caller: CallOrigin, intent: IntentId, entries: &[Entry]) -> Self {
+        Self {
+            caller,
+            intent,
+            since: 0,
+            changes: Vec::new(),
+            certain: true,
+            persistence: Persistence::Ends,
+            is_presumed_refused: false,
+            open_ended: None,
+            confined: false,
+            leased: false,
+            ledger: None,
+            unentered: Some(entries.to_vec()),
+        }
+    }
 }
 
 fn is_not(flag: &bool) -> bool {
@@ -127,6 +155,12 @@ pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault
     append(key, &JournalLine::Record(pending), ports)
 }
 
+/// Notes that a call is presumed refused by a person, unless its end has been reported. The record is not written again: if the
+/// call was settled just now, that would bring it back.
+pub fn presume_refused(key: &str, since: u64, ports: &Ports) -> Result<(), FileFault> {
+    append(key, &JournalLine::Refused { since }, ports)
+}
+
 /// What is remembered about a call; `None` if it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     match read(key, ports) {
@@ -138,9 +172,6 @@ pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
         }
     }
 }
-
-/// How long a claim holds: nobody takes longer to settle a call, unless they were killed.
-const CLAIM_MS: u64 = 10_000;
 
 /// Number of unfinished attempts to settle a call after which it is given up.
 pub const MAX_ATTEMPTS: u32 = 3;
@@ -165,110 +196,6 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
     (attempt.claim.by == claim.by).then_some(attempt.number)
 }
 
-/// A line of a record's journal.
-enum JournalLine<'p> {
-    /// The record of the call.
-    Record(&'p Pending),
-    /// Someone settles the call.
-    Claim(SettlementClaim),
-}
-
-fn append(key: &str, line: &JournalLine<'_>, ports: &Ports) -> Result<(), FileFault> {
-    let line = match line {
-        JournalLine::Record(pending) => json::line(pending),
-        JournalLine::Claim(SettlementClaim { since, at, by }) => format!("claim {since} {at} {by}"),
-    };
-    journal::append(key, &line, ports)
-}
-
-/// The beginning of a claim's line.
-const CLAIM: &[u8] = b"claim ";
-
-/// A claim by the process that settles a call.
-#[derive(Clone, Copy)]
-struct SettlementClaim {
-    /// When the call was ruled on.
-    since: u64,
-    /// When settling was started; 0 if it was given up.
-    at: u64,
-    /// A number that is unique to this claim, from the seed of hash maps: the source of ids may be deterministic, and then two
-    /// processes get the same ids.
-    by: u64,
-}
-
-impl SettlementClaim {
-    fn parse(line: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(line.strip_prefix(CLAIM)?).ok()?;
-        let mut numbers = text.split(' ').map(|number| number.parse().ok());
-        let mut next = || numbers.next().flatten();
-        Some(Self { since: next()?, at: next()?, by: next()? })
-    }
-
-    /// Whether the claim is still held.
-    fn is_held(&self, now: u64) -> bool {
-        now.abs_diff(self.at) < CLAIM_MS
-    }
-}
-
-/// An attempt to settle a call.
-struct Attempt {
-    /// The claim of whoever makes it.
-    claim: SettlementClaim,
-    /// How many attempts there have been, this one included.
-    number: u32,
-}
-
-/// The journal of a call.
-struct CallJournal(Journal);
-
-fn read(key: &str, ports: &Ports) -> Result<CallJournal, FileFault> {
-    // A call that removes a folder with ten thousand files in it makes a long list.
-    const MAX_BYTES: u64 = 64 << 20;
-    Journal::read(key, MAX_BYTES, ports).map(CallJournal)
-}
-
-impl CallJournal {
-    fn has_claims(&self) -> bool {
-        self.0.lines().any(|line| line.starts_with(CLAIM))
-    }
-
-    /// The record. `None` if there are only claims, by someone who found the call just before it was settled.
-    fn record(&self, key: &str, ports: &Ports) -> Option<Pending> {
-        let mut fault = None;
-        for line in self.0.lines().rev().filter(|line| !line.starts_with(CLAIM)) {
-            match json::parse(line) {
-                Ok(record) => return Some(record),
-                // The line was cut off.
-                Err(why) => fault = Some(why),
-            }
-        }
-        if let Some(fault) = fault {
-            ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}"));
-        }
-        None
-    }
-
-    /// The last attempt to settle the call that was ruled on at `since`. Every reader finds the same.
-    fn attempt(&self, since: u64) -> Option<Attempt> {
-        let mut last: Option<Attempt> = None;
-        for claim in self.0.lines().filter_map(SettlementClaim::parse).filter(|claim| claim.since == since) {
-            last = match last {
-                // The call was left to whoever comes next.
-                _ if claim.at == 0 => Some(Attempt { claim, number: 0 }),
-                Some(before) if before.claim.is_held(claim.at) => Some(before),
-                Some(before) => Some(Attempt { claim, number: before.number.saturating_add(1) }),
-                None => Some(Attempt { claim, number: 1 }),
-            };
-        }
-        last
-    }
-
-    /// Whether someone began to settle a call and did not finish.
-    fn is_abandoned(&self, since: u64, now: Timestamp) -> bool {
-        self.attempt(since).is_some_and(|attempt| !attempt.claim.is_held(now.0))
-    }
-}
-
 /// Maximum number of calls under way that are looked at.
 const MAX_LEFT: u32 = 10_000;
 
@@ -284,7 +211,8 @@ pub enum Ended<'s> {
 }
 
 impl Ended<'_> {
-    fn covers(self, caller: &CallOrigin) -> bool {
+    /// Whether a call with this origin is part of what has ended.
+    pub fn covers(self, caller: &CallOrigin) -> bool {
         match self {
             Self::Nothing => false,
             Self::Turn(session) => caller.session == session && caller.agent.is_none(),
@@ -334,6 +262,11 @@ pub fn left_behind(ended: Ended<'_>, now: Timestamp, ports: &Ports) -> Vec<(Stri
     left
 }
 
+/// Whether the journal of a call contains one record and no more, so that nobody else keeps anything there.
+pub fn is_only_record(key: &str, ports: &Ports) -> bool {
+    read(key, ports).is_ok_and(|journal| journal.records().count() == 1)
+}
+
 /// Leaves a call that could not be entered to the next settlement.
 pub fn release(key: &str, ports: &Ports) {
     let Some(pending) = recall(key, ports) else { return };
@@ -363,124 +296,4 @@ pub fn key(session: &str, call: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ports::Root;
-    use crate::ports::memory::{Memory, STATE};
-
-    /// When the world begins.
-    const NOW: Timestamp = Timestamp(1_767_225_600_000);
-    const SINCE: u64 = NOW.0 - 4_000;
-
-    fn pending() -> Pending {
-        let caller = CallOrigin { session: "s".to_owned(), call: "c".to_owned(), ..CallOrigin::default() };
-        Pending {
-            caller,
-            intent: IntentId::try_from("INT-1".to_owned()).unwrap(),
-            since: SINCE,
-            changes: Vec::new(),
-            certain: true,
-            persistence: Persistence::Ends,
-            is_presumed_refused: false,
-            open_ended: None,
-            confined: false,
-            leased: false,
-            ledger: None,
-        }
-    }
-
-    fn later(ms: u64) -> Timestamp {
-        Timestamp(NOW.0 + ms)
-    }
-
-    #[test]
-    fn one_of_two_settles_a_call() {
-        let world = Memory::new();
-        let (ports, key) = (world.ports(), key("s", "c"));
-        keep(&key, &pending(), &ports).unwrap();
-        assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1));
-        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
-        assert_eq!(claim(&key, &pending(), later(CLAIM_MS - 1), &ports), None);
-        assert_eq!(claim(&key, &pending(), later(CLAIM_MS), &ports), Some(2), "the first was killed");
-        assert_eq!(claim(&key, &pending(), later(CLAIM_MS), &ports), None);
-        release(&key, &ports);
-        assert_eq!(claim(&key, &pending(), later(CLAIM_MS + 1), &ports), Some(1), "it was left to the next one");
-        forget(&key, &ports);
-        assert_eq!(claim(&key, &pending(), later(CLAIM_MS + 2), &ports), None, "it is settled");
-    }
-
-    #[test]
-    fn a_claim_that_cannot_be_written_counts_unless_someone_else_is_at_it() {
-        let world = Memory::new();
-        let (ports, key) = (world.ports(), key("s", "c"));
-        keep(&key, &pending(), &ports).unwrap();
-        world.refuse_writes(Some(FileFault::Full));
-        assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1));
-        world.refuse_writes(None);
-        assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1));
-        world.refuse_writes(Some(FileFault::Full));
-        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
-        assert_eq!(claim(&key, &pending(), later(CLAIM_MS), &ports), Some(1));
-    }
-
-    #[test]
-    fn an_earlier_call_with_the_same_id_counts_for_nothing() {
-        let world = Memory::new();
-        let (ports, key) = (world.ports(), key("s", "c"));
-        // Someone found the call just before it was settled.
-        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
-        let second = Pending { since: SINCE + 1_000, ..pending() };
-        keep(&key, &second, &ports).unwrap();
-        assert_eq!(recall(&key, &ports), Some(second.clone()));
-        assert_eq!(claim(&key, &pending(), NOW, &ports), None);
-        assert_eq!(claim(&key, &second, NOW, &ports), Some(1));
-    }
-
-    #[test]
-    fn a_call_is_left_behind_when_its_settler_was_killed() {
-        let world = Memory::new();
-        let (ports, key) = (world.ports(), key("s", "c"));
-        keep(&key, &pending(), &ports).unwrap();
-        let left = |now: Timestamp| left_behind(Ended::Nothing, now, &ports).len();
-        assert_eq!(left(later(CLAIM_MS)), 0, "it is under way");
-        claim(&key, &pending(), NOW, &ports).unwrap();
-        assert_eq!(left(later(CLAIM_MS - 1)), 0, "it is being settled");
-        assert_eq!(left(later(CLAIM_MS)), 1);
-    }
-
-    #[test]
-    fn a_record_that_is_being_written_is_left_alone() {
-        let world = Memory::new();
-        let ports = world.ports();
-        let text = json::line(&pending());
-        let claims = format!("\nclaim {SINCE} {} 7\n", NOW.0);
-        let cases = [("empty", ""), ("half", text.get(..text.len() / 2).unwrap()), ("claims", &*claims)];
-        for (name, content) in cases {
-            world.write(&format!("{STATE}/{}", key("s", name)), content);
-        }
-        assert_eq!(left_behind(Ended::Session("s"), NOW, &ports), []);
-        assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), 3);
-        assert_eq!(left_behind(Ended::Nothing, later(86_400_001), &ports), []);
-        assert_eq!(world.count(&format!("{STATE}/{FOLDER}")), 0);
-        assert_eq!(world.logged(), []);
-    }
-
-    /// Wherever a line was cut off, because the disk was full: the lines before and after it count.
-    #[test]
-    fn a_line_that_was_cut_off_counts_for_nothing() {
-        let torn = [json::line(&Pending { is_presumed_refused: true, ..pending() }), format!("claim {SINCE} {}", NOW.0)];
-        for line in torn.iter().flat_map(|line| (1..line.len()).filter_map(|end| line.get(..end))) {
-            let world = Memory::new();
-            let (ports, key) = (world.ports(), key("s", "c"));
-            keep(&key, &pending(), &ports).unwrap();
-            ports.records.append(Root::State, &key, format!("\n{line}").as_bytes()).unwrap();
-            assert_eq!(recall(&key, &ports), Some(pending()), "{line}");
-            assert_eq!(claim(&key, &pending(), NOW, &ports), Some(1), "{line}");
-            assert_eq!(recall(&key, &ports), Some(pending()), "{line}");
-            assert_eq!(claim(&key, &pending(), NOW, &ports), None, "{line}");
-            let second = Pending { since: SINCE + 1_000, ..pending() };
-            keep(&key, &second, &ports).unwrap();
-            assert_eq!(recall(&key, &ports), Some(second), "{line}");
-        }
-    }
-}
+mod tests;

@@ -17,6 +17,11 @@ pub struct IntentId(String);
 pub struct InvalidIntentId(String);
 
 impl IntentId {
+    /// Stands for no intent where a record needs one.
+    pub fn none() -> Self {
+        Self("-".to_owned())
+    }
+
     /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
