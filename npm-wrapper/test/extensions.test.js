@@ -71,7 +71,7 @@ test('the first request of a gate may be about what is approved', async () => {
   };
   const state = async () => (await ask({ op: 'extensions', do: 'list' })).extensions[0].state;
   const skills = async () => (await ask({ op: 'skills', do: 'list' })).skills.map(({ name }) => name);
-  assert.deepEqual([await state(), await skills()], ['new', []]);
+  assert.deepEqual([await state(), await skills()], ['disabled', []]);
   assert.equal((await ask({ op: 'extensions', do: 'approve', id: 'house-rules' })).state, 'active');
   assert.deepEqual([await state(), await skills()], ['active', ['explain-rule', 'release-notes']]);
   assert.match(await ask('{"op":"hooks","do":"list"}'), /"trust":"approved"/);

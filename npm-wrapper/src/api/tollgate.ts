@@ -48,6 +48,7 @@ export class Tollgate {
   readonly #guest: Guest;
   readonly #lookups: Lookups;
   #longestLine: number | undefined;
+  #isSteppedByCaller = false;
   #hooks: Hooks | undefined;
   #servers: Servers | undefined;
 
@@ -219,12 +220,14 @@ export class Tollgate {
     const isBytes = line instanceof Uint8Array;
     const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
     const op = hookOpOf(line, bytes);
+    // A caller that takes steps itself describes its machine itself, and keeps its own time.
+    this.#isSteppedByCaller ||= op === 'step';
     // Which hooks, extensions and skills are approved depends on the machine.
-    if (op !== undefined) this.hooks.describeHost();
+    if (op !== undefined && !this.#isSteppedByCaller) this.hooks.describeHost();
     else this.#hooks?.describeHost();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
     // Other files may have to be watched afterwards, or a hook may have to run.
-    if (op !== undefined && op !== 'skills') this.hooks.reload();
+    if (op !== undefined && op !== 'skills' && op !== 'step') this.#hooks?.reload();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 
@@ -236,14 +239,17 @@ export class Tollgate {
 }
 
 /** The ops about hooks and extensions. */
-const HOOK_OPS = ['event', 'hooks', 'extensions', 'skills'];
+const HOOK_OPS = ['event', 'hooks', 'extensions', 'skills', 'step'];
+
+/** What a line with such an op contains, as a rule or in escapes. */
+const HOOK_OP_SIGNS = [...HOOK_OPS.map((op) => `"${op}"`), '\\u'];
 
 /** The op of a line, if it is one of these. Most lines can be ruled out without parsing. */
 function hookOpOf(line: string | Uint8Array | object, bytes: Uint8Array): string | undefined {
   let asked: unknown = line;
   if (typeof line === 'string' || line instanceof Uint8Array) {
     const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (![...HOOK_OPS, '\\u'].some((word) => glance.includes(word))) return undefined;
+    if (!HOOK_OP_SIGNS.some((sign) => glance.includes(sign))) return undefined;
     try {
       asked = parseBytes(bytes);
     } catch {
