@@ -22,7 +22,7 @@ use crate::effects::path::{Location, below_home, temporary_entry};
 use crate::effects::{Access, Footprint};
 use crate::glob::Glob;
 use crate::intents::scope::Reach;
-use crate::ports::{self, DirEntry, Facts, FileKind as Node, Ports, Question, Root};
+use crate::ports::{DirEntry, Facts, FileKind as Node, ListingLimits, Ports, Question, Root};
 
 /// The kernel accepts more rules, but a person cannot review more, and each takes time.
 const MAX_GRANTS: usize = 1_000;
@@ -32,8 +32,6 @@ const MAX_LISTINGS: usize = 48;
 const MAX_ENTRIES: u32 = 4_000;
 /// How many times patterns may expand to further patterns.
 const MAX_ROUNDS: usize = 8;
-/// Folders that are large and that are not edited by hand.
-const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// Grants that are being collected.
 pub(super) struct GrantCollector<'a> {
@@ -215,8 +213,7 @@ impl<'a> GrantCollector<'a> {
             return Vec::new();
         }
         self.listings += 1;
-        let skip = if depth == 1 { Vec::new() } else { SKIPPED.map(str::to_owned).to_vec() };
-        let reach = ports::ListingLimits { depth: depth.min(64), limit: MAX_ENTRIES, skip };
+        let reach = ListingLimits::without_large_folders(depth.min(64), MAX_ENTRIES);
         let Ok(listing) = self.ports.workspace.list(Root::Project, folder, &reach) else { return Vec::new() };
         if listing.truncated {
             self.note(format!("`{folder}` has more than {MAX_ENTRIES} entries, and what they contain is not granted"));

@@ -1,7 +1,7 @@
 //! Calls that ended without a pending record: they were denied and ran anyway, or their record is gone.
 //!
-//! Either is recorded as FAIL and reported, by one of the processes that are told of the end of the call. Calls that only read, that were settled before or that nothing governed have no
-//! record either, as they should.
+//! Either is recorded as FAIL and reported, by one of the processes that are told of the end of the call. Calls that only read, that
+//! were settled before or that nothing governed have no record either, as they should.
 
 use super::recorder::{Entered, Unentered};
 use super::settle::{CallOutcome, Settlement, claimed_class, digest_question, join, redacted};

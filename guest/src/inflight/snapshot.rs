@@ -41,9 +41,6 @@ const LATEST: &str = "snapshot";
 /// Maximum size of a stored snapshot; a longer one cannot be read back.
 pub(super) const MAX_BYTES: u64 = 64 << 20;
 
-/// Folders that are listed but never entered, whatever git says.
-const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
-
 /// Maximum depth to which folders are listed.
 const MAX_DEPTH: u32 = 64;
 
@@ -92,8 +89,8 @@ pub enum SnapshotFault {
 impl Snapshot {
     /// Inspects every file. Digests are taken over from `known` for files that have not changed since.
     pub fn take(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
-        let skip = SKIPPED.iter().map(|name| (*name).to_owned()).chain(ignored.names().cloned()).collect();
-        let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
+        let mut reach = ListingLimits::without_large_folders(MAX_DEPTH, MAX_FILES);
+        reach.skip.extend(ignored.names().cloned());
         let listing = ports.workspace.list(Root::Project, ".", &reach).map_err(SnapshotFault::Unlisted)?;
         if listing.truncated {
             return Err(SnapshotFault::TooMany);
@@ -186,8 +183,7 @@ impl Snapshot {
 
     /// Adds folders that govern the gate and its hosts, with what is in subfolders whose names git ignores.
     fn add_controls(&mut self, folders: &[String], state: Option<&str>, ports: &Ports) -> Result<(), SnapshotFault> {
-        let skip = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
-        let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_FILES, skip };
+        let reach = ListingLimits::without_large_folders(MAX_DEPTH, MAX_FILES);
         for folder in folders {
             let Ok(mut listing) = ports.workspace.list(Root::Project, folder, &reach) else {
                 self.push(["", folder], SnapshotFile::UNSEEN);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::intent::Intent;
 use super::scope::Reach;
 use crate::effects::path::Location;
-use crate::ports::{self, FileKind, Question, Root, Workspace};
+use crate::ports::{FileKind, LARGE_FOLDERS, ListingLimits, Question, Root, Workspace};
 
 /// Maximum number of files that are listed.
 const MAX_FILES: usize = 200;
@@ -17,8 +17,6 @@ const MAX_DEPTH: u32 = 64;
 const MAX_ENTRIES: u32 = 2000;
 /// Number of files compared with the patterns above which no more folders are listed.
 const MAX_COMPARED: usize = 8000;
-/// Folders that are large and not edited by hand.
-const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// The files that an intent owns now, sorted, as far as a few listings of the folders that its patterns name show them. Files
 /// behind a link are not included.
@@ -53,8 +51,7 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
             continue;
         }
         listings += 1;
-        let skip = SKIPPED.map(str::to_owned).to_vec();
-        let reach = ports::ListingLimits { depth: folder.depth, limit: MAX_ENTRIES, skip };
+        let reach = ListingLimits::without_large_folders(folder.depth, MAX_ENTRIES);
         let Ok(listing) = workspace.list(Root::Project, folder.display_path(), &reach) else { continue };
         let below = |name: String| if folder.path.is_empty() { name } else { format!("{}/{name}", folder.path) };
         let found = listing.entries.into_iter().filter(|entry| entry.kind == FileKind::File);
@@ -110,7 +107,7 @@ impl LiteralPrefix {
         let names = || below.split('/').filter(|name| !name.is_empty());
         let between = u32::try_from(names().count()).unwrap_or(u32::MAX);
         let deep_enough = self.depth == MAX_DEPTH || other.depth.saturating_add(between) <= self.depth;
-        deep_enough && !names().any(|name| SKIPPED.contains(&name))
+        deep_enough && !names().any(|name| LARGE_FOLDERS.contains(&name))
     }
 }
 

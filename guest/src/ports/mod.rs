@@ -131,6 +131,9 @@ pub enum FileFault {
     Other,
 }
 
+/// Folders that are large and not edited by hand, which most listings do not enter.
+pub const LARGE_FOLDERS: [&str; 3] = [".git", "node_modules", "target"];
+
 /// The limits of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListingLimits {
@@ -140,6 +143,13 @@ pub struct ListingLimits {
     pub limit: u32,
     /// Folders with these names are listed but not entered.
     pub skip: Vec<String>,
+}
+
+impl ListingLimits {
+    /// Limits for a listing that does not enter [`LARGE_FOLDERS`].
+    pub fn without_large_folders(depth: u32, limit: u32) -> Self {
+        Self { depth, limit, skip: LARGE_FOLDERS.map(str::to_owned).to_vec() }
+    }
 }
 
 /// One name in a listing.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tollgate_guest::glob::Glob;
-use tollgate_guest::hooks::components::files::{Granted, MAX_DEPTH, MAX_FOUND, MAX_LISTED, MAX_READS, SKIPPED};
+use tollgate_guest::hooks::components::files::{Granted, MAX_DEPTH, MAX_FOUND, MAX_LISTED, MAX_READS};
+use tollgate_guest::ports::LARGE_FOLDERS;
 
 use super::limits::{Deadline, Limiter};
 use crate::bindings::hook::tollgate::hook::files::{self, Fault};
@@ -150,7 +151,7 @@ impl files::Host for HookHost {
             return Err(Fault::TooLarge);
         }
         self.reads -= 1;
-        let skip = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
+        let skip = LARGE_FOLDERS.map(str::to_owned).to_vec();
         let reach = Reach { depth: MAX_DEPTH, limit: MAX_LISTED, skip };
         let listing = self.workspace.list(Root::Project, ".", &reach).map_err(|_| Fault::Other)?;
         let files = listing.entries.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path);

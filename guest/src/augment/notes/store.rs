@@ -33,7 +33,8 @@ const MAX_ENTRIES: u32 = 250_000;
 const MAX_FOLDERS: usize = 32;
 
 const MAX_DEPTH: u32 = 64;
-const NOT_ENTERED: [&str; 5] = [".git", ".obsidian", ".trash", "node_modules", "target"];
+/// Folders in which editors of notes keep their own files.
+const OF_EDITORS: [&str; 2] = [".obsidian", ".trash"];
 
 /// One folder, as last seen.
 #[derive(Default)]
@@ -149,7 +150,8 @@ impl Folder {
     }
 
     fn list(&mut self, now: u64, own: u64, ports: &Ports) {
-        let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
+        let mut reach = ListingLimits::without_large_folders(MAX_DEPTH, MAX_ENTRIES);
+        reach.skip.extend(OF_EDITORS.map(str::to_owned));
         let listing = match ports.workspace.list(Root::Project, &self.path, &reach) {
             Ok(listing) => listing,
             Err(fault) => return ports.warn(&format!("the notes in `{}` cannot be listed: {fault}", self.path)),

@@ -10,9 +10,6 @@ pub(super) const MAX_JUDGED: u32 = 10_000;
 /// A tree with more entries is not searched; nor is a workspace with more entries searched for the other names of a file.
 pub(super) const MAX_SEARCHED: u32 = 50_000;
 
-/// Folders that are not searched for the other names of a file: they are large, and nobody edits them.
-const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", "target"];
-
 /// The greatest depth to which folders are listed; no working tree is deeper.
 const MAX_DEPTH: u32 = 64;
 
@@ -90,8 +87,7 @@ impl<'a> Trees<'a> {
             return Vec::new();
         }
         let files = self.files.get_or_insert_with(|| {
-            let skip = NOT_SEARCHED.map(str::to_owned).to_vec();
-            let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_SEARCHED, skip };
+            let reach = ListingLimits::without_large_folders(MAX_DEPTH, MAX_SEARCHED);
             let listing = self.workspace.list(Root::Project, ".", &reach).map(|listing| listing.entries).unwrap_or_default();
             let mut files = HashMap::<u64, Vec<String>>::new();
             for entry in listing.into_iter().filter(|entry| entry.kind == FileKind::File) {

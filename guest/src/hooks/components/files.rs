@@ -11,8 +11,6 @@ pub const MAX_FOUND: usize = 10_000;
 pub const MAX_DEPTH: u32 = 32;
 /// How often one call of a hook may read and search.
 pub const MAX_READS: u32 = 64;
-/// Folders that are skipped: they are never meant and contain too many files.
-pub const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 
 /// Why a file is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +81,7 @@ impl Granted {
         if self.is_empty() {
             return Err(ReadFault::Denied);
         }
-        let skip = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
-        let reach = ListingLimits { depth: MAX_DEPTH, limit: MAX_LISTED, skip };
+        let reach = ListingLimits::without_large_folders(MAX_DEPTH, MAX_LISTED);
         let listing = ports.workspace.list(Root::Project, ".", &reach).map_err(|_| ReadFault::Other)?;
         let files = listing.entries.into_iter().filter(|entry| entry.kind == FileKind::File).map(|entry| entry.path);
         let mut found: Vec<String> = files.filter(|path| glob.matches(path) && self.has(path)).collect();

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-
-/// Folders that are never watched, wherever they are.
-const FOLDERS: &[&str] = &[".git", "node_modules", "target"];
+use tollgate_guest::ports::LARGE_FOLDERS;
 
 /// Folders that the gate writes to.
 const OWN: &[&str] = &[".tollgate/logs", STATE_IN_HOME];
@@ -40,7 +38,7 @@ impl Ignored {
     /// Whether a path itself is ignored. The nearest `.gitignore` with a matching pattern decides.
     fn matches(&self, path: &str, is_folder: bool) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
-        if OWN.contains(&path) || is_folder && FOLDERS.contains(&name) {
+        if OWN.contains(&path) || is_folder && LARGE_FOLDERS.contains(&name) {
             return true;
         }
         let mut files = self.files.borrow_mut();
