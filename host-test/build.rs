@@ -36,7 +36,9 @@ fn precompile(component: &Path, code: &Path) -> Result<()> {
     let program = tollgate_compiler_build::precompile()?;
     let mut command = Command::new(&program);
     command.arg(component).arg(code).arg(env::var("TARGET")?);
-    let status = command.status().with_context(|| format!("cannot run `{}`", program.display()))?;
+    // Cargo does not notice if only the compiler's folder is removed.
+    let remedy = "if it is missing, `cargo clean --release --package tollgate-compiler-build` makes cargo build it again";
+    let status = command.status().with_context(|| format!("cannot run `{}`; {remedy}", program.display()))?;
     ensure!(status.success(), "compiling `{}` failed ({status})", component.display());
     Ok(())
 }

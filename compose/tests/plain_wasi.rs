@@ -23,7 +23,7 @@ mod engine_config;
 fn built_file(variable: &str, path: &str) -> PathBuf {
     let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("target").join(path);
     let file = std::env::var_os(variable).map_or_else(usual, PathBuf::from);
-    assert!(file.exists(), "`{}` is not there; `cargo xtask compose` builds it", file.display());
+    assert!(file.exists(), "`{}` is missing; `cargo xtask build` and `cargo xtask compose` build it", file.display());
     file
 }
 

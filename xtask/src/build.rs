@@ -43,7 +43,8 @@ fn host() -> Result<()> {
     let release = target().join("release");
     // The old one may be running, and it may be a hard link.
     let fresh = release.join(format!("{name}.tmp"));
-    fs::copy(&built, &fresh).with_context(|| format!("copying {}", built.display()))?;
+    let remedy = "if it is missing, `cargo clean --release --package tollgate-compiler-build` makes cargo build it again";
+    fs::copy(&built, &fresh).with_context(|| format!("cannot copy {}; {remedy}", built.display()))?;
     fs::rename(&fresh, release.join(&name)).with_context(|| format!("replacing {name}"))?;
     copy_component()
 }
