@@ -23,15 +23,17 @@
 //! | `default.json` | the intent that new sessions work for |
 //! | `ledger.jsonl` | how far the ledger went when this machine last wrote to it |
 
+mod checksum;
 pub mod journal;
 pub(crate) mod kept;
 mod own_program;
+pub(crate) mod record;
 
 use crate::digest::Digest;
 use crate::effects::path::Location;
 use crate::ports::{Expectation, FileFault, Listing, ListingLimits, Ports, Question, Root};
 
-pub(crate) use kept::hash as checksum;
+pub(crate) use checksum::checksum;
 pub use own_program::OwnProgram;
 
 /// Maximum size of a file of the state, except for those that have a limit of their own.

@@ -8,7 +8,8 @@ use super::intent::{Intent, IntentId, Status};
 use super::reading;
 use super::scope::Scope;
 use crate::ports::{Facts, Ports, Root};
-use crate::state::kept::{Damaged, Fields, KeptFile, RecordReader, keep};
+use crate::state::kept::{Damaged, KeptFile, keep};
+use crate::state::record::{RecordReader, RecordWriter};
 
 /// The name under which they are kept.
 const NAME: &str = "intents";
@@ -43,7 +44,7 @@ impl KeptIntents {
 
     /// Stores intents for later processes, which parse the file themselves if that fails.
     pub(super) fn keep(file: &Facts, intents: &Intents, warnings: &[String], ports: &Ports) {
-        let mut front = Fields::default();
+        let mut front = RecordWriter::default();
         front.text(&intents.open_ones()).texts(warnings.iter().map(String::as_str));
         let intents = intents.all().iter().enumerate();
         let records: Vec<(&str, Vec<u8>)> = intents.map(|(at, intent)| (intent.id.as_str(), write(at, intent))).collect();
@@ -96,7 +97,7 @@ impl KeptIntents {
 
 /// The record of an intent and its position in the file.
 fn write(at: usize, intent: &Intent) -> Vec<u8> {
-    let mut record = Fields::default();
+    let mut record = RecordWriter::default();
     record.number(at).text(intent.id.as_str()).text(&intent.name).option(intent.description.as_deref());
     record.text(intent.status.as_str()).texts(intent.owned_scope.patterns().iter().map(String::as_str));
     let unusable = intent.owned_scope.unusable();

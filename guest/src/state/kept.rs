@@ -22,6 +22,7 @@
 
 use std::rc::Rc;
 
+use super::checksum::checksum as hash;
 use crate::digest::Digest;
 use crate::ports::{Expectation, Facts, FileFault, Ports, Question, Root, Timestamp, Workspace};
 
@@ -108,7 +109,7 @@ pub(crate) fn keep(name: &str, file: &Facts, front: &[u8], records: &[(&str, Vec
     if offset > MAX_BYTES {
         return Err(FileFault::TooLarge);
     }
-    let checksum = checksum(&bytes, &index, front);
+    let checksum = checksum_of_head(&bytes, &index, front);
     bytes.extend_from_slice(&checksum.to_le_bytes());
     bytes.extend_from_slice(&index);
     bytes.extend_from_slice(front);
@@ -140,7 +141,7 @@ impl KeptFile {
         head.truncate(length);
         let (index, front) = head.get(HEADER..)?.split_at_checked(count * ENTRY)?;
         let is_intact =
-            head.len() == length && number_at(&head, UNCHECKED) == Some(checksum(head.get(..UNCHECKED)?, index, front));
+            head.len() == length && number_at(&head, UNCHECKED) == Some(checksum_of_head(head.get(..UNCHECKED)?, index, front));
         is_intact.then(|| Self { workspace: ports.workspace.clone(), path, head, count })
     }
 
@@ -212,108 +213,15 @@ fn lengths_at(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     Some((usize::try_from(both & u64::from(u32::MAX)).ok()?, usize::try_from(both >> 32).ok()?))
 }
 
-fn checksum(header: &[u8], index: &[u8], front: &[u8]) -> u64 {
+fn checksum_of_head(header: &[u8], index: &[u8], front: &[u8]) -> u64 {
     [header, index, front].iter().fold(0, |sum: u64, part| sum.rotate_left(17) ^ hash(part))
-}
-
-/// A checksum. It detects accidents, not attacks: whoever can write here can also write a checksum.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
-    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(FACTOR).rotate_left(29);
-    let mut words = bytes.chunks_exact(8);
-    let mut sum = words.by_ref().fold(bytes.len() as u64 ^ FACTOR, |sum, word| {
-        mix(sum, u64::from_le_bytes(<[u8; 8]>::try_from(word).unwrap_or_default()))
-    });
-    sum = words.remainder().iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)));
-    (sum ^ (sum >> 32)).wrapping_mul(FACTOR)
-}
-
-/// Writes the fields of a record one after the other.
-#[derive(Default)]
-pub(crate) struct Fields(Vec<u8>);
-
-impl Fields {
-    /// Adds a number.
-    pub(crate) fn number(&mut self, number: usize) -> &mut Self {
-        self.0.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
-        self
-    }
-
-    /// Adds a text.
-    pub(crate) fn text(&mut self, text: &str) -> &mut Self {
-        self.number(text.len());
-        self.0.extend_from_slice(text.as_bytes());
-        self
-    }
-
-    /// Adds a text that may be missing.
-    pub(crate) fn option(&mut self, text: Option<&str>) -> &mut Self {
-        self.number(usize::from(text.is_some()));
-        if let Some(text) = text {
-            self.text(text);
-        }
-        self
-    }
-
-    /// Adds several texts.
-    pub(crate) fn texts<'t>(&mut self, texts: impl ExactSizeIterator<Item = &'t str>) -> &mut Self {
-        self.number(texts.len());
-        for text in texts {
-            self.text(text);
-        }
-        self
-    }
-
-    /// The bytes of all fields.
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.0
-    }
-}
-
-/// Reads the fields of a record in the order in which they were written.
-pub(crate) struct RecordReader<'r>(pub(crate) &'r [u8]);
-
-impl RecordReader<'_> {
-    /// Reads a number.
-    pub(crate) fn number(&mut self) -> Option<usize> {
-        let (number, rest) = self.0.split_first_chunk::<4>()?;
-        self.0 = rest;
-        usize::try_from(u32::from_le_bytes(*number)).ok()
-    }
-
-    /// Reads a text.
-    pub(crate) fn text(&mut self) -> Option<String> {
-        let length = self.number()?;
-        let (text, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        String::from_utf8(text.to_vec()).ok()
-    }
-
-    /// Reads a text that may be missing.
-    pub(crate) fn option(&mut self) -> Option<Option<String>> {
-        match self.number()? {
-            0 => Some(None),
-            _ => self.text().map(Some),
-        }
-    }
-
-    /// Reads several texts.
-    pub(crate) fn texts(&mut self) -> Option<Vec<String>> {
-        let count = self.number()?;
-        (0..count).map(|_| self.text()).collect()
-    }
-
-    /// Reads several numbers.
-    pub(crate) fn numbers(&mut self) -> Option<Vec<usize>> {
-        let count = self.number()?;
-        (0..count).map(|_| self.number()).collect()
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::record::RecordReader;
     use super::*;
     use crate::ports::FileKind;
     use crate::ports::memory::{Memory, STATE};
@@ -407,7 +315,7 @@ mod tests {
         let mut bytes = world.content(&path).unwrap();
         bytes[8..16].copy_from_slice(&(code_version() ^ 1).to_le_bytes());
         let front = HEADER + 3 * ENTRY;
-        let sum = checksum(&bytes[..UNCHECKED], &bytes[HEADER..front], &bytes[front..front + 5]);
+        let sum = checksum_of_head(&bytes[..UNCHECKED], &bytes[HEADER..front], &bytes[front..front + 5]);
         bytes[UNCHECKED..HEADER].copy_from_slice(&sum.to_le_bytes());
         world.write(&path, &bytes);
         assert!(KeptFile::open("x", &file(), &ports).is_none());
@@ -450,19 +358,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn fields_are_read_as_they_were_written() {
-        let mut fields = Fields::default();
-        fields.text("a").option(None).option(Some("")).number(7).texts(["x", "ü"].into_iter()).number(1).number(9);
-        let bytes = fields.into_bytes();
-        let mut reader = RecordReader(&bytes);
-        assert_eq!(reader.text().as_deref(), Some("a"));
-        assert_eq!((reader.option(), reader.option(), reader.number()), (Some(None), Some(Some(String::new())), Some(7)));
-        assert_eq!(reader.texts(), Some(vec!["x".to_owned(), "ü".to_owned()]));
-        assert_eq!(reader.numbers(), Some(vec![9]));
-        assert_eq!(reader.number(), None);
-    }
-
     proptest! {
         /// A file that someone else wrote, with the right version and checksum and any numbers in it.
         #[test]
@@ -473,7 +368,7 @@ mod tests {
             bytes.extend([count, front].iter().flat_map(|number| number.to_le_bytes()));
             let index = count as usize * ENTRY;
             let length = (index + front as usize).min(rest.len());
-            let sum = checksum(&bytes, &rest[..index.min(rest.len())], &rest[index.min(length)..length]);
+            let sum = checksum_of_head(&bytes, &rest[..index.min(rest.len())], &rest[index.min(length)..length]);
             bytes.extend(sum.to_le_bytes());
             bytes.extend(&rest);
             world.write(&format!("{STATE}/kept/x"), &bytes);

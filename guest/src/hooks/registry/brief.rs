@@ -6,7 +6,8 @@
 
 use crate::hooks::declaration::{Action, Hook};
 use crate::ports::{Facts, Ports, Question};
-use crate::state::kept::{self, Fields, KeptFile, RecordReader};
+use crate::state::kept::{self, KeptFile};
+use crate::state::record::{RecordReader, RecordWriter};
 
 /// What the hooks of one file wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Brief {
         if is_kept || ports.workspace.inspect(&[question]).first() != Some(file) {
             return;
         }
-        let mut front = Fields::default();
+        let mut front = RecordWriter::default();
         front.number(usize::from(self.has_components)).texts(self.triggers.iter().map(String::as_str));
         if let Err(fault) = kept::keep(name, file, &front.into_bytes(), &[], ports) {
             ports.warn(&format!("`kept/{name}` in the state folder cannot be written, so hooks are parsed again: {fault}"));
