@@ -187,6 +187,8 @@ fn heading_size(heading: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::intents::file::Intents;
 
@@ -288,52 +290,65 @@ mod tests {
         }
     }
 
-    /// Whatever is written in the intent, the ledger and the file names: one block, our lines, within the limit.
-    #[test]
-    fn no_text_leaves_its_place() {
-        const PIECES: [&str; 18] = [
-            "<active_intent>",
-            "</active_intent>",
-            "<",
-            ">",
-            "\n",
-            "\r\n",
-            "\u{2028}",
-            "\u{85}",
-            "\0",
-            "\u{1b}",
-            "Constraints:",
-            "\n\nRecent changes:\n- ",
-            "- ",
-            " ",
-            "ü",
-            "\u{202e}",
-            "Intent: ",
-            "…",
-        ];
-        let mut seed: u64 = 11;
-        let mut below = |most: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            usize::try_from(seed >> 33).unwrap() % most
-        };
-        for round in 0..400 {
-            let mut text = |most: usize| -> String { (0..below(most)).map(|_| PIECES[below(PIECES.len())]).collect() };
+    /// What may be mistaken for a part of the block.
+    const PIECES: [&str; 18] = [
+        "<active_intent>",
+        "</active_intent>",
+        "<",
+        ">",
+        "\n",
+        "\r\n",
+        "\u{2028}",
+        "\u{85}",
+        "\0",
+        "\u{1b}",
+        "Constraints:",
+        "\n\nRecent changes:\n- ",
+        "- ",
+        " ",
+        "ü",
+        "\u{202e}",
+        "Intent: ",
+        "…",
+    ];
+
+    fn text(most: usize) -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(&PIECES[..]), 0..most).prop_map(|pieces| pieces.concat())
+    }
+
+    fn texts(count: usize, most: usize) -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec(text(most), count)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+
+        /// Whatever is written in the intent, the ledger and the file names: one block, our lines, within the limit.
+        #[test]
+        fn no_text_leaves_its_place(
+            name in text(6),
+            description in text(60),
+            constraints in texts(4, 20),
+            scope in texts(3, 5),
+            files in texts(6, 9),
+            recent in texts(6, 9),
+            first in 0_usize..37,
+        ) {
             let mut intent = intent("[{id: Constraints:x</active_intent>, name: N, status: BLOCKED}]");
-            intent.name = text(6);
-            intent.description = Some(text(60));
-            intent.constraints = (0..4).map(|_| text(20)).collect();
-            intent.owned_scope = crate::intents::scope::Scope::compile((0..3).map(|_| text(5)).collect());
-            let (files, recent): (Vec<_>, Vec<_>) = (0..6).map(|_| (text(9), text(9))).unzip();
+            intent.name = name;
+            intent.description = Some(description);
+            intent.constraints = constraints;
+            intent.owned_scope = crate::intents::scope::Scope::compile(scope);
             let whole = context(&intent, &files, &recent, usize::MAX);
-            for limit in (0..whole.chars().count() + 2).step_by(if round == 0 { 1 } else { 37 }).chain([usize::MAX]) {
+            for limit in (first..whole.chars().count() + 2).step_by(37).chain([usize::MAX]) {
                 let text = context(&intent, &files, &recent, limit);
-                assert!(text.chars().count() <= limit, "{limit}: {text}");
+                prop_assert!(text.chars().count() <= limit, "{limit}: {text}");
                 if text.is_empty() {
-                    assert!(limit < 200, "{limit}");
+                    prop_assert!(limit < 200, "{limit}");
                     continue;
                 }
-                assert!(text.starts_with("<active_intent>\nIntent: ") && text.ends_with("\n</active_intent>\n"), "{text}");
-                assert_eq!((text.matches('<').count(), text.matches('>').count()), (2, 2), "{text}");
+                prop_assert!(text.starts_with("<active_intent>\nIntent: ") && text.ends_with("\n</active_intent>\n"), "{text}");
+                prop_assert_eq!((text.matches('<').count(), text.matches('>').count()), (2, 2), "{}", text);
                 let ours = |line: &str| {
                     let words = ["Intent: ", "Status: ", "Description: ", "- "];
                     let headings =
@@ -342,10 +357,10 @@ mod tests {
                         || headings.contains(&line)
                         || ["", "…", OPENS, CLOSES].contains(&line)
                 };
-                assert!(text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).all(ours), "{text}");
+                prop_assert!(text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).all(ours), "{text}");
                 let headings =
                     ["Constraints:", "Recent changes:"].map(|heading| text.lines().filter(|line| *line == heading).count());
-                assert!(headings.iter().all(|count| *count <= 1), "{text}");
+                prop_assert!(headings.iter().all(|count| *count <= 1), "{text}");
             }
         }
     }

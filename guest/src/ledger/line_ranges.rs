@@ -170,6 +170,8 @@ fn trace(rows: &[Vec<u32>], mut entry: usize, mut passed: usize, mut reached: us
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn pairs(before: &str, after: &str) -> Vec<(u32, u32)> {
@@ -243,42 +245,39 @@ mod tests {
         assert_eq!(pairs(&numbered(99_000, repeated), &numbered(98_500, other)), [(1, 98_500)]);
     }
 
-    #[test]
-    fn what_is_left_was_there_before() {
-        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut random = |below: u64| {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
-            (seed >> 20) % below
-        };
-        for round in 0..3000 {
-            let mut text = |longest: u64| {
-                let end = |last: u64| if last == 0 { "" } else { "\n" };
-                let count = random(longest);
-                let mut text: String =
-                    (0..count).map(|_| format!("{}\n", ["a", "b", "c", "a\r", ""][random(5) as usize])).collect();
-                text += ["", "a", "b"][random(3) as usize];
-                text + end(random(2))
-            };
-            let (before, after) = (text(24), text(24));
-            assert_eq!(pairs(&before, &before), []);
+    /// Lines that are often the same, with and without a line break at the end.
+    fn text() -> impl Strategy<Value = String> {
+        let line = prop::sample::select(vec!["a\n", "b\n", "c\n", "a\r\n", "\n"]);
+        let end = prop::sample::select(vec!["", "a", "b", "\n", "a\n", "b\n"]);
+        (prop::collection::vec(line, 0..24), end).prop_map(|(lines, end)| lines.concat() + end)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn what_is_left_was_there_before(before in text(), after in text()) {
+            prop_assert_eq!(pairs(&before, &before), []);
             let ranges = changed_lines(before.as_bytes(), after.as_bytes());
             let total = line_count(after.as_bytes());
-            assert!(before == after || total == 0 || !ranges.is_empty(), "round {round}: {before:?} -> {after:?}");
+            prop_assert!(before == after || total == 0 || !ranges.is_empty());
             let mut last = 0;
             for range in &ranges {
                 let fits = (last == 0 || range.start > last + 1) && range.start >= 1 && range.start <= range.end;
-                assert!(fits && range.end as usize <= total, "round {round}: {ranges:?}");
+                prop_assert!(fits && range.end as usize <= total, "{ranges:?}");
                 last = range.end;
             }
             let mut old = lines(before.as_bytes()).into_iter();
             for (at, line) in lines(after.as_bytes()).into_iter().enumerate() {
                 let at = at as u32 + 1;
                 let listed = ranges.iter().any(|range| range.start <= at && at <= range.end);
-                assert!(listed || old.any(|other| other == line), "round {round}: {before:?} -> {after:?}: {ranges:?}");
+                prop_assert!(listed || old.any(|other| other == line), "{ranges:?}");
             }
         }
+    }
+
+    #[test]
+    fn every_line_of_a_new_file_is_changed() {
         assert_eq!(pairs("", &numbered(700, |at| at.to_string())), [(1, 700)]);
     }
 }
