@@ -35,7 +35,10 @@ export class Workbench {
     for (;;) {
       const answer = await ask();
       if (answer) return answer;
-      if (Date.now() > end) throw new Error(`waited ${patience} ms in vain: ${what}`);
+      if (Date.now() > end) {
+        await this.shot('in-vain').catch(() => {});
+        throw new Error(`waited ${patience} ms in vain: ${what}`);
+      }
       await this.#page.waitForTimeout(100);
     }
   }

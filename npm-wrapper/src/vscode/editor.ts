@@ -53,6 +53,9 @@ export class Editor implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<Folder>();
   readonly #disposables: vscode.Disposable[] = [];
   #hasModel = false;
+  /** Folders are opened and closed in turn: an editor reports new folders and models while others are still being opened. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #isDisposed = false;
 
   /** Fires when the information about a folder has been updated. */
   readonly onDidRefresh = this.#changed.event;
@@ -68,11 +71,8 @@ export class Editor implements vscode.Disposable {
       this.#prompts,
       this.#changed,
       vscode.window.onDidChangeActiveTextEditor(() => this.#showStatus()),
-      vscode.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
-        for (const at of removed) void this.#close(at.uri.toString());
-        for (const at of added) void this.#open(at);
-      }),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#reopen()),
+      vscode.workspace.onDidChangeWorkspaceFolders(() => this.#inTurn(() => this.#openAndCloseFolders())),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#inTurn(() => this.#reopen())),
       onModelsChanged(() => this.#modelsChanged()),
       ...registerTools(
         context,
@@ -92,7 +92,7 @@ export class Editor implements vscode.Disposable {
   async start(): Promise<void> {
     // The thread is started in a separate turn of the event loop, so that other extensions do not wait for both parts at once.
     await setImmediate();
-    await Promise.all((vscode.workspace.workspaceFolders ?? []).map((at) => this.#open(at)));
+    await this.#inTurn(() => this.#openAndCloseFolders());
     // The editor takes a while to report its language models; the gates are informed later.
     void this.#modelsChanged();
   }
@@ -121,11 +121,16 @@ export class Editor implements vscode.Disposable {
   }
 
   async refresh(folder: Folder): Promise<void> {
-    // The declared hooks determine which events must be observed.
-    await folder.call('reload');
-    await folder.refresh();
-    // It may have been closed in the meantime.
-    if (this.#folders.get(folder.key) !== folder) return;
+    // It may be closed in the meantime, and its gate does not answer then.
+    const isOpen = () => this.#folders.get(folder.key) === folder;
+    try {
+      // The declared hooks determine which events must be observed.
+      await folder.call('reload');
+      await folder.refresh();
+    } catch (error) {
+      if (isOpen()) throw error;
+    }
+    if (!isOpen()) return;
     this.#diagnostics.show(folder);
     this.#tree.refresh();
     this.#showStatus();
@@ -144,6 +149,7 @@ export class Editor implements vscode.Disposable {
   }
 
   #disposeAll(): void {
+    this.#isDisposed = true;
     for (const timer of this.#pending.values()) clearTimeout(timer);
     for (const key of [...this.#folders.keys()]) this.#forget(key);
     for (const part of this.#disposables.splice(0)) part.dispose();
@@ -171,17 +177,36 @@ export class Editor implements vscode.Disposable {
     );
   }
 
+  /** Does something once everything before it in `#turn` is done, unless the window is closing. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(() => (this.#isDisposed ? undefined : this.#showErrors(work())));
+    this.#turn = done;
+    return done;
+  }
+
+  /** Opens the window's new folders and closes those that it no longer has. */
+  async #openAndCloseFolders(): Promise<void> {
+    const present = vscode.workspace.workspaceFolders ?? [];
+    const keys = new Set(present.map(({ uri }) => uri.toString()));
+    const absent = this.folders().filter(({ key }) => !keys.has(key));
+    await Promise.all(absent.map(({ key }) => this.#close(key)));
+    await Promise.all(present.filter(({ uri }) => !this.#folders.has(uri.toString())).map((at) => this.#open(at)));
+    // Others may have a new name.
+    this.#tree.refresh();
+    this.#showStatus();
+  }
+
   /** Opens every gate again, because their options have changed. */
   async #reopen(): Promise<void> {
-    for (const { key } of this.folders()) await this.#close(key);
-    await Promise.all((vscode.workspace.workspaceFolders ?? []).map((at) => this.#open(at)));
+    await Promise.all(this.folders().map(({ key }) => this.#close(key)));
+    await this.#openAndCloseFolders();
   }
 
   async #modelsChanged(): Promise<void> {
     const has = await hasModel();
     if (has === this.#hasModel) return;
     this.#hasModel = has;
-    await this.#reopen();
+    await this.#inTurn(() => this.#reopen());
   }
 
   async #close(key: string): Promise<void> {
@@ -195,6 +220,8 @@ export class Editor implements vscode.Disposable {
     const folder = this.#folders.get(key);
     if (folder !== undefined) this.#diagnostics.clear(folder);
     this.#folders.delete(key);
+    clearTimeout(this.#pending.get(key));
+    this.#pending.delete(key);
     this.#watchers.get(key)?.dispose();
     this.#watchers.delete(key);
     for (const listener of this.#listening.get(key)?.values() ?? []) listener.dispose();
