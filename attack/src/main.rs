@@ -35,9 +35,9 @@ mod unix {
     const HELP: &str = "\
 attack fuzz [--seed N] [--count N]   try generated commands against the gate; findings are printed as rows for attacks.jsonl
 attack show [--seed N] [--count N]   only print the commands
-attack rows                          try the table of known attacks, and say what came of each row
-attack probe                         say whether a namespace can be made here: exit 0 if so, 3 if not
-attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
+attack rows                          try the table of known attacks, and print the result of each row
+attack probe                         report whether a namespace can be created here: exit 0 if so, 3 if not
+attack try [--world plain|links|traps] COMMAND...   try one case; each argument is one call
 ";
 
     pub(super) fn run() -> Result<ExitCode> {

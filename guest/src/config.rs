@@ -29,7 +29,7 @@
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
 //! | `extensions` | which extensions are enabled, and the values of their settings, see [`extensions`] |
-//! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
+//! | `confine` | how shell commands are restricted to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | which sources are asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
@@ -262,7 +262,7 @@ impl Config {
             patterns += glob.size();
             if patterns > MAX_TOOL_PATTERNS {
                 let why = format!(
-                    "the names up to here expand to more than {MAX_TOOL_PATTERNS} patterns; use fewer names, or fewer braces"
+                    "this name and those before it expand to more than {MAX_TOOL_PATTERNS} patterns; use fewer names or fewer braces"
                 );
                 return Err(ConfigFault::Tool { tool, why });
             }

@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_is_no_byte() {
+    fn wildcards_match_characters_not_bytes() {
         assert!(Glob::compile("a?c").unwrap().matches("aäc"));
         assert!(Glob::compile("[ä-ü]").unwrap().matches("ö"));
     }

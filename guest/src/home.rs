@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_workspace_is_nobodys() {
+    fn user_files_that_link_into_the_workspace_are_ignored() {
         let world = Memory::new();
         assert_eq!(read(SETTINGS, &world.ports()), None);
         world.write("shipped.json", "{}");

@@ -1,4 +1,4 @@
-//! Commands that are slow to analyze are answered, and never with a silent allow.
+//! Commands that are slow to analyse are answered, and never with a silent allow.
 
 #[path = "../../fixtures/bombs.rs"]
 mod payloads;

@@ -2,25 +2,25 @@
 
 use std::rc::Rc;
 
-use crate::watched::{Request, Watched};
+use crate::counting_host::{CountingHost, Request};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 
 /// A workspace whose only intent owns `src`, and a gate in which the session `s` works on that intent.
-fn opened(prepare: impl FnOnce(&Memory)) -> (Rc<Watched>, Gate) {
-    let watched = Watched::new();
-    watched.world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
-    prepare(&watched.world);
-    let mut gate = Gate::new(watched.ports());
+fn opened(prepare: impl FnOnce(&Memory)) -> (Rc<CountingHost>, Gate) {
+    let host = CountingHost::new();
+    host.world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    prepare(&host.world);
+    let mut gate = Gate::new(host.ports());
     perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"I"}"#);
-    (watched, gate)
+    (host, gate)
 }
 
 /// A second call of each kind, with everything that can be kept in memory.
 #[test]
 fn a_call_crosses_as_often_as_it_must() {
-    let (watched, mut gate) = opened(|world| {
+    let (host, mut gate) = opened(|world| {
         world.write(".tollgate/config.json", r#"{"unknown": "deny"}"#);
         world.write("src/a", "a");
         world.write("src/b", "b");
@@ -44,9 +44,9 @@ fn a_call_crosses_as_often_as_it_must() {
     ] {
         let line = format!(r#"{{"op":"pre-tool","session":"s","call":"c",{call}}}"#);
         perform(&mut gate, line.as_bytes());
-        watched.take();
+        host.take();
         perform(&mut gate, line.as_bytes());
-        assert_eq!(watched.names(), expected, "{call}");
+        assert_eq!(host.names(), expected, "{call}");
     }
 }
 
@@ -54,14 +54,14 @@ fn a_call_crosses_as_often_as_it_must() {
 /// call asks two more questions.
 #[test]
 fn extensions_are_read_once() {
-    let (watched, mut gate) = opened(|world| {
+    let (host, mut gate) = opened(|world| {
         world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
         world.write("src/a", "a");
     });
     let asked = |gate: &mut Gate| {
-        watched.take();
+        host.take();
         perform(gate, br#"{"op":"pre-tool","session":"s","call":"c","tool":"read","args":{"filePath":"src/a"}}"#);
-        watched.counts(["inspect", "list", "read"])
+        host.counts(["inspect", "list", "read"])
     };
     asked(&mut gate);
     assert_eq!(asked(&mut gate), [2, 0, 0], "there are none");
@@ -70,20 +70,20 @@ fn extensions_are_read_once() {
             (0..10).map(|skill| serde_json::json!({"name": format!("s{skill}"), "description": "d", "prompt": "p"})).collect();
         let hooks = serde_json::json!([{"name": "h", "event": "after_agent", "prompt": "p"}]);
         let manifest = serde_json::json!({"name": format!("e{at}"), "version": "1", "skills": skills, "hooks": hooks});
-        watched.world.write_home(&format!(".tollgate/extensions/e{at}/manifest.json"), manifest.to_string());
+        host.world.write_home(&format!(".tollgate/extensions/e{at}/manifest.json"), manifest.to_string());
     }
     let [_, listed, read] = asked(&mut gate);
     // The user's settings are read for them as well.
     assert_eq!((listed, read), (1, 101), "all are found");
     assert_eq!(asked(&mut gate), [3, 1, 0], "and kept");
-    watched.world.write_home(".tollgate/extensions/e7/manifest.json", r#"{"name": "e7", "version": "2"}"#);
+    host.world.write_home(".tollgate/extensions/e7/manifest.json", r#"{"name": "e7", "version": "2"}"#);
     assert_eq!(asked(&mut gate)[2], 1, "what has changed is read again, alone");
 }
 
 /// A tree is listed once, however much is in it and however often it is written to, and its links are followed all at once.
 #[test]
 fn a_tree_is_listed_once() {
-    let (watched, mut gate) = opened(|world| {
+    let (host, mut gate) = opened(|world| {
         for number in 0..10_000 {
             world.write(&format!("src/{}/{number}", number % 100), "x");
         }
@@ -104,11 +104,11 @@ fn a_tree_is_listed_once() {
     ] {
         let call =
             serde_json::json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
-        watched.take();
+        host.take();
         let answer = perform(&mut gate, call.to_string().as_bytes());
         let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["verdict"], verdict, "{command}: {answer}");
-        let requests = watched.take();
+        let requests = host.take();
         let below = |name: &str, folder: &str| {
             let reaches = |request: &&Request| request.name == name && request.paths.iter().any(|path| path.starts_with(folder));
             requests.iter().filter(reaches).count()
@@ -122,8 +122,8 @@ fn a_tree_is_listed_once() {
 /// none.
 #[test]
 fn settings_change_between_calls() {
-    let (watched, mut gate) = opened(|_| {});
-    let world = &watched.world;
+    let (host, mut gate) = opened(|_| {});
+    let world = &host.world;
     let mut verdict = || {
         let answer = perform(&mut gate, br#"{"op":"pre-tool","session":"s","call":"c","tool":"mcp__x__y","args":{}}"#);
         serde_json::from_str::<serde_json::Value>(&answer).unwrap()["verdict"].as_str().unwrap().to_owned()

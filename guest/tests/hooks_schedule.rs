@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 
 use crate::dice::{Dice, check};
-use crate::virtual_host::House;
+use crate::virtual_host::Project;
 use serde_json::{Value, json};
 
 const SAVE: &str = "onDidSaveTextDocument";
 
 struct Schedule<'d> {
-    house: House,
+    project: Project,
     dice: &'d mut Dice,
     hooks: Vec<Value>,
     slots: usize,
@@ -34,15 +34,15 @@ impl<'d> Schedule<'d> {
                 })
             })
             .collect();
-        let house = House::with_user_hooks(&hooks);
+        let project = Project::with_user_hooks(&hooks);
         let slots = 1 + dice.below(5);
         let settings = json!({"hooks": {
             "concurrency": slots,
             "queue": 1 + dice.below(12),
             "when_full": if dice.below(2) == 0 { "refuse" } else { "drop_oldest" },
         }});
-        house.world.write(".tollgate/config.json", settings.to_string());
-        Self { house, dice, hooks, slots, owed: HashMap::new(), asked: Vec::new() }
+        project.world.write(".tollgate/config.json", settings.to_string());
+        Self { project, dice, hooks, slots, owed: HashMap::new(), asked: Vec::new() }
     }
 
     fn ids(&self, trigger: &str) -> Vec<String> {
@@ -52,7 +52,7 @@ impl<'d> Schedule<'d> {
 
     fn save(&mut self) {
         let file = format!("f{}", self.dice.below(4));
-        self.house.notify(SAVE, json!({"file": file}));
+        self.project.notify(SAVE, json!({"file": file}));
         for id in self.ids(SAVE) {
             *self.owed.entry(id).or_default() += 1;
         }
@@ -61,7 +61,7 @@ impl<'d> Schedule<'d> {
     fn tool(&mut self) {
         let ids = self.ids("before_tool");
         if !ids.is_empty() {
-            self.asked.push(self.house.ask("before_tool", json!({})));
+            self.asked.push(self.project.ask("before_tool", json!({})));
             for id in ids {
                 *self.owed.entry(id).or_default() += 1;
             }
@@ -79,30 +79,30 @@ impl<'d> Schedule<'d> {
 
     /// The host reports some of the runs that have ended, in any order. What it was told to end, it ends before anything else.
     fn report(&mut self, at_most: usize) {
-        let cancelled = self.house.cancelled();
-        for run in self.house.runs() {
+        let cancelled = self.project.cancelled();
+        for run in self.project.runs() {
             if cancelled.contains(&run["id"].as_u64().unwrap()) {
-                self.house.done(&run, json!({"canceled": true}));
+                self.project.done(&run, json!({"canceled": true}));
             }
         }
         for _ in 0..at_most {
-            let runs = self.house.runs();
+            let runs = self.project.runs();
             if runs.is_empty() {
                 return;
             }
             let run = &runs[self.dice.below(runs.len())];
             let outcome = self.outcome();
-            self.house.done(run, outcome);
+            self.project.done(run, outcome);
             // A host that reports an end twice changes nothing.
             if self.dice.once_in(5) {
                 let outcome = self.outcome();
-                self.house.done(run, outcome);
+                self.project.done(run, outcome);
             }
         }
     }
 
     fn check_limits(&self) {
-        let runs = self.house.runs();
+        let runs = self.project.runs();
         assert!(runs.len() <= self.slots, "{} of {} slots", runs.len(), self.slots);
         for hook in &self.hooks {
             let own = runs.iter().filter(|run| run["hook"] == hook["id"]).count() as u64;
@@ -120,36 +120,36 @@ impl<'d> Schedule<'d> {
                     self.report(some);
                 }
                 8 => {
-                    let runs = self.house.runs();
+                    let runs = self.project.runs();
                     if !runs.is_empty() {
                         let run = runs[self.dice.below(runs.len())]["run"].clone();
-                        self.house.input(json!({"type": "cancel", "run": run}));
+                        self.project.input(json!({"type": "cancel", "run": run}));
                         self.report(0);
                     }
                 }
                 _ => {
                     let millis = self.dice.below(900) as u64;
-                    self.house.pass(millis);
+                    self.project.pass(millis);
                     self.report(0);
                 }
             }
             self.check_limits();
         }
         let drain = !self.dice.once_in(4);
-        self.house.input(json!({"type": "shutdown", "drain": drain}));
+        self.project.input(json!({"type": "shutdown", "drain": drain}));
         let mut rounds = 0;
-        while !self.house.is_stopped() {
+        while !self.project.is_stopped() {
             rounds += 1;
             assert!(rounds < 2_000, "it goes on for ever");
             self.report(2);
             self.check_limits();
-            self.house.pass(100);
+            self.project.pass(100);
         }
         self.check_the_end();
     }
 
     fn check_the_end(self) {
-        let records = self.house.records();
+        let records = self.project.records();
         let mut endings: HashMap<&str, u64> = HashMap::new();
         let mut answered: HashMap<&str, u64> = HashMap::new();
         for record in &records {
@@ -168,9 +168,9 @@ impl<'d> Schedule<'d> {
             assert_eq!(answered.get(id.as_str()), Some(owed), "events of {id} were lost, or answered twice");
         }
         for number in self.asked {
-            self.house.answer(number);
+            self.project.answer(number);
         }
-        assert_eq!(self.house.deadline, None);
+        assert_eq!(self.project.deadline, None);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The ledger: what is entered, and what its verification notices.
 
 use crate::dice::check;
-use crate::house::{House, LEDGER};
+use crate::project::{LEDGER, Project};
 use serde_json::{Value, json};
 use tollgate_guest::ledger::chain::End;
 use tollgate_guest::operations::perform;
@@ -10,11 +10,11 @@ use tollgate_guest::ports::memory::STATE;
 
 const INTENTS: &str = "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]";
 
-fn empty() -> House {
-    House::with(INTENTS, &[] as &[(&str, &str)], &[])
+fn empty() -> Project {
+    Project::with(INTENTS, &[] as &[(&str, &str)], &[])
 }
 
-impl House {
+impl Project {
     /// A whole call: ruled on, carried out, settled.
     fn write(&mut self, session: &str, path: &str, content: &str) -> Value {
         let call = json!({"session": session, "call": content, "tool": "write", "args": {"filePath": path, "content": content}});
@@ -40,16 +40,16 @@ impl House {
     }
 }
 
-fn filled(entries: usize) -> House {
-    let mut house = empty();
-    (0..entries).for_each(|number| drop(house.write("s", &format!("src/{}", number % 5), &format!("{number}"))));
-    house
+fn filled(entries: usize) -> Project {
+    let mut project = empty();
+    (0..entries).for_each(|number| drop(project.write("s", &format!("src/{}", number % 5), &format!("{number}"))));
+    project
 }
 
 #[test]
 fn what_nobody_touched_verifies() {
-    let mut house = filled(12);
-    let report = house.verify();
+    let mut project = filled(12);
+    let report = project.verify();
     assert_eq!((&report["ok"], &report["lines"], &report["entries"]), (&json!(true), &json!(12), &json!(12)), "{report}");
     assert_eq!(report["heads"].as_array().unwrap().len(), 1);
 }
@@ -71,11 +71,11 @@ fn tampering_is_noticed() {
         ("a forged line put in", |lines| lines.insert(5, lines[4].replace("src/4", "src/evil")), 6, "inserted or moved"),
     ];
     for (way, tamper, line, what) in ways {
-        let mut house = filled(12);
-        let mut lines = house.lines();
+        let mut project = filled(12);
+        let mut lines = project.lines();
         tamper(&mut lines);
-        house.put(&lines);
-        let report = house.verify();
+        project.put(&lines);
+        let report = project.verify();
         assert_eq!(report["ok"], false, "{way}: {report}");
         let first = &report["faults"][0];
         assert_eq!(first["line"], *line, "{way}: {report}");
@@ -85,17 +85,17 @@ fn tampering_is_noticed() {
 
 #[test]
 fn a_head_kept_elsewhere_tells_that_the_end_was_cut_off() {
-    let mut house = filled(6);
-    let head = house.verify()["heads"][0].clone();
-    assert_eq!(house.ask(json!({"op": "verify", "expect": head, "more": false}))["done"], false);
-    let lines = house.lines();
-    house.put(&lines[..4]);
+    let mut project = filled(6);
+    let head = project.verify()["heads"][0].clone();
+    assert_eq!(project.ask(json!({"op": "verify", "expect": head, "more": false}))["done"], false);
+    let lines = project.lines();
+    project.put(&lines[..4]);
     // On another machine, which never wrote to this ledger, the rest verifies.
-    house.world.delete(&format!("{STATE}/ledger.jsonl"));
-    assert_eq!(house.verify()["ok"], true);
-    house.ask(json!({"op": "verify", "expect": head}));
-    let report = house.ask(json!({"op": "verify", "more": true}));
-    let report = house.finish("verify", report);
+    project.world.delete(&format!("{STATE}/ledger.jsonl"));
+    assert_eq!(project.verify()["ok"], true);
+    project.ask(json!({"op": "verify", "expect": head}));
+    let report = project.ask(json!({"op": "verify", "more": true}));
+    let report = project.finish("verify", report);
     assert_eq!(report["ok"], false);
     assert!(report["faults"][0]["what"].as_str().unwrap().contains("cut off"), "{report}");
 }
@@ -110,23 +110,23 @@ fn what_is_survived() {
         ("blank lines", |text| text + "\n\n"),
         ("carriage returns", |text| text.replace('\n', "\r\n")),
     ] {
-        let mut house = filled(3);
-        let text = String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap();
-        house.world.write(LEDGER, mangle(text));
-        let settled = house.write("s", "src/after", "after");
+        let mut project = filled(3);
+        let text = String::from_utf8(project.world.content(LEDGER).unwrap()).unwrap();
+        project.world.write(LEDGER, mangle(text));
+        let settled = project.write("s", "src/after", "after");
         assert_eq!(settled["entries"].as_array().unwrap().len(), 1, "{what}");
-        let report = house.verify();
+        let report = project.verify();
         // A ledger that is not as it was is reported in an entry of its own.
         let entries = if what == "carriage returns" { 5 } else { 4 };
         assert_eq!((&report["ok"], &report["entries"]), (&json!(true), &json!(entries)), "{what}: {report}");
         let noted = !report["notes"].as_array().unwrap().is_empty();
         assert_eq!(noted, !matches!(what, "blank lines" | "carriage returns"), "{what}: {report}");
-        let listed = house.ask(json!({"op": "trace"}));
+        let listed = project.ask(json!({"op": "trace"}));
         assert_eq!(listed["entries"].as_array().unwrap().len(), entries, "{what}: {listed}");
     }
-    let mut house = empty();
-    assert_eq!(house.verify()["ok"], true);
-    assert_eq!(house.ask(json!({"op": "trace"}))["entries"], json!([]));
+    let mut project = empty();
+    assert_eq!(project.verify()["ok"], true);
+    assert_eq!(project.ask(json!({"op": "trace"}))["entries"], json!([]));
 }
 
 /// Writers that read and append in any order, and are stopped half-way, leave a ledger that verifies; any later change to a line,
@@ -153,9 +153,9 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
                 }
             }
         }
-        let mut house = empty();
-        house.world.write(LEDGER, &text);
-        let report = house.verify();
+        let mut project = empty();
+        project.world.write(LEDGER, &text);
+        let report = project.verify();
         assert_eq!(report["ok"], true, "{report}\n{text}");
         let mut lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
         // One of two copies of a line, which was entered twice because it first ended up after a torn one, can be spared.
@@ -167,8 +167,8 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
             1 => drop(lines.remove(at)),
             _ => lines.insert(at, json!({"id": "forged", "saw": []}).to_string()),
         }
-        house.put(&lines);
-        let report = house.verify();
+        project.put(&lines);
+        let report = project.verify();
         assert_eq!(report["ok"], false, "line {at}: {report}\n{}", lines.join("\n"));
     });
 }
@@ -176,35 +176,35 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
 /// A writer that was stopped half-way and one that did not see it: the second line is glued to the rest of the first.
 #[test]
 fn a_line_behind_a_torn_one_is_entered_again() {
-    let mut house = filled(2);
-    house.ask(json!({"op": "select-intent", "session": "s", "intent": "I"}));
+    let mut project = filled(2);
+    project.ask(json!({"op": "select-intent", "session": "s", "intent": "I"}));
     let call = r#""session":"s","call":"c","tool":"write","args":{"filePath":"src/x","content":"x"}"#;
-    perform(&mut house.gate, format!(r#"{{"op":"pre-tool",{call}}}"#).as_bytes());
-    house.world.write("src/x", "x");
+    perform(&mut project.gate, format!(r#"{{"op":"pre-tool",{call}}}"#).as_bytes());
+    project.world.write("src/x", "x");
     // The append lands after what another process left without an end.
-    house.world.before_append(LEDGER, b"{\"id\":\"torn");
+    project.world.before_append(LEDGER, b"{\"id\":\"torn");
     let settled: Value =
-        serde_json::from_str(&perform(&mut house.gate, format!(r#"{{"op":"post-tool",{call},"success":true}}"#).as_bytes()))
+        serde_json::from_str(&perform(&mut project.gate, format!(r#"{{"op":"post-tool",{call},"success":true}}"#).as_bytes()))
             .unwrap();
     let id = settled["entries"][0]["id"].as_str().unwrap();
     let whole = |line: &String| serde_json::from_str::<Value>(line).is_ok_and(|entry| entry["id"] == id);
-    assert_eq!(house.lines().iter().filter(|line| whole(line)).count(), 1);
-    house.write("s", "src/y", "y");
-    let report = house.verify();
+    assert_eq!(project.lines().iter().filter(|line| whole(line)).count(), 1);
+    project.write("s", "src/y", "y");
+    let report = project.verify();
     assert_eq!(report["ok"], true, "{report}");
 }
 
 #[test]
 fn pages_and_filters() {
-    let mut house = filled(30);
-    house.write("other", "src/deep/file.ts", "z");
-    let all = house.ask(json!({"op": "trace", "limit": 100}));
+    let mut project = filled(30);
+    project.write("other", "src/deep/file.ts", "z");
+    let all = project.ask(json!({"op": "trace", "limit": 100}));
     assert_eq!(all["entries"].as_array().unwrap().len(), 31);
     assert_eq!(all["before"], json!(null));
     let mut seen = 0;
     let mut before = json!(null);
     loop {
-        let page = house.ask(json!({"op": "trace", "limit": 7, "before": before}));
+        let page = project.ask(json!({"op": "trace", "limit": 7, "before": before}));
         seen += page["entries"].as_array().unwrap().len();
         before = page["before"].clone();
         if before.is_null() {
@@ -231,66 +231,66 @@ fn pages_and_filters() {
     ] {
         let mut op = filter.clone();
         (op["op"], op["limit"]) = ("trace".into(), 100.into());
-        assert_eq!(house.ask(op)["entries"].as_array().unwrap().len(), count, "{filter}");
+        assert_eq!(project.ask(op)["entries"].as_array().unwrap().len(), count, "{filter}");
     }
     for (field, value) in [("since", "yesterday"), ("until", "2026-1-1"), ("since", "2026-01-01T00:00:00+02:00")] {
-        let answer = house.ask(json!({"op": "trace", field: value}));
+        let answer = project.ask(json!({"op": "trace", field: value}));
         assert!(answer["error"]["message"].as_str().unwrap().contains(value), "{answer}");
     }
 }
 
 #[test]
 fn agent_trace_records() {
-    let mut house = filled(3);
-    let answer = house.ask(json!({"op": "export", "format": "agent-trace"}));
+    let mut project = filled(3);
+    let answer = project.ask(json!({"op": "export", "format": "agent-trace"}));
     let records = answer["records"].as_array().unwrap();
     assert_eq!((records.len(), &answer["cursor"]), (3, &json!(null)));
     assert_eq!(records[0]["files"][0]["path"], "src/0");
     assert_eq!(records[0]["files"][0]["conversations"][0]["ranges"], json!([{"start_line": 1, "end_line": 1}]));
     assert_eq!(records[0]["metadata"]["dev.tollgate"]["intent_id"], "I");
-    assert!(house.ask(json!({"op": "export", "format": "csv"}))["error"]["message"].as_str().unwrap().contains("agent-trace"));
+    assert!(project.ask(json!({"op": "export", "format": "csv"}))["error"]["message"].as_str().unwrap().contains("agent-trace"));
 }
 
 #[test]
 fn the_map_is_kept_and_can_be_rebuilt() {
-    let mut house = filled(7);
-    let kept = house.world.content(".orchestration/intent_map.md").unwrap();
+    let mut project = filled(7);
+    let kept = project.world.content(".orchestration/intent_map.md").unwrap();
     assert!(String::from_utf8_lossy(&kept).contains("## I\n\n- `src/0`\n- `src/1`"));
-    house.world.write(".orchestration/intent_map.md", "somebody's scribble");
-    let answer = house.ask(json!({"op": "map"}));
-    let answer = house.finish("map", answer);
+    project.world.write(".orchestration/intent_map.md", "somebody's scribble");
+    let answer = project.ask(json!({"op": "map"}));
+    let answer = project.finish("map", answer);
     assert_eq!((&answer["intents"], &answer["files"]), (&json!(1), &json!(5)), "{answer}");
-    assert_eq!(house.world.content(".orchestration/intent_map.md").unwrap(), kept);
+    assert_eq!(project.world.content(".orchestration/intent_map.md").unwrap(), kept);
 }
 
 /// The ledger is archived twice, with writers that come before the new ledger is linked to the old one.
 #[test]
 fn an_archive_does_not_break_the_chain() {
-    let mut house = filled(4);
+    let mut project = filled(4);
     for round in 1..=2 {
-        let plan = house.ask(json!({"op": "archive", "step": "plan"}));
+        let plan = project.ask(json!({"op": "archive", "step": "plan"}));
         let (from, to) = (plan["rename"]["from"].as_str().unwrap(), plan["rename"]["to"].as_str().unwrap());
         assert_eq!(to, format!(".orchestration/archive/agent_trace-{round:04}.jsonl"));
-        house.world.write(to, house.world.content(from).unwrap());
-        house.world.delete(from);
-        house.write("s", "src/between", &format!("between {round}"));
-        let report = house.verify();
+        project.world.write(to, project.world.content(from).unwrap());
+        project.world.delete(from);
+        project.write("s", "src/between", &format!("between {round}"));
+        let report = project.verify();
         assert!(report["notes"].to_string().contains("no line of the ledger names this part"), "{report}");
-        assert_eq!(house.ask(json!({"op": "archive", "step": "plan"}))["rename"], json!(null));
-        assert_eq!(house.ask(json!({"op": "archive", "step": "tie"}))["tied"].as_array().unwrap().len(), 1);
-        assert_eq!(house.ask(json!({"op": "archive", "step": "tie"}))["tied"], json!([]));
-        house.write("s", "src/later", &format!("later {round}"));
+        assert_eq!(project.ask(json!({"op": "archive", "step": "plan"}))["rename"], json!(null));
+        assert_eq!(project.ask(json!({"op": "archive", "step": "tie"}))["tied"].as_array().unwrap().len(), 1);
+        assert_eq!(project.ask(json!({"op": "archive", "step": "tie"}))["tied"], json!([]));
+        project.write("s", "src/later", &format!("later {round}"));
     }
-    let report = house.verify();
+    let report = project.verify();
     assert_eq!((&report["ok"], &report["entries"], &report["notes"]), (&json!(true), &json!(8), &json!([])), "{report}");
     assert_eq!(report["files"].as_array().unwrap().len(), 3);
     let old = ".orchestration/archive/agent_trace-0001.jsonl";
-    let text = String::from_utf8(house.world.content(old).unwrap()).unwrap();
-    house.world.write(old, text.replace("src/3", "src/x"));
-    let report = house.verify();
+    let text = String::from_utf8(project.world.content(old).unwrap()).unwrap();
+    project.world.write(old, text.replace("src/3", "src/x"));
+    let report = project.verify();
     assert_eq!(report["ok"], false);
-    house.world.delete(old);
-    let report = house.verify();
+    project.world.delete(old);
+    let report = project.verify();
     assert_eq!(report["ok"], true);
     assert!(report["notes"].to_string().contains("kept elsewhere"), "{report}");
 }

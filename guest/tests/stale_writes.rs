@@ -1,6 +1,6 @@
 //! Who made a file stale, as the refusal says it.
 
-use crate::house::House;
+use crate::project::Project;
 use serde_json::{Value, json};
 use tollgate_guest::digest::Digest;
 
@@ -8,23 +8,23 @@ const FILE: &str = "src/auth/a.ts";
 
 /// The session `s` has read the file; then something happens to it, and `s` wants to write.
 #[track_caller]
-fn refusal(happens: impl FnOnce(&mut House)) -> String {
-    let mut house = House::new();
-    house.pre(("s", "read"), "read", json!({"filePath": FILE}));
-    happens(&mut house);
-    house.restart();
-    let ruling = house.pre(("s", "write"), "write", json!({"filePath": FILE, "content": "mine"}));
+fn refusal(happens: impl FnOnce(&mut Project)) -> String {
+    let mut project = Project::new();
+    project.pre(("s", "read"), "read", json!({"filePath": FILE}));
+    happens(&mut project);
+    project.restart();
+    let ruling = project.pre(("s", "write"), "write", json!({"filePath": FILE, "content": "mine"}));
     assert_eq!((&ruling["verdict"], &ruling["code"]), (&json!("deny"), &json!("stale_write")), "{ruling}");
     ruling["reason"].as_str().unwrap().to_owned()
 }
 
-fn edit(house: &mut House, who: Value, content: &str) {
+fn edit(project: &mut Project, who: Value, content: &str) {
     let mut line = json!({"call": "e", "tool": "edit", "args": {"filePath": FILE}, "success": true});
     line.as_object_mut().unwrap().extend(who.as_object().unwrap().clone());
     for op in ["pre-tool", "post-tool"] {
         line["op"] = op.into();
-        house.ask(line.clone());
-        house.world.write(FILE, content);
+        project.ask(line.clone());
+        project.world.write(FILE, content);
     }
 }
 
@@ -33,26 +33,29 @@ fn who_changed_it_is_told() {
     let brief = |text: &str| Digest::of(text.as_bytes()).brief();
     let was = format!("it was {}, it is {} now", brief("src/auth/a.ts\n"), brief("x"));
     for (reason, parts) in [
-        (refusal(|house| house.world.write(FILE, "x")), &["changed by something outside the gate", "read it again", &was][..]),
         (
-            refusal(|house| edit(house, json!({"session": "t"}), "x")),
+            refusal(|project| project.world.write(FILE, "x")),
+            &["changed by something outside the gate", "read it again", &was][..],
+        ),
+        (
+            refusal(|project| edit(project, json!({"session": "t"}), "x")),
             &["; changed by session `t` with `edit` at 2026-", "under LOGIN", &was],
         ),
         (
-            refusal(|house| edit(house, json!({"session": "t", "host": "claude-code", "agent": "helper"}), "x")),
+            refusal(|project| edit(project, json!({"session": "t", "host": "claude-code", "agent": "helper"}), "x")),
             &["session `t` (claude-code, agent `helper`) with `edit`"],
         ),
         (
-            refusal(|house| {
-                edit(house, json!({"session": "t", "host": "opencode"}), "x");
-                house.world.write(FILE, "y");
+            refusal(|project| {
+                edit(project, json!({"session": "t", "host": "opencode"}), "x");
+                project.world.write(FILE, "y");
             }),
             &["changed by something outside the gate, after a change by session `t` (opencode) with `edit`"],
         ),
         (
-            refusal(|house| {
-                edit(house, json!({"session": "t"}), "x");
-                house.world.delete(FILE);
+            refusal(|project| {
+                edit(project, json!({"session": "t"}), "x");
+                project.world.delete(FILE);
             }),
             &[
                 "it is gone; changed by something outside the gate, after a change by session `t`",
@@ -60,9 +63,9 @@ fn who_changed_it_is_told() {
             ],
         ),
         (
-            refusal(|house| {
-                house.run(("s", "bg"), "npm run dev &");
-                house.world.write(FILE, "x");
+            refusal(|project| {
+                project.run(("s", "bg"), "npm run dev &");
+                project.world.write(FILE, "x");
             }),
             &["this session itself, session `s` with `bash`", "in a command that is still running"],
         ),
@@ -76,9 +79,9 @@ fn who_changed_it_is_told() {
 
 #[test]
 fn what_a_call_expects_is_told_in_short() {
-    let mut house = House::new();
+    let mut project = Project::new();
     let hash = Digest::of(b"other").to_string();
-    let ruling = house.pre(("s", "w"), "write", json!({"filePath": FILE, "content": "x", "expected_hash": hash}));
+    let ruling = project.pre(("s", "w"), "write", json!({"filePath": FILE, "content": "x", "expected_hash": hash}));
     assert_eq!(ruling["code"], "stale_write", "{ruling}");
     let reason = ruling["reason"].as_str().unwrap();
     assert!(reason.contains(&format!("expects, {}:", Digest::of(b"other").brief())) && !reason.contains(&hash), "{reason}");

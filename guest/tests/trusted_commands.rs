@@ -1,4 +1,4 @@
-//! A repository runs nothing unasked.
+//! Commands that a repository configures run only if the user has allowed them.
 
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;

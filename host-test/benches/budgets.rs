@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
+mod comparison;
 mod gates;
-mod race;
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -17,8 +17,8 @@ use sha2::{Digest as _, Sha256};
 use tollgate::Tollgate;
 use tollgate::native::NativeGate;
 
+use comparison::{Times, measure_alternately, print, row};
 use gates::Folders;
-use race::{Times, print, race, row};
 
 fn main() {
     measure_checks();
@@ -132,12 +132,12 @@ fn measure_settling() {
         lines.iter().for_each(|line| drop(std::hint::black_box(gate.perform(line).unwrap())));
         lines = calls();
     };
-    let (least, whole) = race(1_000, &mut least, &mut whole);
+    let (least, whole) = measure_alternately(1_000, &mut least, &mut whole);
     row("wasmtime/settle/unavoidable", &least, &whole);
     let lines = ["pre-tool", "post-tool"].map(|op| line(op, "s", "c", "write", &args));
     let mut least = || do_unavoidable_work(&file, &ledger, &entry);
     let mut natively = || lines.iter().for_each(|line| drop(std::hint::black_box(native_gate.perform(line))));
-    let (least, natively) = race(1_000, &mut least, &mut natively);
+    let (least, natively) = measure_alternately(1_000, &mut least, &mut natively);
     row("native: check and settle of a write / stat, hash and append", &least, &natively);
 }
 
@@ -158,7 +158,7 @@ fn sessions() {
     let mut next = lines.iter().cycle();
     let mut first = || drop(std::hint::black_box(single.perform(&lines[0]).unwrap()));
     let mut second = || drop(std::hint::black_box(several.perform(next.next().unwrap()).unwrap()));
-    let (alone, robin) = race(SESSIONS, &mut first, &mut second);
+    let (alone, robin) = measure_alternately(SESSIONS, &mut first, &mut second);
     row("wasmtime/sessions", &alone, &robin);
 }
 
@@ -229,6 +229,6 @@ fn program(files: usize) -> (Duration, Duration) {
     gate.perform(&lines[1]).unwrap();
     let mut status = || git(&["status", "--porcelain"]);
     let mut call = || lines.iter().for_each(|line| drop(std::hint::black_box(gate.perform(line).unwrap())));
-    let (status, call) = race(20, &mut status, &mut call);
+    let (status, call) = measure_alternately(20, &mut status, &mut call);
     (call.tenth_percentile(), status.tenth_percentile())
 }

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
-mod race;
+mod comparison;
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::native::NativeGate;
 
-use race::{race, row, single_row};
+use comparison::{measure_alternately, row, single_row};
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
@@ -34,7 +34,7 @@ fn main() {
         let line = line(&call);
         let mut ours = || drop(std::hint::black_box(native.perform(&line)));
         let mut theirs = || drop(std::hint::black_box(component.perform(&line).unwrap()));
-        let (native, wasmtime) = race(200, &mut ours, &mut theirs);
+        let (native, wasmtime) = measure_alternately(200, &mut ours, &mut theirs);
         row(&format!("wasmtime / native: {what}"), &native, &wasmtime);
     }
     measure_analysis();
@@ -48,7 +48,7 @@ fn measure_analysis() {
     let (line, text) = (shell_line(), patch());
     let mut commands = || drop(std::hint::black_box(shell::footprint(&line, "", &*world)));
     let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::PatchDialect::Any)));
-    let (commands, files) = race(200, &mut commands, &mut files);
+    let (commands, files) = measure_alternately(200, &mut commands, &mut files);
     single_row("native: effects of 50 commands, without file access", &commands);
     single_row("native: effects of a patch of 1,000 lines, without file access", &files);
 }

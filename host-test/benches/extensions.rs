@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod race;
+mod comparison;
 
 use std::fs;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 use tollgate::{Limits, Runtime, Tollgate};
 
-use race::{limit, race, row};
+use comparison::{limit, measure_alternately, row};
 
 const EXTENSIONS: usize = 100;
 
@@ -56,7 +56,8 @@ fn discovery() {
     let call = br#"{"op":"pre-tool","session":"s","call":"c","tool":"read","args":{"filePath":"src/a"}}"#;
     let event = br#"{"op":"event","event":"before_tool","session":"s","data":{"tool_name":"read"}}"#;
     for (what, line) in [("a ruling", call.as_slice()), ("an event before a tool", event.as_slice())] {
-        let (one, other) = race(200, &mut || drop(without.perform(line).unwrap()), &mut || drop(with.perform(line).unwrap()));
+        let (one, other) =
+            measure_alternately(200, &mut || drop(without.perform(line).unwrap()), &mut || drop(with.perform(line).unwrap()));
         row(&format!("{what}, with {EXTENSIONS} extensions"), &one, &other);
         limit(&format!("what {EXTENSIONS} extensions add to {what}"), other.median().saturating_sub(one.median()), MAX_ADDED);
     }

@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
-mod race;
+mod comparison;
 
 use std::fs;
 use std::io::Write as _;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tollgate::native::NativeGate;
 use tollgate::{Limits, Runtime, Tollgate};
 
-use race::{limit, race, row};
+use comparison::{limit, measure_alternately, row};
 
 fn main() {
     intents();
@@ -59,7 +59,7 @@ impl TestWorkspace {
         let line = line.to_string().into_bytes();
         let mut ours = || drop(std::hint::black_box(native.perform(&line)));
         let mut theirs = || drop(std::hint::black_box(component.perform(&line).unwrap()));
-        let (native, wasmtime) = race(200, &mut ours, &mut theirs);
+        let (native, wasmtime) = measure_alternately(200, &mut ours, &mut theirs);
         row(&format!("wasmtime / native: {what}"), &native, &wasmtime);
         wasmtime.median()
     }
@@ -85,7 +85,7 @@ fn intents() {
     let workspace = TestWorkspace::new(&(0..1_000).map(intent).collect::<String>());
     let mut ours = || drop(std::hint::black_box(workspace.native().perform(CONTEXT.as_bytes())));
     let mut theirs = || drop(std::hint::black_box(workspace.component().perform(CONTEXT.as_bytes()).unwrap()));
-    let (native, wasmtime) = race(20, &mut ours, &mut theirs);
+    let (native, wasmtime) = measure_alternately(20, &mut ours, &mut theirs);
     row("wasmtime / native: 1,000 intents, read for the first time", &native, &wasmtime);
     let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/x"}});
     workspace.row("1,000 intents, kept in memory: a denied write", &call);
@@ -122,7 +122,7 @@ fn appends() {
     });
     let mut ours = || lines.iter().for_each(|line| drop(std::hint::black_box(native.perform(line))));
     let mut theirs = || lines.iter().for_each(|line| drop(std::hint::black_box(component.perform(line).unwrap())));
-    let (native, wasmtime) = race(500, &mut ours, &mut theirs);
+    let (native, wasmtime) = measure_alternately(500, &mut ours, &mut theirs);
     row("wasmtime / native: a whole call, checked and recorded", &native, &wasmtime);
 }
 
@@ -155,7 +155,7 @@ fn recent_entries() {
     ] {
         let mut first = || drop(std::hint::black_box(one.perform(line.as_bytes()).unwrap()));
         let mut second = || drop(std::hint::black_box(other.perform(line.as_bytes()).unwrap()));
-        let (small, large) = race(100, &mut first, &mut second);
+        let (small, large) = measure_alternately(100, &mut first, &mut second);
         row(&format!("wasmtime, a ledger of a million lines / of 1,000: {what}"), &small, &large);
         limit(what, small.median().max(large.median()), CONTEXT_WITHIN);
     }

@@ -5,8 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
+mod comparison;
 mod gates;
-mod race;
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::native::NativeGate;
 
+use comparison::{measure_alternately, row};
 use gates::Folders;
-use race::{race, row};
 
 const HOOKS: usize = 1_000;
 const RUNS: usize = 10_000;
@@ -77,7 +77,7 @@ impl TestWorkspace {
     fn declarations(&self) {
         let mut ours = || drop(std::hint::black_box(self.0.native().take_step(0, &[machine(&self.0.root())])));
         let mut theirs = || drop(std::hint::black_box(self.0.component().take_step(0, &[machine(&self.0.root())])));
-        let (native, wasmtime) = race(10, &mut ours, &mut theirs);
+        let (native, wasmtime) = measure_alternately(10, &mut ours, &mut theirs);
         row("wasmtime / native: 1,000 hooks, read for the first time", &native, &wasmtime);
     }
 
@@ -90,7 +90,7 @@ impl TestWorkspace {
             let inputs = [event];
             let mut ours = || drop(std::hint::black_box(native.take_step(1, &inputs)));
             let mut theirs = || drop(std::hint::black_box(component.take_step(1, &inputs)));
-            let (native, wasmtime) = race(200, &mut ours, &mut theirs);
+            let (native, wasmtime) = measure_alternately(200, &mut ours, &mut theirs);
             row(&format!("wasmtime / native: {what}"), &native, &wasmtime);
         }
     }
@@ -105,7 +105,7 @@ impl TestWorkspace {
         }
         let mut ours = || drop(std::hint::black_box(native.take_step(2, &[])));
         let mut theirs = || drop(std::hint::black_box(component.take_step(2, &[])));
-        let (native, wasmtime) = race(200, &mut ours, &mut theirs);
+        let (native, wasmtime) = measure_alternately(200, &mut ours, &mut theirs);
         row("wasmtime / native: 10,000 runs wait: a step in which nothing is due", &native, &wasmtime);
     }
 
@@ -113,7 +113,7 @@ impl TestWorkspace {
         let (mut native, mut component) = self.open_both();
         let mut ours = || run_to_end(&mut native);
         let mut theirs = || run_to_end(&mut component);
-        let (native, wasmtime) = race(3, &mut ours, &mut theirs);
+        let (native, wasmtime) = measure_alternately(3, &mut ours, &mut theirs);
         row("wasmtime / native: 2 hooks: 10,000 runs from the event to the record", &native, &wasmtime);
     }
 }

@@ -6,7 +6,7 @@
 
 #[path = "../tests/built/mod.rs"]
 mod built;
-mod race;
+mod comparison;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 use tollgate::components::{Cache, HookRound, Runner, compile_now};
 
 use built::{Language, build, sample, sh, tools};
-use race::{Times, as_micros, print, single_row};
+use comparison::{Times, as_micros, print, single_row};
 
 const TIMES: usize = 2_000;
 

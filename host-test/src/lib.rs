@@ -14,7 +14,7 @@
 //! let args = serde_json::json!({"path": "src/auth/login.ts", "content": "export {}"});
 //! let ruling = gate.pre_tool(&ToolCall::new("session-1", "call-1", "write_to_file", &args)?)?;
 //! match ruling.verdict {
-//!     Verdict::Allow => println!("go on"),
+//!     Verdict::Allow => println!("allowed"),
 //!     Verdict::Ask => println!("ask a person: {}", ruling.reason),
 //!     Verdict::Deny => println!("no: {} ({})", ruling.reason, ruling.code),
 //! }

@@ -173,7 +173,7 @@ fn a_home_that_is_not_there_is_mentioned() {
 }
 
 #[test]
-fn a_reader_that_has_gone_is_no_error() {
+fn a_closed_output_is_not_an_error() {
     let folder = workspace();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);

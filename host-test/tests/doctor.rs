@@ -162,7 +162,7 @@ fn a_hook_that_is_only_written_down_is_silent() {
             "installed, but silent",
             "exit status: 1",
         ),
-        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "live in part", "omits"),
+        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "partly live", "omits"),
         (
             "hooks are off",
             "{\n  \"hooks\"",
@@ -317,7 +317,7 @@ fn every_way_to_load_a_plugin_is_tried() {
         let at =
             |found: &Value| found["hosts"].as_array().unwrap().iter().find(|host| host["host"] == "opencode").unwrap().clone();
         let found = at(&place.doctor().1);
-        let expected = if file.starts_with(".cache") { "installed, not proven" } else { "installed, but silent" };
+        let expected = if file.starts_with(".cache") { "installed, not verified" } else { "installed, but silent" };
         assert_eq!(found["state"], expected, "{found:#}");
         let file = place.home().join(file);
         fs::create_dir_all(file.parent().unwrap()).unwrap();

@@ -372,7 +372,7 @@ fn every_host_is_answered_whatever_the_payload() {
 
 /// A program that removes the files that govern it is reported anyway.
 #[test]
-fn what_takes_the_ground_away_is_told() {
+fn removing_the_governing_files_is_reported() {
     let place = Place::new();
     place.select("s1", "INT-001");
     let event = |name: &str| {

@@ -78,7 +78,7 @@ fn main() {
     let named: [(&str, fn()); 3] = [
         ("a_server_is_kept_until_it_ends", a_server_is_kept_until_it_ends),
         ("a_trusted_server_says_what_its_tools_do", a_trusted_server_says_what_its_tools_do),
-        ("a_home_folder_in_the_workspace_is_nobodys_word", a_home_folder_in_the_workspace_is_nobodys_word),
+        ("a_home_folder_in_the_workspace_is_not_trusted", a_home_folder_in_the_workspace_is_not_trusted),
     ];
     for (name, test) in named {
         trials.push(Trial::test(name, move || {
@@ -211,7 +211,7 @@ fn a_trusted_server_says_what_its_tools_do() {
 }
 
 /// A home folder in the workspace may come from the repository.
-fn a_home_folder_in_the_workspace_is_nobodys_word() {
+fn a_home_folder_in_the_workspace_is_not_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let (root, beside) = (folder.path().join("repo"), folder.path().join("home"));
     let inside = root.join("home");

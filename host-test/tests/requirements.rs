@@ -114,7 +114,7 @@ fn only_a_call_of_limit_is_a_limit() {
 }
 
 #[test]
-fn a_name_that_is_no_test_is_noticed() {
+fn names_that_are_not_tests_are_reported() {
     for (name, is_there) in [
         ("fixtures/ledger", true),
         ("fixtures/no-such-case", false),
@@ -122,7 +122,7 @@ fn a_name_that_is_no_test_is_noticed() {
         ("rows/shell/none-write", true),
         ("rows/shell/no-such-row", false),
         ("rows/no-such-file", false),
-        ("host-test/tests/requirements.rs::a_name_that_is_no_test_is_noticed", true),
+        ("host-test/tests/requirements.rs::names_that_are_not_tests_are_reported", true),
         ("host-test/tests/requirements.rs::no_such_test", false),
         // A helper function is not a test.
         ("host-test/tests/requirements.rs::repository", false),

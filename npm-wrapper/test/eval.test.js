@@ -39,7 +39,7 @@ test('no input, no answer', () => {
   assert.deepEqual(evaluate(''), { status: 0, stdout: '', stderr: '' });
 });
 
-test('bytes that are no UTF-8 are an error of their line alone', () => {
+test('bytes that are not UTF-8 are an error of their line alone', () => {
   const { stdout } = evaluate(Buffer.concat([Buffer.from([0x22, 0xff, 0x22, 0x0a]), Buffer.from(`${context}\n`)]));
   const [first, second] = stdout.split('\n');
   assert.equal(JSON.parse(first).error.code, 'invalid_json');
@@ -97,7 +97,7 @@ test('warnings go to the error stream, one line each', () => {
 
 for (const [what, args, status, stdout, stderr] of [
   ['--version', ['--version'], 0, `tollgate ${version} (component ${digest})\n`, /^$/],
-  ['no workspace', [], 2, '', /^tollgate: no workspace is named\nusage: /],
+  ['no workspace', [], 2, '', /^tollgate: `--workspace DIR` is missing\nusage: /],
   ['an unknown option', ['--workspac', workspace], 2, '', /^tollgate: .*--workspac/],
   ['a stray word', ['--workspace', workspace, 'word'], 2, '', /^tollgate: .*word/],
   [

@@ -361,7 +361,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
     const said =
-      /^Tollgate: the arguments are not JSON \(invalid_input\), so the call could not be checked; no one can be asked here/;
+      /^Tollgate: the arguments cannot be written as JSON \(invalid_input\), so the call could not be checked; no one can be asked here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 

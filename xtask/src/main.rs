@@ -24,12 +24,12 @@ use anyhow::{Result, bail};
 const HELP: &str = "\
 cargo xtask build   target/release/tollgate and tollgate-compiler, target/tollgate.wasm and npm-wrapper/dist/
 cargo xtask demo    build the npm package, then show calls allowed, blocked, traced and augmented
-cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
+cargo xtask test    check, then all tests: natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in real agent programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long operations take, as ratios to baselines in one run, with budgets; also in target/bench.json
-cargo xtask guard   instructions, system calls and calls to the host in hot paths, compared with what --renew wrote
-cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
-cargo xtask compose target/tollgate-wasi.wasm: the whole gate for hosts that offer plain WASI, from what is built
+cargo xtask guard   instructions, system calls and calls to the host in hot paths, compared with xtask/guard.json; --renew updates it
+cargo xtask e2e     sessions in real agent programs, using the current build: opencode, claude-code, codex, gemini, copilot, vscode
+cargo xtask compose target/tollgate-wasi.wasm: the whole gate for hosts that offer plain WASI, from the current build
 cargo xtask check   format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size
 ";
 

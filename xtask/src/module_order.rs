@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(missing(LIB, &order), ["`glob` is not in the table"]);
     }
 
-    fn used(path: &str, text: &str) -> Vec<String> {
+    fn used_module_names(path: &str, text: &str) -> Vec<String> {
         used_modules(path, text).into_iter().filter(|name| !name.is_empty()).collect()
     }
 
@@ -167,14 +167,14 @@ mod tests {
     fn comments_and_tests_do_not_count() {
         let tests = "#[cfg(test)]\nmod tests {\n    use crate::gate;\n    use super::super::gate;\n}\n";
         let before = "use crate::call::Call;\n// crate::gate\nfn f() { crate::glob::g() }\n";
-        assert_eq!(used("hooks.rs", &format!("{before}{tests}")), ["call", "glob"]);
+        assert_eq!(used_module_names("hooks.rs", &format!("{before}{tests}")), ["call", "glob"]);
     }
 
     #[test]
     fn code_below_tests_counts() {
         let tests = "#[cfg(test)]\nmod tests {\n    fn f() {\n        crate::gate::g();\n    }\n}\n";
         assert_eq!(
-            used("hooks.rs", &format!("{tests}\nfn f() {{ crate::glob::g() }}\n{tests}use super::json;\n")),
+            used_module_names("hooks.rs", &format!("{tests}\nfn f() {{ crate::glob::g() }}\n{tests}use super::json;\n")),
             ["glob", "json"]
         );
     }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn groups_count() {
         let text = "use crate::{ledger::{Entry, entry::{a, b}}, glob,\n    json};\nuse crate::{call};";
-        assert_eq!(used("hooks.rs", text), ["call", "glob", "json", "ledger"]);
+        assert_eq!(used_module_names("hooks.rs", text), ["call", "glob", "json", "ledger"]);
     }
 
     #[test]
@@ -201,7 +201,7 @@ mod tests {
             ("call/shell/words.rs", "use super::super::hooks;", vec![]),
             ("call/shell/words.rs", "use super::{super::{super::hooks, json}, glob};", vec!["hooks"]),
         ] {
-            assert_eq!(used(path, text), expected, "{path}: {text}");
+            assert_eq!(used_module_names(path, text), expected, "{path}: {text}");
         }
     }
 }

@@ -57,7 +57,7 @@ const MIN_LISTED: Duration = Duration::from_secs(10);
 
 /// Runs a command and waits for it. The command line is printed first.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let (command_line, status) = timed(command, Command::status)?;
+    let (command_line, status) = run_timed(command, Command::status)?;
     ensure!(status.success(), "`{command_line}` failed ({status})");
     Ok(())
 }
@@ -67,7 +67,7 @@ pub(crate) fn run_beside_others(command: &mut Command) -> Result<()> {
     // A file, because a pipe would not end as long as any program that the command has left running keeps it open.
     let mut output = tempfile::tempfile().context("creating a file for output")?;
     command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
-    let (command_line, status) = timed(command, Command::status)?;
+    let (command_line, status) = run_timed(command, Command::status)?;
     let mut printed = Vec::new();
     output.rewind()?;
     output.read_to_end(&mut printed)?;
@@ -96,7 +96,7 @@ pub(crate) fn with_low_priority(command: &Command) -> Command {
 }
 
 /// Prints a command line, runs the command, and adds it to the steps.
-fn timed<T>(command: &mut Command, run: impl FnOnce(&mut Command) -> io::Result<T>) -> Result<(String, T)> {
+fn run_timed<T>(command: &mut Command, run: impl FnOnce(&mut Command) -> io::Result<T>) -> Result<(String, T)> {
     let command_line = command_line(command);
     println!("\n\u{25b8} {command_line}");
     let begun = Instant::now();

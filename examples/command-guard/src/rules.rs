@@ -57,9 +57,9 @@ pub fn of_command(words: &[&str]) -> Option<Finding> {
         "dd" if args.iter().any(|arg| arg.starts_with("of=/dev/")) => deny("write_device", "writing to a device destroys what is on it"),
         "shred" | "wipefs" => deny("write_device", format!("`{name}` destroys data beyond recovery")),
         _ if name == "mkfs" || name.starts_with("mkfs.") => deny("write_device", "making a file system destroys what is on the device"),
-        "shutdown" | "reboot" | "halt" | "poweroff" => deny("stop_machine", "stopping the machine is for a person to do"),
+        "shutdown" | "reboot" | "halt" | "poweroff" => deny("stop_machine", "only a person may shut down or restart the machine"),
         "chmod" if has_letter('R') && args.iter().any(|arg| matches!(*arg, "777" | "a+rwx" | "0777")) => {
-            deny("open_permissions", "letting everybody write everything is never needed; change the mode of the file that is meant")
+            deny("open_permissions", "world-writable permissions are never needed; change the mode of the file in question")
         }
         "chown" | "chmod" | "chgrp" if (has_letter('R') || has("--recursive")) && args.iter().any(|arg| is_vital(arg)) => {
             deny("open_permissions", "changing owner or mode of a whole system breaks it")
@@ -69,25 +69,25 @@ pub fn of_command(words: &[&str]) -> Option<Finding> {
             deny("exfiltrate", format!("`{name}` would send a file of this machine elsewhere; a person has to do that"))
         }
         "nc" | "ncat" | "netcat" | "socat" if has_letter('e') || has("--exec") || args.iter().any(|arg| arg.starts_with("EXEC:")) => {
-            deny("reverse_shell", format!("`{name}` would give a shell of this machine to another one"))
+            deny("reverse_shell", format!("`{name}` would open a shell on this machine to another machine"))
         }
         "scp" | "rsync" | "sftp" if args.iter().any(|arg| is_remote(arg)) => {
             ask("exfiltrate", format!("`{name}` copies to or from another machine; a person should decide"))
         }
-        "crontab" if !has("-l") => ask("persist", "a changed crontab runs things when nobody looks"),
-        "systemctl" if has("enable") || has("mask") || has("stop") || has("disable") => ask("persist", "services of the machine are for a person to change"),
-        "iptables" | "ufw" | "nft" if !args.is_empty() => ask("firewall", "the firewall is for a person to change"),
-        "terraform" | "tofu" | "pulumi" if has("destroy") => deny("destroy_cloud", format!("`{name} destroy` takes down what others use")),
-        "kubectl" if has("delete") => ask("destroy_cloud", "`kubectl delete` takes away what others may use"),
+        "crontab" if !has("-l") => ask("persist", "a changed crontab runs commands unattended"),
+        "systemctl" if has("enable") || has("mask") || has("stop") || has("disable") => ask("persist", "a person should decide about changes to system services"),
+        "iptables" | "ufw" | "nft" if !args.is_empty() => ask("firewall", "a person should decide about changes to the firewall"),
+        "terraform" | "tofu" | "pulumi" if has("destroy") => deny("destroy_cloud", format!("`{name} destroy` destroys infrastructure that others use")),
+        "kubectl" if has("delete") => ask("destroy_cloud", "`kubectl delete` deletes resources that others may use"),
         "aws" if has("rm") && has("--recursive") || has("delete-bucket") || has("terminate-instances") => {
             deny("destroy_cloud", "this deletes data or machines in the cloud")
         }
         "gcloud" | "az" if has("delete") => ask("destroy_cloud", format!("`{name}` deletes something in the cloud")),
         "dropdb" => deny("drop_database", "`dropdb` deletes a database"),
-        "npm" | "pnpm" | "yarn" | "cargo" | "twine" if has("publish") || has("upload") => ask("publish", format!("`{name}` would publish for everybody")),
+        "npm" | "pnpm" | "yarn" | "cargo" | "twine" if has("publish") || has("upload") => ask("publish", format!("`{name}` would publish a package")),
         "gh" if names_secret.is_some() => deny("exfiltrate", "`gh` would publish a file with secrets"),
         "docker" | "podman" if args.iter().any(|arg| arg.starts_with("--ssh") || arg.starts_with("--secret")) => {
-            ask("lend_secret", format!("`{name}` would lend keys of this machine to what is built"))
+            ask("lend_secret", format!("`{name}` would give the build access to keys of this machine"))
         }
         "docker" | "podman" if has("prune") && (has_letter('a') || has("--volumes") || has("--all")) => {
             ask("delete_all", format!("`{name} prune` deletes what other work may need"))
@@ -104,20 +104,20 @@ fn of_git(args: &[&str]) -> Option<Finding> {
     let has = |flag: &str| args.contains(&flag);
     let is_shared = |arg: &&&str| SHARED_BRANCHES.contains(&arg.rsplit([':', '/']).next().unwrap_or(arg));
     if has("push") && args.iter().any(|arg| arg.starts_with("--force-with-lease")) && args.iter().any(|arg| is_shared(&arg)) {
-        return deny("force_push", "a forced push to a branch that others build on destroys their work, with a lease too; push a branch of your own");
+        return deny("force_push", "a forced push to a branch that others build on can destroy their work, even with `--force-with-lease`; push to a branch of your own");
     }
     let is_force = args.iter().any(|arg| matches!(*arg, "--force" | "-f") || arg.starts_with('+') && arg.len() > 1);
     if has("push") && is_force && !has("--force-with-lease") {
         return deny("force_push", "a forced push can destroy the work of others; use `--force-with-lease`, or ask a person");
     }
     if has("push") && (has("--mirror") || has("--delete")) {
-        return ask("force_push", "this push deletes branches on the other side");
+        return ask("force_push", "this push may delete branches on the remote");
     }
     if has("reset") && has("--hard") {
-        return ask("discard_work", "`git reset --hard` discards changes that are nowhere else");
+        return ask("discard_work", "`git reset --hard` discards changes that exist nowhere else");
     }
     if has("clean") && args.iter().any(|arg| arg.starts_with('-') && arg.contains('f')) {
-        return ask("discard_work", "`git clean` deletes files that are nowhere else");
+        return ask("discard_work", "`git clean` deletes files that exist nowhere else");
     }
     if has("filter-branch") || has("filter-repo") || has("update-ref") && has("-d") {
         return ask("discard_work", "this rewrites history");
@@ -141,7 +141,7 @@ pub fn of_effect(path: &str, operation: Operation) -> Option<Finding> {
             deny("change_system", format!("`{path}` belongs to the system, and no task of an agent needs to change it"))
         }
         _ if changes && [".bashrc", ".profile", ".zshrc", ".bash_profile", "authorized_keys", "crontab"].iter().any(|name| path.ends_with(name)) && path.starts_with(['/', '~']) => {
-            deny("persist", format!("`{path}` runs things when nobody looks"))
+            deny("persist", format!("`{path}` runs commands unattended"))
         }
         _ => None,
     }
@@ -155,7 +155,7 @@ pub fn of_text(text: &str) -> Option<Finding> {
         return deny("fork_bomb", "this brings the machine to a halt");
     }
     if has("/dev/tcp/") || has("/dev/udp/") {
-        return deny("reverse_shell", "a connection through the shell gives this machine away");
+        return deny("reverse_shell", "a connection through the shell would give others control of this machine");
     }
     if (has("curl ") || has("wget ")) && [" | sh", "|sh", " | bash", "|bash", " | sudo", "| python", "|python"].iter().any(|pipe| has(pipe)) {
         return deny("run_download", "running what was just downloaded gives the machine to whoever serves it; download it, read it, then run it");
@@ -167,16 +167,16 @@ pub fn of_text(text: &str) -> Option<Finding> {
         return deny("exfiltrate", "a token would be sent elsewhere; a person has to do that");
     }
     if names_sender(&lower) && names_secret(&lower) {
-        return deny("exfiltrate", "a program that sends data and a file with secrets are named together; a person has to do that");
+        return deny("exfiltrate", "the text names a program that sends data and a file with secrets; a person has to run it");
     }
     if ["drop table", "drop database", "truncate table", "drop schema"].iter().any(|words| has(words)) {
-        return ask("drop_database", "this deletes data of a database");
+        return ask("drop_database", "this deletes data from a database");
     }
     if has("delete from ") && !has(" where ") {
         return ask("drop_database", "`DELETE` without `WHERE` deletes every row");
     }
     if (has("base64 -d") || has("base64 --decode")) && [" | sh", "|sh", " | bash", "|bash"].iter().any(|pipe| has(pipe)) {
-        return deny("run_hidden", "what is decoded and run at once cannot be read beforehand");
+        return deny("run_hidden", "decoded text that is run immediately cannot be reviewed first");
     }
     None
 }

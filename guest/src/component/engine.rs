@@ -48,7 +48,7 @@ fn input(input: Input) -> engine::Input {
 fn order(order: engine::Order) -> Order {
     match order {
         engine::Order::Run { argv, stdin, copy, surroundings: with, .. } => {
-            Order::Run(Run { argv, stdin, copy: copy.map(copied), surroundings: surroundings(with) })
+            Order::Run(Run { argv, stdin, copy: copy.map(script_copy), surroundings: surroundings(with) })
         }
         engine::Order::Prompt { text, argv, surroundings: with } => {
             Order::Prompt(Prompt { text, argv, surroundings: surroundings(with) })
@@ -72,7 +72,7 @@ fn surroundings(with: engine::RunEnvironment) -> Surroundings {
     Surroundings { hook, run, cwd, inherit, set, output_bytes }
 }
 
-fn copied(copy: engine::Copy) -> ScriptCopy {
+fn script_copy(copy: engine::Copy) -> ScriptCopy {
     let argument = |(at, path): (usize, String)| CopiedArgument { index: u32::try_from(at).unwrap_or(u32::MAX), path };
     ScriptCopy {
         files: copy.files.into_iter().map(|(path, digest)| CheckedFile { path, digest }).collect(),

@@ -15,7 +15,7 @@
 //! | `restore` | whether files out of scope that changed along with those in scope are restored | yes |
 //!
 //! A workspace can only tighten the user's settings, because a repository can ship its own: a stricter mode counts, a laxer one
-//! does not. Its `writable` paths must lie in the workspace; only the user can name other paths.
+//! does not. Its `writable` paths must be in the workspace; only the user can name other paths.
 
 use serde_json::{Map, Value};
 
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_workspace_is_not_the_users_word() {
+    fn settings_in_the_workspace_do_not_count_as_the_users() {
         use crate::ports::memory::{HOME, Memory};
         let world = Memory::new();
         let ports = world.ports();

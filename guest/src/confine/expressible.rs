@@ -26,7 +26,7 @@ impl MissingGrant {
                  into `$TMPDIR` instead, or create or remove it in a separate call, then run the rest"
             ),
             Self::Name(path) => format!(
-                "commands run confined, and the folder of `{path}` accepts no new entries from programs, because control files lie below \
+                "commands run confined, and the folder of `{path}` accepts no new entries from programs, because control files are below \
                  it; create, move or remove `{path}` in a separate call, then run the rest"
             ),
         }

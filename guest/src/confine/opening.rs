@@ -279,7 +279,7 @@ impl<'a> GrantCollector<'a> {
         }
         if self.protected.is_protected(real) || self.protected.has_protected_below(real) {
             return self
-                .note(format!("`{named}` is not granted: the workspace, or what governs the gate or its hosts, lies in it"));
+                .note(format!("`{named}` is not granted: the workspace, or what governs the gate or its hosts, is in it"));
         }
         self.grant(Grant { make, ..Grant::new(real, GrantKind::Tree, why) });
     }

@@ -133,7 +133,7 @@ fn scopes() {
 }
 
 #[test]
-fn a_look_makes_nothing() {
+fn a_command_that_only_reads_creates_no_folders() {
     let world = workspace();
     assert_eq!(granted(&world, &["src/new/**"], "ls src | wc -l", Capability::Trees), BUILT);
 }

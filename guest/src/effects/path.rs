@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_paths_are_refused() {
         for (path, fault) in [
             ("", "empty"),
             ("a\0b", "control character"),

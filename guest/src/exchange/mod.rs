@@ -185,9 +185,9 @@ impl Exchanges {
             } else if let ExchangeStage::Components(function) = asked.stage {
                 match of_components.iter().position(|(number, _)| *number == asked.number) {
                     Some(at) => {
-                        let (_, said) = of_components.swap_remove(at);
+                        let (_, feedback) = of_components.swap_remove(at);
                         has_begun = true;
-                        asked.components_said(gate, function, said)
+                        asked.continue_with_feedback(gate, function, feedback)
                     }
                     None => None,
                 }

@@ -7,7 +7,7 @@ use crate::config::{Config, Select};
 use crate::inflight::{lease, rulings};
 use crate::intents::file::Intents;
 use crate::intents::intent::{Intent, IntentId};
-use crate::intents::selection::{self, By, Selection};
+use crate::intents::selection::{self, Selection, SelectionSource};
 use crate::ports::{Facts, FileFault, FileKind};
 
 impl Gate {
@@ -28,8 +28,10 @@ impl Gate {
         if selection::is_known(&root, &self.ports) && selection::read(&root, &self.ports).by.is_none() {
             return current;
         }
-        let by_default =
-            selection::default_intent(&self.ports).filter(|_| has_default).filter(is_open).map(|id| (id, By::Default));
+        let by_default = selection::default_intent(&self.ports)
+            .filter(|_| has_default)
+            .filter(is_open)
+            .map(|id| (id, SelectionSource::Default));
         let Some((intent, by)) = by_default.or_else(|| only_open_intent(intents, config)) else { return current };
         let now = self.ports.clock.now();
         let since = Some(now.to_string());
@@ -81,10 +83,10 @@ impl Gate {
     }
 }
 
-fn only_open_intent(intents: &Intents, config: &Config) -> Option<(IntentId, By)> {
+fn only_open_intent(intents: &Intents, config: &Config) -> Option<(IntentId, SelectionSource)> {
     let mut open = intents.all().iter().filter(|intent| intent.status.is_open());
     match (config.select, open.next(), open.next()) {
-        (Select::Single, Some(only), None) => Some((only.id.clone(), By::Single)),
+        (Select::Single, Some(only), None) => Some((only.id.clone(), SelectionSource::Single)),
         _ => None,
     }
 }

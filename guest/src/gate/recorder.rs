@@ -273,7 +273,7 @@ impl Recorder {
     /// The call under way with this key.
     pub(super) fn recall(&self, key: &str, ports: &Ports) -> Option<Pending> {
         let saved = pending::recall(key, ports);
-        match self.unsaved(key, saved.as_ref()) {
+        match self.find_unsaved_call(key, saved.as_ref()) {
             Some(here) => Some(here.pending.clone()),
             None => saved,
         }
@@ -282,7 +282,7 @@ impl Recorder {
     /// The same, for a call that is about to be settled: what is kept of it here and no longer counts is forgotten.
     pub(super) fn recall_to_settle(&mut self, key: &str, ports: &Ports) -> Option<Pending> {
         let saved = pending::recall(key, ports);
-        if let Some(here) = self.unsaved(key, saved.as_ref()) {
+        if let Some(here) = self.find_unsaved_call(key, saved.as_ref()) {
             return Some(here.pending.clone());
         }
         self.forget_unsaved(key);
@@ -290,7 +290,7 @@ impl Recorder {
     }
 
     /// What is kept of a call in memory, if that counts and not the saved record.
-    fn unsaved(&self, key: &str, saved: Option<&Pending>) -> Option<&UnsavedCall> {
+    fn find_unsaved_call(&self, key: &str, saved: Option<&Pending>) -> Option<&UnsavedCall> {
         let here = self.unsaved_calls.iter().find(|call| call.key == key)?;
         let counts = match saved {
             // Without the record, someone else has entered the call.

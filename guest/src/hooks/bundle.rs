@@ -106,7 +106,7 @@ pub fn check_tree(folder: &str, known: &Digests, ports: &Ports) -> Result<Vec<Ch
         let whole = format!("{folder}/{path}");
         match kind {
             _ if path.split('/').count() > MAX_SEARCH_DEPTH as usize => {
-                return Err(format!("`{whole}` lies more than {MAX_SEARCH_DEPTH} folders deep"));
+                return Err(format!("`{whole}` is more than {MAX_SEARCH_DEPTH} folders deep"));
             }
             FileKind::Directory => {}
             FileKind::File => files.push(whole),
@@ -137,7 +137,7 @@ fn files_beside(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
     for DirEntry { path, kind, .. } in &listing.entries {
         let whole = format!("{folder}/{path}");
         if path.split('/').count() > MAX_DEPTH as usize + 1 {
-            return Err(format!("`{whole}` lies more than {MAX_DEPTH} folders below the script; {REMEDY}"));
+            return Err(format!("`{whole}` is more than {MAX_DEPTH} folders below the script; {REMEDY}"));
         }
         match kind {
             FileKind::Directory => {}
@@ -369,7 +369,7 @@ mod tests {
             ("top.sh", None, "top.sh"),
             (".tollgate/x.sh", None, ".tollgate/x.sh"),
             ("deep/a.sh", None, "deep/1/2/3/4/5/6/7/8/f deep/a.sh"),
-            ("deeper/a.sh", None, "`deeper/1/2/3/4/5/6/7/8/9/f` lies more than 8 folders below"),
+            ("deeper/a.sh", None, "`deeper/1/2/3/4/5/6/7/8/9/f` is more than 8 folders below"),
             ("linked/a.sh", None, "`linked/s.sh` is a link"),
             ("large/a.sh", None, "its files are larger than 16 MiB"),
             ("many/0.sh", None, "the folder `many` of the script has more than 256 files"),

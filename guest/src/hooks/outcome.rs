@@ -80,7 +80,7 @@ impl RunOutcome {
             _ => None,
         });
         // Each stream was cut on its own.
-        let [said, complaint] = [printed, complained].map(|text| if is_cut { drop_torn_word(text) } else { text }.trim_end());
+        let [said, complaint] = [printed, complained].map(|text| if is_cut { drop_last_word(text) } else { text }.trim_end());
         let whole = [said, complaint].join(if said.is_empty() || complaint.is_empty() { "" } else { "\n" });
         let mut output: String = clean(&whole);
         if let Some((cut, _)) = output.char_indices().nth(MAX_CHARS) {
@@ -100,7 +100,7 @@ impl RunOutcome {
 }
 
 /// Drops the last word, part of which may be missing.
-fn drop_torn_word(text: &str) -> &str {
+fn drop_last_word(text: &str) -> &str {
     let from = text.len().saturating_sub(LONGEST_TORN);
     let tail = text.as_bytes().get(from..).unwrap_or_default();
     let keep = tail.iter().rposition(u8::is_ascii_whitespace).map_or(from, |at| from + at);

@@ -52,7 +52,7 @@ pub struct ResolvedProgram {
 
 impl ResolvedProgram {
     /// The program as it is hashed and shown.
-    pub fn shown(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         let file = |(path, digest): &Checked| Value::from(vec![path.clone(), digest.to_string()]);
         let of_script = |copied: &&Copied| copied.files.iter().find(|(path, _)| *path == copied.script).map(file);
         let beside =

@@ -124,7 +124,7 @@ pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
         let compiled = compiled.and_then(|compiled| {
             size += compiled.size();
             if size > MAX_PATTERNS_SIZE {
-                Err("the patterns up to here are too large in total; remove some".to_owned())
+                Err("this pattern and those before it are too large in total; remove some".to_owned())
             } else {
                 Ok(compiled)
             }

@@ -114,7 +114,7 @@ pub fn command_fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &
         Action::Prompt(_) | Action::Component(_) => None,
     };
     let mut shows = object(&mut [("declaration", declaration(hook))]);
-    if let (Some(shown), Some(fields)) = (program.as_ref().map(ResolvedProgram::shown), shows.as_object_mut()) {
+    if let (Some(shown), Some(fields)) = (program.as_ref().map(ResolvedProgram::to_json), shows.as_object_mut()) {
         fields.extend(shown.as_object().cloned().unwrap_or_default());
     }
     let digest = Digest::of(shows.to_string().as_bytes());

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_file_is_replaced_and_spoken_of() {
+    fn a_damaged_file_is_replaced_and_reported() {
         let world = Memory::new();
         let ports = world.ports();
         for damaged in ["x", "{}\n", "{\"since\":1}\nx"] {

@@ -169,7 +169,7 @@ impl<'j> JournalLine<'j> {
 }
 
 /// A line with which a call took the lease.
-struct Take<'j> {
+struct LeaseLine<'j> {
     line: &'j [u8],
     parsed: JournalLine<'j>,
     session: &'j str,
@@ -178,11 +178,11 @@ struct Take<'j> {
 }
 
 /// What the calls of one session have taken and not released, in the order of the journal; it may have expired.
-struct HeldLeases<'j>(Vec<Take<'j>>);
+struct HeldLeases<'j>(Vec<LeaseLine<'j>>);
 
 impl<'j> HeldLeases<'j> {
     fn of(journal: &'j Journal) -> Self {
-        let mut held: Vec<Take<'j>> = Vec::new();
+        let mut held: Vec<LeaseLine<'j>> = Vec::new();
         for line in journal.lines() {
             match JournalLine::parse(line) {
                 Some(parsed @ JournalLine::Take { until, session, call, .. }) => {
@@ -192,7 +192,7 @@ impl<'j> HeldLeases<'j> {
                     }
                     // A call that takes it again holds it once.
                     held.retain(|take| take.session == session && take.call != call);
-                    held.push(Take { line, parsed, session, call, until });
+                    held.push(LeaseLine { line, parsed, session, call, until });
                 }
                 Some(JournalLine::Free { session, call }) => held.retain(|take| (take.session, take.call) != (session, call)),
                 None => {}
@@ -201,7 +201,7 @@ impl<'j> HeldLeases<'j> {
         Self(held)
     }
 
-    fn live(&self, now: Timestamp) -> impl Iterator<Item = &Take<'j>> {
+    fn live(&self, now: Timestamp) -> impl Iterator<Item = &LeaseLine<'j>> {
         self.0.iter().filter(move |take| is_held(take.until, now.0))
     }
 

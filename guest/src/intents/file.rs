@@ -282,7 +282,7 @@ mod tests {
 
     /// What the log says after each version of the file, and which intents are in force.
     #[test]
-    fn each_version_is_spoken_of_once() {
+    fn each_version_is_logged_once() {
         let world = Memory::new();
         let ports = world.ports();
         let mut cache = IntentsCache::default();

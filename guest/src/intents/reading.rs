@@ -138,7 +138,7 @@ impl Reading {
         }
         if !has_list && is_whole {
             let (mark, hint) = match similar {
-                Some((mark, key)) => (mark, format!("did you mean that by `{key}:`?")),
+                Some((mark, key)) => (mark, format!("rename `{key}:` if it was meant to be that")),
                 None => (mark, "write it and a list of intents below it".to_owned()),
             };
             self.refuse(mark, &format!("there is no `active_intents:`; {hint}"));
@@ -324,7 +324,7 @@ impl Reading {
             let commas = pattern.bytes().filter(|byte| *byte == b',').take(8).count();
             self.in_patterns += pattern.len() << commas;
             if self.in_patterns > MAX_IN_PATTERNS {
-                let message = "there are too many patterns up to here; use fewer, or fewer braces";
+                let message = "this pattern exceeds the limit for all intents together; use fewer patterns or fewer braces";
                 self.refuse(node.mark(), message);
                 return Scope::default();
             }

@@ -37,7 +37,7 @@ pub struct Selection {
     pub parent: Option<String>,
     /// How it got its intent, if it was not selected for this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub by: Option<By>,
+    pub by: Option<SelectionSource>,
     /// Since when, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
@@ -46,7 +46,7 @@ pub struct Selection {
 /// How a session gets an intent that was not selected for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum By {
+pub enum SelectionSource {
     /// It is the workspace's default.
     Default,
     /// It is the only open one.

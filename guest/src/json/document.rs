@@ -45,7 +45,7 @@ pub enum DocumentFault {
     #[error("{0} is not a list")]
     NotAList(String),
     /// A name appears twice, and programs differ in which of the two they read.
-    #[error("it has `{0}` twice")]
+    #[error("the key `{0}` appears twice; remove one")]
     Twice(String),
 }
 
@@ -319,8 +319,8 @@ mod tests {
             ("{\"hooks\": []}", "`hooks` is not an object"),
             ("{\"hooks\": null}", "`hooks` is not an object"),
             ("{\"hooks\": {\"Pre\": \"x\"}}", "`hooks.Pre` is not a list"),
-            ("{\"hooks\": {}, \"hooks\": {}}", "it has `hooks` twice"),
-            ("{\"hooks\": {}, \"h\\u006foks\": {}}", "it has `hooks` twice"),
+            ("{\"hooks\": {}, \"hooks\": {}}", "the key `hooks` appears twice"),
+            ("{\"hooks\": {}, \"h\\u006foks\": {}}", "the key `hooks` appears twice"),
             (deep.as_str(), "it is not valid JSON"),
             (long.as_str(), "longer than 4 MiB"),
         ] {

@@ -98,7 +98,7 @@ impl End {
 
     /// The same, starting at a place in `tail` where the last line was the only head: nothing before that line can be a head any
     /// more. `None` if that is not so, or if the line is no longer in the window.
-    pub fn continued(tail: &Tail, known: usize, head: Digest) -> Option<Self> {
+    pub fn extend_from(tail: &Tail, known: usize, head: Digest) -> Option<Self> {
         let (known, appended) = tail.bytes.split_at_checked(known)?;
         let known = known.strip_suffix(b"\n")?;
         let before = known.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_nobodys_head_until_it_has_an_end() {
+    fn an_incomplete_line_is_not_a_head() {
         let one = line("1", &[]);
         let torn = end(&format!("{one}\n{{\"id\":"));
         assert_eq!(torn.heads, [Digest::of(one.as_bytes())]);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_before_the_read_is_no_line() {
+    fn a_line_cut_off_at_the_start_is_ignored() {
         let one = line("1", &[]);
         let text = format!("the rest of a line\n{one}\n");
         let end = End::of(&Tail { offset: 7, bytes: text.into_bytes() });
@@ -205,10 +205,10 @@ mod tests {
             (format!("{one}\n{}\n", "x".repeat(32 << 10)), known, hash(&one), None),
         ] {
             let tail = Tail { offset: 0, bytes: text.clone().into_bytes() };
-            assert_eq!(End::continued(&tail, known, head).map(|end| end.heads), heads, "{text:.200}");
+            assert_eq!(End::extend_from(&tail, known, head).map(|end| end.heads), heads, "{text:.200}");
         }
         let tail = Tail { offset: 7, bytes: format!("{one}\n").into_bytes() };
-        assert_eq!(End::continued(&tail, known, hash(&one)), None, "the line may begin before what was read");
+        assert_eq!(End::extend_from(&tail, known, hash(&one)), None, "the line may begin before what was read");
     }
 
     proptest! {
@@ -237,7 +237,7 @@ mod tests {
                 let offset = (known as u64).saturating_sub(begin);
                 let bytes = text.as_bytes()[usize::try_from(offset).unwrap()..].to_vec();
                 let place = known - usize::try_from(offset).unwrap();
-                let continued = End::continued(&Tail { offset, bytes }, place, *head);
+                let continued = End::extend_from(&Tail { offset, bytes }, place, *head);
                 prop_assert!(continued.is_none() || continued == Some(end(&text)));
                 let is_near = lines[from].len() + 1 < place && text.len() - known + lines[from].len() < 32 << 10;
                 prop_assert!(continued.is_some() || !is_near);

@@ -94,7 +94,7 @@ impl Checkpoints {
 
     /// Stores this checkpoint alone, unless one was added since they were read.
     fn replace(&self, checkpoint: &Checkpoint, ports: &Ports) {
-        warn_unkept(self.0.replace(KEPT, [json::line(checkpoint).as_bytes()], ports), ports);
+        warn_if_not_saved(self.0.replace(KEPT, [json::line(checkpoint).as_bytes()], ports), ports);
     }
 
     /// Keeps only the checkpoint that counts.
@@ -186,7 +186,7 @@ impl Checkpoint {
 
     /// Appends it to the journal.
     fn append_to_journal(&self, ports: &Ports) {
-        warn_unkept(journal::append(KEPT, &json::line(self), ports), ports);
+        warn_if_not_saved(journal::append(KEPT, &json::line(self), ports), ports);
     }
 
     /// Stores it instead of all that were stored before.
@@ -231,7 +231,7 @@ impl LedgerEnd {
 
     /// Reads it again after something was appended.
     pub(super) fn read_again(&self, appended: u64, ports: &Ports) -> Result<Self, FileFault> {
-        self.continued(appended, ports).map_or_else(|| Self::whole(appended, ports), Ok)
+        self.extend(appended, ports).map_or_else(|| Self::whole(appended, ports), Ok)
     }
 
     fn whole(appended: u64, ports: &Ports) -> Result<Self, FileFault> {
@@ -247,15 +247,15 @@ impl LedgerEnd {
         let known = usize::try_from(compared).ok()?;
         let tail = read_to_end(kept.bytes - compared, compared + MAX_APPENDED, ports)?;
         let is_kept = tail.bytes.get(..known).is_some_and(|bytes| Digest::of(bytes) == kept.tail);
-        let end = End::continued(&tail, known, *head).filter(|_| is_kept)?;
+        let end = End::extend_from(&tail, known, *head).filter(|_| is_kept)?;
         Some(Self { tail, end, since: Some(LastCheckpoint { is_long: all.is_long(), head: *head, known }) })
     }
 
-    fn continued(&self, appended: u64, ports: &Ports) -> Option<Self> {
+    fn extend(&self, appended: u64, ports: &Ports) -> Option<Self> {
         let since = self.since?;
         let limit = self.tail.bytes.len() as u64 + appended + MAX_APPENDED;
         let tail = read_to_end(self.tail.offset, limit, ports).filter(|tail| tail.bytes.starts_with(&self.tail.bytes))?;
-        let end = End::continued(&tail, since.known, since.head)?;
+        let end = End::extend_from(&tail, since.known, since.head)?;
         Some(Self { tail, end, since: Some(since) })
     }
 }
@@ -269,7 +269,7 @@ fn read_to_end(offset: u64, limit: u64, ports: &Ports) -> Option<Tail> {
 /// Stores how far the ledger goes, if nothing is stored yet.
 pub fn begin(ports: &Ports) {
     if let Ok(end) = LedgerEnd::whole(0, ports) {
-        warn_unkept(Checkpoint::of(&end).replace_all(Expectation::Absent, ports), ports);
+        warn_if_not_saved(Checkpoint::of(&end).replace_all(Expectation::Absent, ports), ports);
     }
 }
 
@@ -375,12 +375,12 @@ fn enter(complaint: String, ports: &Ports) -> String {
     };
     // If it cannot be entered, the checkpoint stays, and the next process that checks tries again.
     if let Ok(Some(end)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
-        warn_unkept(Checkpoint::of(&end).replace_all(Expectation::Anything, ports), ports);
+        warn_if_not_saved(Checkpoint::of(&end).replace_all(Expectation::Anything, ports), ports);
     }
     said
 }
 
-fn warn_unkept(kept: Result<(), FileFault>, ports: &Ports) {
+fn warn_if_not_saved(kept: Result<(), FileFault>, ports: &Ports) {
     match kept {
         Ok(()) | Err(FileFault::Exists | FileFault::Changed) => {}
         Err(fault) => {

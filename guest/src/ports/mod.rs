@@ -46,7 +46,7 @@ pub enum FileKind {
 pub struct Question {
     /// The root at which a relative path begins.
     pub root: Root,
-    /// Relative to the root, or absolute; not normalised, because the host has to resolve `..` after a link.
+    /// Relative to the root, or absolute; not normalized, because the host has to resolve `..` after a link.
     pub path: String,
     /// Whether the content's digest is wanted.
     pub digest: bool,

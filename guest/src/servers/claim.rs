@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_claims_both_destroys() {
+    fn claiming_both_hints_counts_as_destructive() {
         let both = Claim { read_only: Some(true), destructive: Some(true) };
         assert!(!both.reads() && both.destroys());
     }

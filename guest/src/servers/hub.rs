@@ -321,7 +321,7 @@ impl Hub {
             return;
         }
         self.stamps = Some(stamps);
-        let registry = ServerRegistry::declared(step.extensions, ports);
+        let registry = ServerRegistry::read_declared(step.extensions, ports);
         for why in registry.warnings().iter().filter(|why| !self.warnings.contains(why)) {
             ports.warn(why);
         }

@@ -31,7 +31,7 @@ pub struct ServerRegistry {
 
 impl ServerRegistry {
     /// Every server that is declared now.
-    pub fn declared(extensions: &dyn ExtensionServers, ports: &Ports) -> Self {
+    pub fn read_declared(extensions: &dyn ExtensionServers, ports: &Ports) -> Self {
         let (servers, left_out) = extensions.servers();
         Self::read(ports, |registry| {
             servers.into_iter().for_each(|spec| registry.add(spec));

@@ -1,4 +1,4 @@
-//! Checks whether commands are held to their scope: runs a command that writes out of scope, in a way that no analysis sees, just
+//! Checks whether commands are restricted to their scope: runs a command that writes out of scope, in a way that no analysis sees, just
 //! as each program would run it.
 //!
 //! The program's hook is asked about the command first. Then its answer is run: the command that it returns instead, or, if the
@@ -26,7 +26,7 @@ const SESSION: &str = "tollgate-doctor";
 /// The agent that runs a command, as named by Claude Code.
 const AGENT: &str = "claude-code_doctor_agent";
 
-/// Whether commands are held to their scope.
+/// Whether commands are restricted to their scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfinementCheck {
     /// The file in scope was written, the other one was not.
@@ -43,7 +43,7 @@ impl ConfinementCheck {
         match self {
             Self::Holds => "confined",
             Self::Unconfined(_) => "unconfined",
-            Self::Fails(_) => "not held",
+            Self::Fails(_) => "not confined",
         }
     }
 

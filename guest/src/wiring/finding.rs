@@ -35,8 +35,8 @@ impl WiringState {
     pub fn words(self) -> &'static str {
         match self {
             Self::Live => "live",
-            Self::Partly => "live in part",
-            Self::Unproven => "installed, not proven",
+            Self::Partly => "partly live",
+            Self::Unproven => "installed, not verified",
             Self::Silent => "installed, but silent",
             Self::Missing => "missing",
         }

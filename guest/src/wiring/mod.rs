@@ -18,7 +18,7 @@
 //! | [`hook`] | Tollgate's hooks in settings, and whether the program would run them |
 //! | [`matcher`] | which tools a matcher leaves out |
 //! | [`trial`] | a call that must be denied, sent as the program would send it, and what the answer means |
-//! | [`confinement`] | a command that must be held to its scope, run as the program would run it, and what that shows |
+//! | [`confinement`] | a command that must be restricted to its scope, run as the program would run it, and what that shows |
 //! | [`complaint`] | the reason in the output of a failed command |
 //! | [`finding`] | the summary of how a program is wired |
 

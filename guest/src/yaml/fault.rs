@@ -35,7 +35,7 @@ impl YamlFault {
     }
 
     pub(super) fn too_large(mark: Mark) -> Self {
-        Self::new(mark, "the file contains too much up to here; use fewer aliases, or shorten the file")
+        Self::new(mark, "the file is too large at this point, with aliases expanded; use fewer aliases, or shorten the file")
     }
 
     pub(super) fn alias_in_itself(mark: Mark) -> Self {

@@ -10,7 +10,7 @@ use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 
-pub(crate) struct House {
+pub(crate) struct Project {
     pub(crate) world: Rc<Memory>,
     gate: Gate,
     pub(crate) now: u64,
@@ -19,19 +19,19 @@ pub(crate) struct House {
     open: Vec<Value>,
 }
 
-impl House {
+impl Project {
     pub(crate) fn new() -> Self {
         let world = Memory::new();
         let gate = Gate::new(world.ports());
         Self { world, gate, now: 1_000, deadline: None, commands: Vec::new(), open: Vec::new() }
     }
 
-    /// A house with user hooks, which run without approval.
+    /// A project with user hooks, which run without approval.
     pub(crate) fn with_user_hooks(hooks: &[Value]) -> Self {
-        let mut house = Self::new();
-        house.world.write_home(".tollgate/hooks.json", json!({"hooks": hooks}).to_string());
-        house.hello();
-        house
+        let mut project = Self::new();
+        project.world.write_home(".tollgate/hooks.json", json!({"hooks": hooks}).to_string());
+        project.hello();
+        project
     }
 
     pub(crate) fn hello(&mut self) {

@@ -13,7 +13,7 @@ use super::CommandError;
 use crate::cli::client::{Gate, ask, list, text, texts};
 use crate::cli::workspace::Folders;
 
-/// Settings files are smaller than this. A bundled plugin may be larger; it is recognized by its name.
+/// Settings files are smaller than this. A bundled plugin may be larger; it is recognised by its name.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// At most this many files of a folder are read.

@@ -60,7 +60,7 @@ pub(crate) struct Options {
 /// The command line of `tollgate confine` alone.
 #[derive(Parser)]
 #[command(name = "tollgate confine")]
-struct Alone {
+struct StandaloneParser {
     #[command(flatten)]
     options: Options,
 }
@@ -72,7 +72,7 @@ impl Options {
         let mut words = words.skip(1).peekable();
         words.next_if(|word| word == "confine")?;
         let name = std::iter::once(OsString::from("tollgate confine"));
-        Alone::try_parse_from(name.chain(words)).ok().map(|alone| alone.options)
+        StandaloneParser::try_parse_from(name.chain(words)).ok().map(|parser| parser.options)
     }
 }
 

@@ -91,7 +91,7 @@ impl Components {
     /// Loads a component, unless it has been loaded before. The error says why it cannot be called now.
     fn load(&mut self, digest: &str) -> Result<Arc<LoadedComponent>, String> {
         let home = self.files.private_home();
-        let cache = Cache::new(home.ok_or("the home folder lies in the workspace, where native code cannot be kept safely")?);
+        let cache = Cache::new(home.ok_or("the home folder is in the workspace, where native code cannot be kept safely")?);
         let compiler = self.compiler.clone();
         self.engine()?.load(&cache, digest, compiler.as_deref())
     }

@@ -129,7 +129,7 @@ function runTrial({ id, shell, words, stdin, folder, variables, exist }: Trial):
 }
 
 function printReport({ output }: OpenGate, { workspace, faults, notes, confinement: confined, hosts }: DoctorReport): void {
-  const styles: Record<string, Style> = { live: 'green', 'live in part': 'yellow', 'installed, not proven': 'yellow' };
+  const styles: Record<string, Style> = { live: 'green', 'partly live': 'yellow', 'installed, not verified': 'yellow' };
   const held: Record<string, Style> = { confined: 'green', unconfined: 'yellow' };
   const titles = ['HOST', 'STATE', 'TOOLS', 'COMMANDS', 'SETTINGS'].map((title): Cell => [title, 'bold']);
   const rows = hosts.map(({ title, state, tools, commands, settings }): Cell[] => [

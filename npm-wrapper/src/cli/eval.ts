@@ -75,7 +75,7 @@ async function answerLines(gate: Tollgate): Promise<void> {
 export async function main(args: string[]): Promise<number> {
   const values = parseCommandLine(args);
   if (values === undefined || (values.workspace === undefined && !values.version && !values.help)) {
-    if (values !== undefined) printError('no workspace is named');
+    if (values !== undefined) printError('`--workspace DIR` is missing');
     process.stderr.write(`${USAGE}\n`);
     return FAILURE_EXIT_CODE;
   }

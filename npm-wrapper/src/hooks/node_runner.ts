@@ -72,7 +72,7 @@ export class NodeRunner {
       );
     }
     if (isInside(this.#home, this.#workspace)) {
-      return absent('the home folder lies in the workspace, where code cannot be kept safely');
+      return absent('the home folder is in the workspace, where code cannot be kept safely');
     }
     this.#cache ??= new GlueCache(this.#home, sandbox);
     const glue = await this.#cache.get(question.component, START_MS);

@@ -98,7 +98,8 @@ function payloadOf(payload: Fields): string {
   try {
     return JSON.stringify(payload);
   } catch (error) {
-    if (payload.hook === 'tool.execute.before') throw new TollgateError('invalid_input', 'the arguments are not JSON', error);
+    if (payload.hook === 'tool.execute.before')
+      throw new TollgateError('invalid_input', 'the arguments cannot be written as JSON', error);
     return JSON.stringify({ ...payload, output: {} });
   }
 }

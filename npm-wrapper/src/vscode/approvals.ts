@@ -168,7 +168,7 @@ function factsOf({
   if (interpreter !== undefined) facts.set('Program', interpreter);
   if (script) facts.set('Script', formatFile(script));
   for (const named of files ?? []) facts.set(`File ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
-  for (const named of inPlace ?? []) facts.set(`File in place ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
+  for (const named of inPlace ?? []) facts.set(`File in the workspace ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
   if (note !== undefined) facts.set(unchecked === true ? 'Not checked' : 'Checked', note);
   for (const [key, value] of Object.entries(declaration ?? {})) facts.set(`declared ${key}`, JSON.stringify(value));
   return facts;

@@ -18,18 +18,18 @@ use crate::repository::{self, tollgate};
 const ROUNDS: usize = 150;
 
 /// A process that is run repeatedly.
-struct Contender {
+struct MeasuredProcess {
     command: Rc<dyn Fn() -> Command>,
     input: Vec<u8>,
     times: Vec<Duration>,
 }
 
-impl Contender {
+impl MeasuredProcess {
     fn new(input: Vec<u8>, command: impl Fn() -> Command + 'static) -> Self {
         Self { command: Rc::new(command), input, times: Vec::new() }
     }
 
-    /// The same process, for another race.
+    /// The same process, for another comparison.
     fn clone_without_times(&self) -> Self {
         Self { command: Rc::clone(&self.command), input: self.input.clone(), times: Vec::new() }
     }
@@ -66,12 +66,12 @@ impl Contender {
 }
 
 /// Runs all of them alternately, so that other load on the machine affects all.
-fn race(contenders: &mut [&mut Contender]) -> Result<()> {
+fn measure_alternately(processes: &mut [&mut MeasuredProcess]) -> Result<()> {
     for round in 0..ROUNDS + ROUNDS / 10 {
-        for contender in contenders.iter_mut() {
-            let (time, _) = contender.run()?;
+        for process in processes.iter_mut() {
+            let (time, _) = process.run()?;
             if round >= ROUNDS / 10 {
-                contender.times.push(time);
+                process.times.push(time);
             }
         }
     }
@@ -108,14 +108,14 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
     let loaded = [Load::Intents, Load::Hooks, Load::Notes, Load::Ledger].map(Workspace::new);
     let loaded: Vec<Workspace> = loaded.into_iter().collect::<Result<_>>()?;
     let payload = small.payload("Bash", &command);
-    let mut nothing = Contender::new(Vec::new(), || Command::new("true"));
-    let mut deny = Contender::hook(&program, &small, payload.clone());
+    let mut nothing = MeasuredProcess::new(Vec::new(), || Command::new("true"));
+    let mut deny = MeasuredProcess::hook(&program, &small, payload.clone());
     let answer = String::from_utf8_lossy(&deny.run()?.1).into_owned();
     ensure!(answer.contains("\"deny\""), "the command should be denied: {answer}");
-    let mut allow = Contender::hook(&program, &small, small.payload("Edit", &edit));
-    let mut settle = Contender::hook(&program, &small, small.ended_event("Edit", &edit));
+    let mut allow = MeasuredProcess::hook(&program, &small, small.payload("Edit", &edit));
+    let mut settle = MeasuredProcess::hook(&program, &small, small.ended_event("Edit", &edit));
     let (file, ledger) = (small.root().join("src/auth/login.ts"), installed.path().join("ledger"));
-    let mut least = Contender::new(Vec::new(), move || {
+    let mut least = MeasuredProcess::new(Vec::new(), move || {
         let mut command = Command::new(&unavoidable);
         command.arg(&file).arg(&ledger);
         command
@@ -125,22 +125,30 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
                            "tool_input": {"command": "ls"}, "tool_use_id": "c"});
     let (place, home) = (outside.path().to_owned(), small.home());
     let command_outside = program.clone();
-    let mut ungoverned = Contender::new(elsewhere.to_string().into_bytes(), move || {
+    let mut ungoverned = MeasuredProcess::new(elsewhere.to_string().into_bytes(), move || {
         let mut command = Command::new(&command_outside);
         command.args(["hook", "claude-code"]).current_dir(&place).env("HOME", &home).env_remove("XDG_STATE_HOME");
         command
     });
     let (script, root, packages) =
         (repository::root().join("npm-wrapper/bench/plain_hook.mjs"), small.root(), baselines.to_owned());
-    let mut plain = Contender::new(payload, move || {
+    let mut plain = MeasuredProcess::new(payload, move || {
         let mut command = Command::new("node");
         command.arg(&script).current_dir(&root).env("TOLLGATE_BASELINES", &packages);
         command
     });
-    race(&mut [&mut nothing, &mut deny])?;
+    measure_alternately(&mut [&mut nothing, &mut deny])?;
     let (mut other_nothing, mut other_deny) = (nothing.clone_without_times(), deny.clone_without_times());
-    race(&mut [&mut other_nothing, &mut other_deny, &mut least, &mut allow, &mut settle, &mut ungoverned, &mut plain])?;
-    let row = |row: &str, ours: &Contender, baseline: &Contender| Measurement {
+    measure_alternately(&mut [
+        &mut other_nothing,
+        &mut other_deny,
+        &mut least,
+        &mut allow,
+        &mut settle,
+        &mut ungoverned,
+        &mut plain,
+    ])?;
+    let row = |row: &str, ours: &MeasuredProcess, baseline: &MeasuredProcess| Measurement {
         row: row.to_owned(),
         ours: ours.millis(),
         baseline: baseline.millis(),
@@ -159,12 +167,12 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
         row("process/script: tollgate hook / a hook as a Node script", &other_deny, &plain),
     ];
     for (name, workspace) in ["intents", "hooks", "notes", "ledger"].into_iter().zip(&loaded) {
-        let mut deny = Contender::hook(&program, &small, small.payload("Bash", &command));
-        let mut ours = Contender::hook(&program, workspace, workspace.payload("Bash", &command));
+        let mut deny = MeasuredProcess::hook(&program, &small, small.payload("Bash", &command));
+        let mut ours = MeasuredProcess::hook(&program, workspace, workspace.payload("Bash", &command));
         // The first call may keep something for the next ones.
         let answer = String::from_utf8_lossy(&ours.run()?.1).into_owned();
         ensure!(answer.contains("\"deny\""), "{name}: the command should be denied: {answer}");
-        race(&mut [&mut deny, &mut ours])?;
+        measure_alternately(&mut [&mut deny, &mut ours])?;
         rows.push(row(&format!("process/deny/{name}"), &ours, &deny));
     }
     Ok(rows)

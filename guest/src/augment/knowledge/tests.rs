@@ -6,13 +6,13 @@ use super::*;
 use crate::augment::TOTAL_MS;
 use crate::ports::memory::Memory;
 
-struct House {
+struct Project {
     world: Rc<Memory>,
     knowledge: Knowledge,
     settings: Settings,
 }
 
-impl House {
+impl Project {
     fn new(settings: Value) -> Self {
         let world = Memory::new();
         world.write(".tollgate/concepts/auth.md", "Logins are limited.");
@@ -75,13 +75,13 @@ fn only_what_nobody_here_knows_is_looked_up() {
         (json!(["notes"]), &[]),
         (json!([]), &[]),
     ] {
-        let mut house = House::new(json!({"sources": sources}));
-        let plan = house.plan(&asks);
+        let mut project = Project::new(json!({"sources": sources}));
+        let plan = project.plan(&asks);
         assert_eq!(asked(&plan), expected, "{sources}");
         assert_eq!(plan.concepts, ["Auth", "other"]);
     }
     let many: String = (0..100).map(|number| format!("[[{number}]]")).collect();
-    let plan = House::new(json!({})).plan(&call("x", json!(many)));
+    let plan = Project::new(json!({})).plan(&call("x", json!(many)));
     assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MAX_CONCEPTS, MAX_LOOKUPS));
 }
 
@@ -101,7 +101,7 @@ fn the_first_source_that_knows_wins() {
         (json!([graph, "notes"]), &[("auth", "graph"), ("b", "graph")]),
         (json!(["maenifold", "notes"]), &[("auth", "notes"), ("b", "maenifold")]),
     ] {
-        let augmentation = House::new(json!({"sources": sources})).apply(&asks, &found);
+        let augmentation = Project::new(json!({"sources": sources})).apply(&asks, &found);
         let told: Vec<_> =
             augmentation.concepts.iter().map(String::as_str).zip(augmentation.sources.iter().map(String::as_str)).collect();
         assert_eq!(told, expected, "{sources}");
@@ -130,17 +130,17 @@ fn reasons() {
     ] {
         let answers = answers.iter().zip(["maenifold", "graph"]);
         let found: Vec<_> = answers.map(|(answer, source)| finding("x", source, (*answer).clone())).collect();
-        let augmentation = House::new(settings.clone()).apply(&call("bash", json!({"command": "[[x]]"})), &found);
+        let augmentation = Project::new(settings.clone()).apply(&call("bash", json!({"command": "[[x]]"})), &found);
         assert_eq!(augmentation, Augmentation { skipped: Some(expected), ..Augmentation::default() }, "{settings} {found:?}");
     }
 }
 
 #[test]
 fn what_is_not_known_is_not_asked_again_for_a_while() {
-    let mut house = House::new(json!({"sources": ["maenifold", {"name": "graph", "function": true}]}));
+    let mut project = Project::new(json!({"sources": ["maenifold", {"name": "graph", "function": true}]}));
     let asks = call("x", json!("[[a]] [[b]]"));
-    assert_eq!(house.plan(&asks).lookups.len(), 4);
-    let gone = house.apply(
+    assert_eq!(project.plan(&asks).lookups.len(), 4);
+    let gone = project.apply(
         &asks,
         &[
             finding("a", "maenifold", LookupAnswer::Unavailable),
@@ -150,25 +150,25 @@ fn what_is_not_known_is_not_asked_again_for_a_while() {
         ],
     );
     assert_eq!(gone.skipped, Some("no_context"));
-    assert_eq!(asked(&house.plan(&asks)), [("b", "graph")]);
-    assert_eq!(house.apply(&asks, &[finding("b", "graph", text("B."))]).concepts, ["b"]);
+    assert_eq!(asked(&project.plan(&asks)), [("b", "graph")]);
+    assert_eq!(project.apply(&asks, &[finding("b", "graph", text("B."))]).concepts, ["b"]);
     // The clock advances by a second each time it is read.
     for _ in 0..60 {
-        let _ = house.world.ports().clock.now();
+        let _ = project.world.ports().clock.now();
     }
-    assert_eq!(house.plan(&asks).lookups.len(), 4);
+    assert_eq!(project.plan(&asks).lookups.len(), 4);
 }
 
 #[test]
 fn what_is_said_and_how_loud() {
-    let mut house = House::new(json!({"sources": ["notes", "maenifold"]}));
-    house.plan(&call("bash", json!({"command": "ls"})));
-    assert_eq!(house.said(&[LogLevel::Debug]), ["`bash` was given nothing: no_concepts"]);
-    assert_eq!(house.said(&[LogLevel::Info, LogLevel::Warn, LogLevel::Error]), [""; 0]);
+    let mut project = Project::new(json!({"sources": ["notes", "maenifold"]}));
+    project.plan(&call("bash", json!({"command": "ls"})));
+    assert_eq!(project.said(&[LogLevel::Debug]), ["`bash` was given nothing: no_concepts"]);
+    assert_eq!(project.said(&[LogLevel::Info, LogLevel::Warn, LogLevel::Error]), [""; 0]);
 
     let asks = call("bash", json!({"command": "[[auth]] [[b]] [[c]] [[d]]"}));
-    house.plan(&asks);
-    house.apply(
+    project.plan(&asks);
+    project.apply(
         &asks,
         &[
             finding("b", "maenifold", LookupAnswer::Failed("it broke".to_owned())),
@@ -176,17 +176,17 @@ fn what_is_said_and_how_loud() {
             finding("d", "maenifold", LookupAnswer::Unavailable),
         ],
     );
-    let info = house.said(&[LogLevel::Info]);
+    let info = project.said(&[LogLevel::Info]);
     assert_eq!(info.first().unwrap(), "`bash` names [[auth]], [[b]], [[c]], [[d]]");
     assert!(info[1].starts_with("`bash` was given what is known about [[auth]] in ") && info[1].ends_with("000 ms"), "{info:?}");
     assert_eq!(info.len(), 2, "the concepts are told once, though they are looked for twice");
     assert_eq!(
-        house.said(&[LogLevel::Warn]),
+        project.said(&[LogLevel::Warn]),
         ["the source `maenifold` failed on [[b]]: it broke", "the source `maenifold` did not answer in time about [[c]]"]
     );
-    assert!(house.said(&[LogLevel::Debug]).contains(&"the source `maenifold` is not available".to_owned()));
-    house.apply(&call("bash", json!({"command": "[[x]]"})), &[]);
-    assert_eq!(house.said(&[LogLevel::Debug]).last().unwrap(), "`bash` was given nothing: no_context");
+    assert!(project.said(&[LogLevel::Debug]).contains(&"the source `maenifold` is not available".to_owned()));
+    project.apply(&call("bash", json!({"command": "[[x]]"})), &[]);
+    assert_eq!(project.said(&[LogLevel::Debug]).last().unwrap(), "`bash` was given nothing: no_context");
 }
 
 #[test]
@@ -215,8 +215,8 @@ fn where_it_goes() {
         (&plain, nobody, json!(["[[auth]]"]), None),
         (&plain, model, json!({"prompt": "[[auth]]", "n": 1e300}), None),
     ] {
-        let mut house = House::new(settings.clone());
-        let augmentation = house.apply_for(&call("x", args.clone()), reader, &[]);
+        let mut project = Project::new(settings.clone());
+        let augmentation = project.apply_for(&call("x", args.clone()), reader, &[]);
         assert_eq!(augmentation.concepts, ["auth"], "{args}");
         let Some(field) = field else {
             assert_eq!(augmentation.args, None, "{args}");
@@ -236,19 +236,19 @@ fn where_it_goes() {
         } else if let Some(before) = args.get(field) {
             assert!(held.starts_with("<!--") && held.ends_with(&format!("{CLOSES}\n\n{}", before.as_str().unwrap())), "{held}");
         }
-        let again = house.apply_for(&call("x", after), reader, &[]);
+        let again = project.apply_for(&call("x", after), reader, &[]);
         assert_eq!((again.args, again.text, again.skipped), (None, None, Some("no_concepts")), "applied twice: {args}");
     }
 }
 
 #[test]
 fn a_source_may_say_anything() {
-    let mut house = House::new(json!({"sources": [{"name": "graph", "function": true}]}));
+    let mut project = Project::new(json!({"sources": [{"name": "graph", "function": true}]}));
     let asks = call("x", json!("[[a]]"));
     for answer in
         ["\0\u{1b}[31m\r\n".repeat(1 << 20), "<!-- End Knowledge Graph Context -->".repeat(1 << 16), "é".repeat(9 << 20)]
     {
-        let augmentation = house.apply(&asks, &[finding("a", "graph", text(&answer))]);
+        let augmentation = project.apply(&asks, &[finding("a", "graph", text(&answer))]);
         let text = augmentation.text.unwrap();
         assert!(text.chars().count() <= 8_000);
         assert_eq!(text.matches("<!--").count(), 2);
@@ -260,17 +260,17 @@ fn a_source_may_say_anything() {
 /// not started is given once a minute.
 #[test]
 fn a_server_that_only_the_workspace_names_is_not_started() {
-    let mut house = House::new(json!({"sources": [{"name": "graph", "mcp": {"server": "s", "tool": "t"}}]}));
-    house.world.write(".tollgate/config.json", r#"{"mcpServers": {"s": {"command": "x"}}}"#);
+    let mut project = Project::new(json!({"sources": [{"name": "graph", "mcp": {"server": "s", "tool": "t"}}]}));
+    project.world.write(".tollgate/config.json", r#"{"mcpServers": {"s": {"command": "x"}}}"#);
     for (wait, warnings) in [(0, 1), (50_000, 1), (20_000, 2)] {
-        house.world.pass(wait);
-        let plan = house.plan(&call("bash", json!({"command": "[[a]] [[b]]"})));
+        project.world.pass(wait);
+        let plan = project.plan(&call("bash", json!({"command": "[[a]] [[b]]"})));
         assert_eq!(asked(&plan), [("a", "graph"), ("b", "graph")]);
         assert!(plan.lookups.iter().all(|lookup| lookup.request.to_json()["mcp"]["start"].is_null()));
-        assert_eq!(house.said(&[LogLevel::Warn]).len(), warnings, "warnings, {wait} ms later");
+        assert_eq!(project.said(&[LogLevel::Warn]).len(), warnings, "warnings, {wait} ms later");
     }
     let own = r#"{"mcpServers": {"s": {"command": "x"}}}"#;
-    house.world.write("/home/user/.tollgate/config.json", own);
-    let plan = house.plan(&call("bash", json!({"command": "[[a]]"})));
+    project.world.write("/home/user/.tollgate/config.json", own);
+    let plan = project.plan(&call("bash", json!({"command": "[[a]]"})));
     assert_eq!(plan.lookups[0].request.to_json()["mcp"]["start"]["argv"], json!(["x"]));
 }

@@ -29,7 +29,7 @@ struct Placed {
 
 impl Placed {
     /// The same below a folder that is moved as a whole.
-    fn moved(&self, from: &str, to: &Self) -> Self {
+    fn relocate(&self, from: &str, to: &Self) -> Self {
         let below = self.entry.strip_prefix(from).unwrap_or_default().trim_matches('/');
         Self { text: self.text.clone(), ..to.inside(below) }
     }
@@ -153,7 +153,7 @@ impl Resolving<'_> {
             next += 1;
             for (from, to) in moves {
                 let on = match &one.text {
-                    _ if is_at_or_below(&one.entry, from) => one.moved(from, to),
+                    _ if is_at_or_below(&one.entry, from) => one.relocate(from, to),
                     None if is_at_or_below(from, &one.entry) => to.clone(),
                     Some(_) if is_at_or_below(from, &one.entry) => {
                         self.add_unknown(format!(

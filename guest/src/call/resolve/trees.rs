@@ -118,7 +118,7 @@ impl<'a> Trees<'a> {
     }
 }
 
-/// Whether a path is a folder or below it; both are relative to the workspace and normalised.
+/// Whether a path is a folder or below it; both are relative to the workspace and normalized.
 pub(super) fn is_at_or_below(path: &str, folder: &str) -> bool {
     folder == "." || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

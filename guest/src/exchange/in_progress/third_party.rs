@@ -43,18 +43,18 @@ impl Exchange {
     }
 
     /// Continues with the answers of third-party hooks.
-    pub(in crate::exchange) fn components_said(
+    pub(in crate::exchange) fn continue_with_feedback(
         &mut self,
         gate: &mut Gate,
         function: Function,
-        said: HookFeedback,
+        feedback: HookFeedback,
     ) -> Option<HookAnswer> {
-        let objection = if function == Function::PreTool { gate.objection(&said) } else { None };
-        self.told.extend(said.notes);
-        self.told.extend(said.notices);
+        let objection = if function == Function::PreTool { gate.objection(&feedback) } else { None };
+        self.told.extend(feedback.notes);
+        self.told.extend(feedback.notices);
         match function {
             Function::Augment => {
-                if let Some((hook, args)) = said.args
+                if let Some((hook, args)) = feedback.args
                     && let Some(refused) = self.rewrite_first(gate, &hook, args)
                 {
                     return Some(refused);
@@ -80,7 +80,7 @@ impl Exchange {
                 }
             }
             Function::PostTool | Function::Events => {
-                self.withheld = said.withheld;
+                self.withheld = feedback.withheld;
                 self.announce(gate)
             }
         }

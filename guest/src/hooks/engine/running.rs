@@ -211,7 +211,7 @@ impl Hooks {
     fn copy_order(&self, copied: &Copied, ports: &Ports) -> Result<Copy, Box<RunOutcome>> {
         let folders = self.copy_folders(ports);
         if folders.is_empty() {
-            let why = "its script cannot be copied: your home folder and the folder for temporary files lie in the workspace; set TMPDIR to another";
+            let why = "its script cannot be copied: your home folder and the folder for temporary files are in the workspace; set TMPDIR to another";
             return Err(RunOutcome::boxed(RunStatus::Failed, why));
         }
         let file = |(path, digest): &Checked| (path.clone(), digest.to_string());

@@ -51,7 +51,7 @@ fn everything_is_told_with_its_place() {
         // The document.
         ("text", &[("E 1:1", &["this is text", "`active_intents:`"])]),
         ("other: 1\n", &[("E 1:1", &["no `active_intents:`", "a list of intents below"])]),
-        ("version: 1\nactive_intent: []\n", &[("E 2:1", &["no `active_intents:`", "by `active_intent:`"])]),
+        ("version: 1\nactive_intent: []\n", &[("E 2:1", &["no `active_intents:`", "rename `active_intent:`"])]),
         ("version: 1\nactive_intents: {id: A}\n", &[("E 2:17", &["is a map", "write a list"])]),
         ("active_intents: A\n", &[("E 1:17", &["is text", "write a list"])]),
         ("active_intents: []\nintents: []\n", &[("E 2:1", &["`intents:` is a second list"])]),
@@ -175,7 +175,7 @@ fn hostile_texts_end_soon() {
     let braces = "'{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}', ".repeat(20_000);
     for (text, said) in [
         (many, "more errors"),
-        (format!("{long_list}{aliases}"), "too much up to here"),
+        (format!("{long_list}{aliases}"), "too large at this point"),
         (format!("a0: &a0 [x]\n{laughs}active_intents: *a29\n"), "use fewer aliases"),
         ("active_intents: &a [*a]".to_owned(), "the list or map that it is in"),
         ("[".repeat(1 << 20), "too deeply"),
@@ -183,7 +183,7 @@ fn hostile_texts_end_soon() {
         ("- ".repeat(100_000), "too deeply"),
         ("? ".repeat(100_000), "too deeply"),
         ("a\n".repeat(1 << 19), "this is text"),
-        ("- a\n".repeat(600_000), "too much up to here"),
+        ("- a\n".repeat(600_000), "too large at this point"),
         ("- 1\n".repeat(1 << 17), "more errors"),
         (format!("[{}]", "1, ".repeat(1 << 17)), "more errors"),
         (format!("- {{id: A, name: N, status: PLANNED, owned_scope: [{braces}]}}"), "fewer braces"),

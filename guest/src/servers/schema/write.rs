@@ -43,7 +43,7 @@ impl Schema {
     /// The members as shown to people: a list of `{name, type, required, …}`, with what is not understood under `verbatim`.
     pub fn parameters(&self) -> Value {
         let member = |(name, schema): &(String, Self)| {
-            let mut shown = schema.shown();
+            let mut shown = schema.summary_fields();
             shown.insert("required".to_owned(), self.requires(name).into());
             let mut member = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
             member.extend(shown);
@@ -52,7 +52,7 @@ impl Schema {
         self.properties.iter().flatten().map(member).collect()
     }
 
-    fn shown(&self) -> Map<String, Value> {
+    fn summary_fields(&self) -> Map<String, Value> {
         let mut shown = Map::new();
         let mut put = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -64,9 +64,9 @@ impl Schema {
         put("default", self.default.clone());
         put("choices", self.choices.clone().map(Value::from).or_else(|| Some(vec![self.constant.clone()?].into())));
         put("members", self.properties.as_ref().map(|_| self.parameters()));
-        put("items", self.items.as_ref().map(|items| items.shown().into()));
+        put("items", self.items.as_ref().map(|items| items.summary_fields().into()));
         let alternatives: Vec<Value> =
-            self.unions.iter().flat_map(|(_, list)| list).map(|schema| schema.shown().into()).collect();
+            self.unions.iter().flat_map(|(_, list)| list).map(|schema| schema.summary_fields().into()).collect();
         put("alternatives", (!alternatives.is_empty()).then(|| alternatives.into()));
         put("verbatim", (!self.verbatim.is_empty()).then(|| self.verbatim.clone().into()));
         shown

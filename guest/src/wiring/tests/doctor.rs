@@ -106,8 +106,8 @@ fn a_hook_that_works_in_part_is_told() {
         machine.with("/w/.claude/settings.json", &text.replace(from, to)).doctor("claude-code", denied())
     };
     for (from, to, state, said) in [
-        ("\"*\"", "\"Write|Edit\"", "live in part", "omits tools"),
-        ("\"PostToolUse\"", "\"Other\"", "live in part", "PostToolUse, so the ledger stays incomplete"),
+        ("\"*\"", "\"Write|Edit\"", "partly live", "omits tools"),
+        ("\"PostToolUse\"", "\"Other\"", "partly live", "PostToolUse, so the ledger stays incomplete"),
         (
             "{\n  \"hooks\"",
             "{\n  \"disableAllHooks\": true, // off\n  \"hooks\"",
@@ -170,7 +170,7 @@ fn every_way_to_load_a_plugin_is_known_and_kept() {
         assert!(!plan["changes"].to_string().contains("opencode"), "{path}: {plan}");
         assert!(plan["notes"][0].as_str().unwrap().contains("already set up"), "{plan}");
         let absent = machine.doctor("opencode", json!({"stdout": "absent\n", "code": 0}));
-        assert_eq!(absent["state"], "installed, not proven", "{absent}");
+        assert_eq!(absent["state"], "installed, not verified", "{absent}");
     }
     let mut machine = Machine::new();
     machine.init(json!({"programs": ["opencode"]}));
@@ -242,7 +242,7 @@ fn the_commands_of_each_program_are_tried_as_it_runs_them() {
         // A command that writes out of scope is a fault.
         let (judged, broken, _) = found(&confiner, false);
         assert_eq!(judged["ok"], false);
-        assert_eq!(broken["commands"], if takes_none { "unconfined" } else { "not held" }, "{broken}");
+        assert_eq!(broken["commands"], if takes_none { "unconfined" } else { "not confined" }, "{broken}");
         assert!(judged["confinement"].as_str().unwrap().contains("NOT"), "{judged}");
         // A machine that cannot confine is reported, but that is not a fault.
         let (judged, plain, ran) = found(&json!({"why": "the kernel has no Landlock"}), true);
@@ -283,6 +283,6 @@ fn commands_that_are_not_wrapped_are_told() {
         if has_files { json!({"code": 126, "stderr": "tollgate: it cannot be confined\n"}) } else { working(trial, true) }
     });
     let found = &judged["hosts"][0];
-    assert_eq!((&judged["ok"], &found["commands"]), (&json!(false), &json!("not held")), "{judged}");
+    assert_eq!((&judged["ok"], &found["commands"]), (&json!(false), &json!("not confined")), "{judged}");
     assert!(found["confinement"].as_str().unwrap().contains("it cannot be confined"), "{found}");
 }

@@ -103,7 +103,7 @@ impl Person {
         self.record_with(gate, changed, &Value::Null)
     }
 
-    /// Like [`record`](Self::record), and also records Tollgate's own program, so that copies of it are recognized.
+    /// Like [`record`](Self::record), and also records Tollgate's own program, so that copies of it are recognised.
     pub(crate) fn record_with(&self, gate: &mut dyn Gate, changed: &[String], program: &Value) -> Result<(), CommandError> {
         let mut question = json!({"op": "person", "step": "record", "program": program});
         self.sign(&mut question, changed);

@@ -91,7 +91,7 @@ fn print(judged: &Value, output: &mut Output<'_>) -> Result<(), CommandError> {
         let state = text(host, "/state");
         let style = match state {
             "live" => Style::Green,
-            "live in part" | "installed, not proven" => Style::Yellow,
+            "partly live" | "installed, not verified" => Style::Yellow,
             _ => Style::Red,
         };
         let settings = host.get("settings").and_then(Value::as_str).unwrap_or("-");

@@ -26,7 +26,7 @@ pub(crate) enum Command {
     /// List the extensions with their state and contents; exits with 1 if a manifest is not valid
     List,
     /// Show one extension: everything that it provides, and its settings
-    Show(One),
+    Show(ExtensionName),
     /// Enable an extension
     Enable(enable::Options),
     /// Disable an extension
@@ -44,7 +44,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Args)]
-pub(crate) struct One {
+pub(crate) struct ExtensionName {
     /// The extension, as `tollgate extensions list` shows it
     #[arg(value_name = "NAME")]
     name: String,

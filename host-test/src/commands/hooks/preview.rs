@@ -48,7 +48,7 @@ pub(super) fn render(hook: &Value, output: &Output<'_>) -> Vec<String> {
     row("interpreter", text(shows, "/interpreter"));
     let script = script(shows);
     row("script", &script.join(" "));
-    for (name, label) in [("files", "file"), ("in_place", "in place")] {
+    for (name, label) in [("files", "file"), ("in_place", "in workspace")] {
         let files = list(shows, name);
         for file in files.iter().take(MAX_FILES) {
             let file: Vec<&str> = file.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -62,7 +62,7 @@ pub(super) fn render(hook: &Value, output: &Output<'_>) -> Vec<String> {
     row(if is_unchecked { "not checked" } else { "checked" }, text(shows, "/note"));
     row("digest", text(hook, "/digest"));
     row("problem", text(hook, "/problem"));
-    row("off", text(hook, "/disabled_reason"));
+    row("disabled", text(hook, "/disabled_reason"));
     let hidden = texts(shows, "not_shown");
     row("not shown", &hidden.iter().take(MAX_FILES).copied().collect::<Vec<_>>().join(" "));
     let now = text(shows, "/script_text");

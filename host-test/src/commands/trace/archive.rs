@@ -47,7 +47,7 @@ fn archive(gate: &mut dyn Gate, root: &Path, json: bool, output: &mut Output<'_>
             // An earlier run may have been interrupted between moving and linking.
             let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"}))?;
             if json {
-                output.json(&add_tied(answer, &tied))?;
+                output.json(&add_linked(answer, &tied))?;
             } else {
                 output.note(&format!("nothing was moved: {}", text(&answer, "/why")));
             }
@@ -61,7 +61,7 @@ fn archive(gate: &mut dyn Gate, root: &Path, json: bool, output: &mut Output<'_>
     let done = format!("`{from}` was moved to `{to}`, but the new ledger is not linked to it");
     let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"})).map_err(|stop| stop.with_context(&done))?;
     if json {
-        output.json(&add_tied(answer, &tied))?;
+        output.json(&add_linked(answer, &tied))?;
         return Ok(vec![from, to]);
     }
     let bytes = count(number(&answer, "bytes"), "byte", "bytes");
@@ -69,7 +69,7 @@ fn archive(gate: &mut dyn Gate, root: &Path, json: bool, output: &mut Output<'_>
     Ok(vec![from, to])
 }
 
-fn add_tied(mut answer: Value, tied: &Value) -> Value {
+fn add_linked(mut answer: Value, tied: &Value) -> Value {
     if let (Some(answer), Some(tied)) = (answer.as_object_mut(), tied.get("tied")) {
         answer.insert("tied".to_owned(), tied.clone());
     }

@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_that_was_not_told_is_no_secret() {
+    fn a_revert_that_could_not_be_recorded_is_reported() {
         let temp = workspace();
         let refused = json!({"error": {"code": "workspace_fault", "message": "the disk is full"}});
         let question = json!({"op": "revert", "entry": ID, "step": "record"});

@@ -154,11 +154,11 @@ impl ProgramSpec {
 
     /// A program for which no call is certain: it runs what is typed into it, or what it composes from its arguments.
     pub(super) const fn unreadable(names: &'static [&'static str]) -> Self {
-        Self::raw(names, say_unreadable)
+        Self::raw(names, record_unreadable)
     }
 }
 
-fn say_unreadable(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
+fn record_unreadable(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &ParsedArguments<'_>) {
     reader.add_unknown(format!("what `{}` does cannot be determined from its arguments", call.name));
 }
 

@@ -9,11 +9,11 @@ use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::memory::Memory;
 use tollgate_guest::ports::{Expectation, FileFault, Ports, Records, Root};
 
-use crate::house::{House, LEDGER};
+use crate::project::{LEDGER, Project};
 
 type Action = Box<dyn FnOnce()>;
 
-pub(crate) struct Interposed {
+pub(crate) struct FailingWrites {
     world: Rc<Memory>,
     /// How many more times the ledger can be written; `None` if there is no limit.
     ledger_writes: Cell<Option<usize>>,
@@ -22,17 +22,17 @@ pub(crate) struct Interposed {
     action: RefCell<Option<(String, usize, Action)>>,
 }
 
-impl Interposed {
-    /// The same files, and a new gate over them in place of that of the house.
-    pub(crate) fn under(house: &mut House) -> Rc<Self> {
-        let interposed = Rc::new(Self {
-            world: house.world.clone(),
+impl FailingWrites {
+    /// The same files, and a new gate over them in place of that of the project.
+    pub(crate) fn under(project: &mut Project) -> Rc<Self> {
+        let failing_writes = Rc::new(Self {
+            world: project.world.clone(),
             ledger_writes: Cell::new(None),
             is_state_full: Cell::new(false),
             action: RefCell::default(),
         });
-        house.gate = Gate::new(Ports { records: interposed.clone(), ..house.world.ports() });
-        interposed
+        project.gate = Gate::new(Ports { records: failing_writes.clone(), ..project.world.ports() });
+        failing_writes
     }
 
     /// Limits how many more times the ledger can be written.
@@ -75,7 +75,7 @@ impl Interposed {
     }
 }
 
-impl Records for Interposed {
+impl Records for FailingWrites {
     fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
         if let Some(act) = self.next_action(path) {
             act();

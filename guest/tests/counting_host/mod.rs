@@ -16,13 +16,13 @@ pub(crate) struct Request {
     pub(crate) paths: Vec<String>,
 }
 
-pub(crate) struct Watched {
+pub(crate) struct CountingHost {
     pub(crate) world: Rc<Memory>,
     requests: RefCell<Vec<Request>>,
     now: Cell<u64>,
 }
 
-impl Watched {
+impl CountingHost {
     pub(crate) fn new() -> Rc<Self> {
         Rc::new(Self { world: Memory::new(), requests: RefCell::default(), now: Cell::new(1_000_000) })
     }
@@ -57,13 +57,13 @@ impl Watched {
     }
 }
 
-impl Clock for Watched {
+impl Clock for CountingHost {
     fn now(&self) -> Timestamp {
         Timestamp(self.now.get())
     }
 }
 
-impl Workspace for Watched {
+impl Workspace for CountingHost {
     fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
         let without_digest = questions.iter().filter(|question| !question.digest);
         self.record("inspect", without_digest.map(|question| question.path.clone()).collect());

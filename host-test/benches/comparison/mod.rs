@@ -1,4 +1,4 @@
-//! Measures two ways of doing the same, alternately.
+//! Measures an operation and its baseline alternately, so that both see the same load.
 
 // Each benchmark uses a part of it.
 #![allow(dead_code, clippy::indexing_slicing)]
@@ -28,7 +28,7 @@ impl Times {
 }
 
 /// The times of each, measured alternately so that other load on the machine affects both.
-pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (Times, Times) {
+pub(crate) fn measure_alternately(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (Times, Times) {
     let timed = |work: &mut dyn FnMut()| {
         let start = Instant::now();
         work();

@@ -22,14 +22,14 @@ pub(crate) const SHARED: &str = "
 pub(crate) const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
 pub(crate) const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
-pub(crate) struct House {
+pub(crate) struct Project {
     pub(crate) world: Rc<Memory>,
     pub(crate) gate: Gate,
     /// The agent program that makes the calls.
     pub(crate) host: Option<&'static str>,
 }
 
-impl House {
+impl Project {
     /// A workspace in which calls of unknown effect are allowed, with three sessions.
     pub(crate) fn new() -> Self {
         let paths = ["src/auth/a.ts", "src/auth/b.ts", "src/pay/c.ts", "README.md"];
@@ -43,11 +43,11 @@ impl House {
         let world = Memory::new();
         world.write(".orchestration/active_intents.yaml", intents);
         files.iter().for_each(|(path, content)| world.write(path, content));
-        let mut house = Self::over(world);
+        let mut project = Self::over(world);
         for (session, intent) in sessions {
-            house.ask(json!({"op": "select-intent", "session": session, "intent": intent}));
+            project.ask(json!({"op": "select-intent", "session": session, "intent": intent}));
         }
-        house
+        project
     }
 
     /// A gate over files.
@@ -161,9 +161,9 @@ pub(crate) fn scopes(settled: &Value) -> Vec<String> {
 }
 
 /// A workspace that two sessions share. Calls of unknown effect ask.
-pub(crate) fn shared() -> House {
+pub(crate) fn shared() -> Project {
     let files = [("src/auth/a.ts", "one\n"), ("src/auth/b.ts", "two\n"), ("README.md", "read me\n")];
-    House::with(SHARED, &files, &[("s", "LOGIN"), ("t", "LOGIN")])
+    Project::with(SHARED, &files, &[("s", "LOGIN"), ("t", "LOGIN")])
 }
 
 /// The arguments of a write.
@@ -177,8 +177,8 @@ pub(crate) fn expect(answer: &Value, verdict: &str, code: &str) {
 }
 
 /// What the ledger contains: path, success, error and scope of each entry.
-pub(crate) fn entered(house: &House) -> Vec<(Value, Value, Value, Value)> {
-    house
+pub(crate) fn entered(project: &Project) -> Vec<(Value, Value, Value, Value)> {
+    project
         .entries()
         .iter()
         .map(|entry| {
