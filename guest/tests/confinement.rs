@@ -224,6 +224,16 @@ fn siblings_are_put_back() {
     );
     let notice = answer["notice"].as_str().unwrap();
     assert!(notice.contains("`docs/new.md`, `docs/other.md`") && notice.contains("were restored"), "{notice}");
+    // What is not in the ledger cannot be restored from it. It is said all the same.
+    let mut place = Place::new(SCOPE);
+    place.rule("make", &json!(true));
+    place.grants("make");
+    place.world.write("docs/other.md", "stray");
+    place.world.write(".orchestration/agent_trace.jsonl/file", "");
+    let answer = place.settle("make", true, "");
+    assert_eq!((&answer["entries"], answer.get("restore")), (&json!([]), None), "{answer}");
+    let notice = answer["notice"].as_str().unwrap();
+    assert!(notice.contains("will be retried") && notice.contains("`docs/other.md`") && !notice.contains("restored"), "{notice}");
     // Settings can leave reverting to a person.
     let mut place = Place::new(SCOPE);
     place.world.write_home(".tollgate/config.json", r#"{"confine": {"restore": false}}"#);

@@ -704,7 +704,10 @@ fn a_new_extension_is_one_that_works() {
 fn only_a_person_changes_extensions() {
     let mut project = sample(false);
     let above = json!([{"id": 9, "name": "claude", "words": ["claude"]}]);
-    project.perform(&json!({"op": "person", "step": "look", "above": above, "variables": []}));
+    for above in [above, json!([])] {
+        let seen = project.perform(&json!({"op": "person", "step": "look", "above": above, "variables": []}));
+        assert_eq!(seen["agent"], "Claude Code (process 9)", "a later line does not take it back");
+    }
     for what in ["enable", "disable", "approve", "revoke", "set", "new", "anything"] {
         let answer = ask(&mut project, json!({"do": what, "id": "house-rules", "key": "token", "value": "abcdef"}));
         assert_eq!(answer["error"]["code"], "needs_person", "{what}: {answer}");

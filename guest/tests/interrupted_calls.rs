@@ -221,6 +221,10 @@ fn a_call_that_traps_again_and_again_is_given_up() {
     let entries = entered(&project);
     assert_eq!((entries.len(), &entries[0].0, &entries[0].3), (1, &json!(null), &json!("FAIL")));
     assert_eq!(project.world.count(&format!("{STATE}/calls")), 0);
+    // It is over: reported again, it is not one that was never allowed, and others may change its file.
+    project.call("post-tool", ("s", "1"), "write", write("src/auth/a.ts"));
+    assert_eq!(entered(&project).len(), 1);
+    expect(&project.call("pre-tool", ("t", "2"), "write", write("src/auth/a.ts")), "allow", "in_scope");
 }
 
 /// When a session ends, nobody will report any more how its calls ended.

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::failing_writes::FailingWrites;
 use crate::project::{LEDGER, Project};
 use serde_json::{Value, json};
 use tollgate_guest::call::{ToolCall, reports_still_running};
@@ -289,6 +290,43 @@ fn a_shell_that_was_left_open() {
         project.world.write("README.md", "a person's\n");
         assert_eq!((project.read("s"), project.ledger().len()), (String::new(), 3), "{command}");
     }
+}
+
+/// Its last changes are entered even if the ledger cannot be written when its end is reported.
+#[test]
+fn a_shell_that_ends_while_the_ledger_cannot_be_written() {
+    let mut project = Project::of("codex");
+    let args = json!({"command": "bash"});
+    project.pre(("s", "call_1"), "Bash", args.clone());
+    project.event("after_agent", "s");
+    project.world.write("README.md", "last\n");
+    let records = FailingWrites::under(&mut project);
+    records.limit_ledger(Some(0));
+    project.post(("s", "call_1"), "Bash", args);
+    assert_eq!(project.ledger(), NONE);
+    records.limit_ledger(None);
+    project.read("t");
+    assert_eq!(project.ledger(), ["s README.md FAIL late"]);
+    project.world.write("README.md", "a person's\n");
+    project.read("t");
+    assert_eq!(project.ledger().len(), 1);
+}
+
+#[test]
+fn a_session_that_begins_while_the_ledger_cannot_be_written() {
+    let mut project = Project::of("claude-code");
+    let args = json!({"command": "npm run dev", "run_in_background": true});
+    project.pre(("s", "bg"), "Bash", args.clone());
+    project.post(("s", "bg"), "Bash", args);
+    project.event("session_end", "s");
+    project.world.write("README.md", "before the next session\n");
+    let records = FailingWrites::under(&mut project);
+    records.limit_ledger(Some(0));
+    project.event("session_start", "u");
+    assert_eq!(project.ledger(), NONE);
+    records.limit_ledger(None);
+    project.event("session_start", "u");
+    assert_eq!(project.ledger(), ["s README.md FAIL late"]);
 }
 
 #[test]

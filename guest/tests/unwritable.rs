@@ -313,3 +313,107 @@ fn a_call_that_is_settled_just_now_is_not_noted_as_unheard() {
     project.post(("s", call), "write", write(path));
     assert_eq!(entered(&project).len(), 1);
 }
+
+/// Some programs give a call no id, so the gate derives one, and the same command has the same id again.
+#[test]
+fn a_call_that_is_made_again_does_not_take_the_place_of_what_is_still_to_be_entered() {
+    for is_state_full in [false, true] {
+        for waits in [false, true] {
+            let mut project = shared();
+            let records = FailingWrites::under(&mut project);
+            expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+            project.world.write("src/auth/a.ts", "first");
+            records.limit_ledger(Some(0));
+            records.fill_state(is_state_full);
+            project.post(("s", "1"), "write", write("src/auth/a.ts"));
+            if waits {
+                project.gate.retry_ledger();
+            }
+            records.fill_state(false);
+            expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+            project.world.write("src/auth/a.ts", "second");
+            records.limit_ledger(None);
+            project.post(("s", "1"), "write", write("src/auth/a.ts"));
+            project.world.pass(1_000);
+            work(&mut project, "2");
+            let entries = project.entries();
+            let all = entries.iter().filter(|entry| entry["file"]["relative_path"] == "src/auth/a.ts").count();
+            assert_eq!((all, entries.len()), (2, 3), "{is_state_full} {waits}: {entries:#?}");
+        }
+    }
+}
+
+/// Nor does one that is denied the second time.
+#[test]
+fn a_denied_call_that_is_made_again_and_runs_is_entered_too() {
+    for is_state_full in [false, true] {
+        let mut project = shared();
+        let records = FailingWrites::under(&mut project);
+        records.limit_ledger(Some(0));
+        run_denied(&mut project, "1");
+        records.fill_state(is_state_full);
+        project.post(("s", "1"), "write", write("README.md"));
+        records.fill_state(false);
+        expect(&project.pre(("s", "1"), "write", write("README.md")), "deny", "out_of_scope");
+        project.world.write("README.md", "newer");
+        records.limit_ledger(None);
+        project.post(("s", "1"), "write", write("README.md"));
+        project.world.pass(1_000);
+        work(&mut project, "2");
+        let all = entered(&project);
+        assert_eq!(all.iter().filter(|entry| **entry == ran_anyway()).count(), 2, "{is_state_full}: {all:#?}");
+    }
+}
+
+/// A turn ends while another process settles a call that was presumed refused and has just been claimed.
+#[test]
+fn a_call_whose_end_has_just_been_reported_is_not_forgotten_when_its_turn_ends() {
+    let mut project = shared();
+    let records = FailingWrites::under(&mut project);
+    expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+    project.event("before_agent", "s");
+    project.world.write("src/auth/a.ts", "new");
+    let mut other = Project::over(project.world.clone());
+    records.act_before_append("calls/", 0, move || drop(other.event("after_agent", "s")));
+    project.post(("s", "1"), "write", write("src/auth/a.ts"));
+    assert!(!records.is_action_pending());
+    assert_eq!(entered(&project).len(), 1);
+    project.post(("s", "1"), "write", write("src/auth/a.ts"));
+    assert_eq!(entered(&project).len(), 1);
+}
+
+/// With nowhere to write, the calls that are kept in memory are limited, and what is given up is logged.
+#[test]
+fn a_call_that_cannot_be_kept_is_reported() {
+    let mut project = shared();
+    let records = FailingWrites::under(&mut project);
+    for call in 0..66 {
+        let path = format!("src/auth/{call}");
+        expect(&project.pre(("s", &call.to_string()), "write", write(&path)), "allow", "in_scope");
+        project.world.write(&path, "new");
+    }
+    records.limit_ledger(Some(0));
+    records.fill_state(true);
+    for call in 0..66 {
+        project.post(("s", &call.to_string()), "write", write(&format!("src/auth/{call}")));
+        project.gate.retry_ledger();
+    }
+    assert_eq!(project.warned("will not be recorded"), 2);
+}
+
+/// An agent that keeps being denied does not fill the state folder.
+#[test]
+fn rejected_calls_that_cannot_be_entered_are_limited() {
+    let mut project = shared();
+    project.world.write(".tollgate/config.json", r#"{"record": {"rejected": true}}"#);
+    let records = FailingWrites::under(&mut project);
+    records.limit_ledger(Some(0));
+    for call in 0..1_100 {
+        expect(&project.pre(("s", &call.to_string()), "write", write("README.md")), "deny", "out_of_scope");
+    }
+    assert_eq!(project.world.count(&format!("{STATE}/calls")), 1_000);
+    assert!(project.warned("will not be recorded") > 0);
+    // A call under way is still found among them.
+    expect(&project.pre(("t", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+    assert_eq!(pending::calls_under_way(&project.world.ports()).len(), 1);
+}

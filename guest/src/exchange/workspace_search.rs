@@ -100,8 +100,10 @@ fn join(folder: &str, name: &str) -> String {
 
 /// A folder and the folders around it, from the inside out.
 fn ancestors(folder: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(folder), |folder| {
-        let (parent, name) = folder.trim_end_matches(['/', '\\']).rsplit_once(['/', '\\'])?;
+    // In a path of a system that is not Windows, a backslash is part of a name.
+    let separators: &[char] = if folder.starts_with('/') { &['/'] } else { &['/', '\\'] };
+    std::iter::successors(Some(folder), move |folder| {
+        let (parent, name) = folder.trim_end_matches(separators).rsplit_once(separators)?;
         let is_root = parent.is_empty() || parent.ends_with(':');
         match is_root {
             true if name.is_empty() => None,
@@ -189,5 +191,7 @@ mod tests {
         assert_eq!(all("/a/b"), ["/a/b", "/a", "/"]);
         assert_eq!(all("/"), ["/"]);
         assert_eq!(all("C:/a/b"), ["C:/a/b", "C:/a", "C:/"]);
+        assert_eq!(all(r"C:\a\b"), [r"C:\a\b", r"C:\a", r"C:\"]);
+        assert_eq!(all(r"/a/b\c"), [r"/a/b\c", "/a", "/"]);
     }
 }

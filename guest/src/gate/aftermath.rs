@@ -11,6 +11,7 @@ use crate::confine::refusal::{advice, mentions_refusal};
 use crate::inflight::pending::Pending;
 use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
+use crate::ports::Timestamp;
 use crate::programs;
 
 impl Gate {
@@ -38,9 +39,12 @@ impl Gate {
         }
         let is_stray = |entry: &&Entry| entry.scope_validation == ScopeValidation::Fail;
         let is_reached = |entry: &&Entry| entry.path().is_some_and(|path| evidence.reaches(path));
-        let ids: Vec<String> = entries.iter().filter(is_stray).filter(is_reached).map(|entry| entry.id.clone()).collect();
-        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::issue(id, work.now, &self.ports));
-        ids
+        entries.iter().filter(is_stray).filter(is_reached).map(|entry| entry.id.clone()).collect()
+    }
+
+    /// Permits the restoration of changes, now that they are in the ledger.
+    pub(super) fn permit_restoring(&self, ids: &[String], now: Timestamp) {
+        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::issue(id, now, &self.ports));
     }
 
     /// The entry and the notice for a command that had to run confined and did not.

@@ -82,8 +82,10 @@ impl Gate {
             _ => self.settle_left_behind(Ended::Turn(session), now),
         }
         if self.look(&[late::question()]).first().is_some_and(late::is_open) {
-            self.compare_late(moment);
-            self.end_watches(event, session);
+            let is_compared = self.compare_late(moment);
+            if is_compared || event != "session_start" {
+                self.end_watches(event, session);
+            }
         }
         self.notices.take()
     }

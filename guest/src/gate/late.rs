@@ -78,6 +78,7 @@ impl Gate {
             open_ended: open_ended.is_some(),
             entered: Vec::new(),
             is_over: false,
+            has_ended: false,
         };
         let ports = &self.ports;
         let ignored = || open_ended.map_or_else(|| Ignored::text(ports), |open| open.ignored.clone());
@@ -129,12 +130,19 @@ impl Gate {
         if matches!(outcome, CallOutcome::Refused(_)) {
             self.unwatch(&call.session, &call.call);
         }
-        self.compare_late(ComparisonTime::Call);
+        let is_compared = self.compare_late(ComparisonTime::Call);
         if matches!(outcome, CallOutcome::Done | CallOutcome::Failed(_)) {
             let has_ended =
                 |ongoing: &Ongoing| ongoing.persistence == Persistence::Interactive && ongoing.is_call(&call.session, &call.call);
-            if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
+            if !late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
+                return;
+            }
+            if is_compared {
                 self.unwatch(&call.session, &call.call);
+            } else {
+                late::change(&self.ports, |watch| {
+                    watch.calls.iter_mut().filter(|ongoing| has_ended(ongoing)).for_each(|ongoing| ongoing.has_ended = true);
+                });
             }
         }
     }
@@ -148,23 +156,29 @@ impl Gate {
         }
     }
 
-    /// Enters what was changed by calls that keep running, unless another process is doing so.
-    pub(super) fn compare_late(&mut self, moment: ComparisonTime) {
+    /// Enters what was changed by calls that keep running. Returns whether that is done: not if another process is doing so just
+    /// now, or if the ledger cannot be written. What cannot be compared at all was reported.
+    pub(super) fn compare_late(&mut self, moment: ComparisonTime) -> bool {
         let now = self.ports.clock.now();
         // A failing look takes as long as the largest that succeeds, so after a failure the next one waits for the end of the
         // turn.
-        if moment == ComparisonTime::Call && late::has_reason(&self.ports) || !late::claim(now, &self.ports) {
-            return;
+        if moment == ComparisonTime::Call && late::has_reason(&self.ports) {
+            return true;
         }
-        if let Some(watch) = late::read(&self.ports) {
+        if !late::claim(now, &self.ports) {
+            return false;
+        }
+        let is_done = late::read(&self.ports).is_none_or(|watch| {
             self.guarded.look_up(&self.ports);
             let scopes = watch.calls.iter().map(|call| Scope::compile(call.scope.clone())).collect();
-            self.compare(&SnapshotComparison { watch: &watch, scopes, now }, moment);
-        }
+            self.compare(&SnapshotComparison { watch: &watch, scopes, now }, moment)
+        });
         late::unclaim(&self.ports);
+        is_done
     }
 
-    fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) {
+    /// Returns whether everything that was found is entered.
+    fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) -> bool {
         let SnapshotComparison { watch, now, .. } = comparison;
         let mut after = match Snapshot::take(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
             Ok(after) => {
@@ -177,7 +191,7 @@ impl Gate {
                 if watch.calls.iter().any(|call| call.is_expired(*now)) {
                     late::change(&self.ports, |watch| watch.calls.retain(|call| !call.is_expired(*now)));
                 }
-                return;
+                return true;
             }
         };
         let suspects = after.possibly_changed(&watch.files);
@@ -203,15 +217,21 @@ impl Gate {
             match self.recorder.append(&entries, &self.ports) {
                 Ok(entered) => self.notices.add(entered.notice),
                 // Nothing is kept: the next comparison finds the same again, except for what could be entered.
-                Err(unentered) => return self.notices.add([unentered.why]),
+                Err(unentered) => {
+                    self.notices.add([unentered.why]);
+                    return false;
+                }
             }
         }
         self.report_late_changes(comparison, &found);
         held.iter().for_each(|path| after.take_over(path, &watch.files));
-        let is_stale = |call: &Ongoing| call.is_expired(*now) || moment == ComparisonTime::Turn && !call.entered.is_empty();
+        let is_stale = |call: &Ongoing| {
+            call.has_ended || call.is_expired(*now) || moment == ComparisonTime::Turn && !call.entered.is_empty()
+        };
         if after != watch.files || watch.calls.iter().any(is_stale) {
             self.keep_comparison(comparison, moment, &found, &after);
         }
+        true
     }
 
     /// The changed files that no other call explains. Files about which that cannot be told yet are held back.
@@ -309,7 +329,7 @@ impl Gate {
         }
     }
 
-    /// Saves what has been compared, and drops calls that have been watched for the maximum time.
+    /// Saves what has been compared, and drops calls that have ended or been watched for the maximum time.
     fn keep_comparison(
         &self,
         comparison: &SnapshotComparison<'_>,
@@ -321,7 +341,11 @@ impl Gate {
         late::change(&self.ports, |kept| {
             kept.files = after.clone();
             kept.since = now.0;
-            kept.calls.retain(|call| !call.is_expired(*now));
+            let has_ended = |call: &Ongoing| {
+                let is_it = |known: &&Ongoing| known.is_call(&call.caller.session, &call.caller.call);
+                watch.calls.iter().find(is_it).is_some_and(|known| known.has_ended)
+            };
+            kept.calls.retain(|call| !call.is_expired(*now) && !has_ended(call));
             for call in &mut kept.calls {
                 if moment == ComparisonTime::Turn {
                     call.entered.clear();

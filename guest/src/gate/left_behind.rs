@@ -9,11 +9,12 @@ use super::Gate;
 use super::late::differs;
 use super::recorder::CallRecord;
 use super::settle::{CallOutcome, Settlement, digest_question, leased_files};
+use super::unrecorded::call_key;
 use crate::call::{ToolCall, omits_end_while_running};
 use crate::digest::Digest;
 use crate::effects::Persistence;
 use crate::inflight::pending::{self, Ended, Pending, snapshot_of};
-use crate::inflight::rulings;
+use crate::inflight::rulings::{self, CallFate};
 use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
@@ -28,12 +29,25 @@ const MAX_AT_ONCE: usize = 1_000;
 impl Gate {
     /// Enters what was changed by calls that will never be settled; if a turn or session is over, by all of its calls.
     pub(super) fn settle_left_behind(&mut self, ended: Ended<'_>, now: Timestamp) {
+        // What has ended is reported only once. Otherwise the next call finds the rest as well.
+        let may_wait = ended == Ended::Nothing;
+        self.settle_each_left_behind(ended, now, |gate| may_wait && gate.recorder.has_fault());
+    }
+
+    /// The same after the end of a call was reported again, which may be the last that is heard: the ledger is tried once more.
+    pub(super) fn retry_left_behind(&mut self, now: Timestamp) {
+        let mut is_first = true;
+        self.settle_each_left_behind(Ended::Nothing, now, |gate| !std::mem::take(&mut is_first) && gate.recorder.has_fault());
+    }
+
+    /// Settles calls until `has_to_wait`.
+    fn settle_each_left_behind(&mut self, ended: Ended<'_>, now: Timestamp, mut has_to_wait: impl FnMut(&Self) -> bool) {
         let left = pending::left_behind(ended, now, &self.ports);
         for (key, pending) in left.into_iter().take(MAX_AT_ONCE) {
             if self.recorder.is_waiting(&key) {
                 continue;
             }
-            if self.has_to_wait(ended) {
+            if has_to_wait(self) {
                 return;
             }
             let call = pending.caller.call();
@@ -42,6 +56,9 @@ impl Gate {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
                 // Its end may have been reported to another process just now.
+                if pending::claim(&key, &pending, now, &self.ports).is_none() {
+                    continue;
+                }
                 if !rulings::is_settled(&call.session, &call.call, Timestamp(pending.since), &self.ports) {
                     self.note_unheard(&call, &pending);
                 }
@@ -51,16 +68,11 @@ impl Gate {
             }
         }
         for pending in self.recorder.unsaved_left_behind(ended) {
-            if self.has_to_wait(ended) {
+            if has_to_wait(self) {
                 return;
             }
             self.settle_unreported(&pending.caller.call());
         }
-    }
-
-    /// Whether the next call finds the rest as well, while the ledger cannot be written. What has ended is reported only once.
-    fn has_to_wait(&self, ended: Ended<'_>) -> bool {
-        ended == Ended::Nothing && self.recorder.has_fault()
     }
 
     fn settle_unreported(&mut self, call: &ToolCall) {
@@ -123,10 +135,13 @@ impl Gate {
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
+        rulings::note(call_key(call), CallFate::Settled, now, &self.ports);
+        self.recorder.mark_settled(&key);
         let lines = match self.recorder.enter(CallRecord { key, pending }, vec![entry], &self.ports) {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };
+        self.release_leases(call, leased_files(pending));
         Settlement { lines, notice: Some(why), ..Settlement::default() }
     }
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use super::Gate;
 use super::left_behind::explains;
-use super::settle::{Work, claimed_class, truncate};
+use super::settle::{Work, claimed_class, join, truncate};
 use crate::digest::Digest;
 use crate::effects::path::{Location, printable};
 use crate::effects::{Extent, Operation};
@@ -37,6 +37,8 @@ pub(super) struct Reconciled {
     pub(super) entries: Vec<Entry>,
     /// The notice about the changes.
     pub(super) notice: Option<String>,
+    /// The notice if nothing can be restored, in case something is to be.
+    pub(super) notice_without_restoring: Option<String>,
     /// The state of the workspace now, if it could be inspected.
     pub(super) after: Option<Snapshot>,
     /// The ids of the entries whose changes are to be reverted.
@@ -168,12 +170,15 @@ impl Gate {
             entries.push(Entry { scope_validation: validation, ..self.failure_entry(work, summary) });
         }
         let restore = self.changes_to_restore(work, &entries);
-        let notices = [notice(work, &entries, &restore, unrecorded.strays), restored_notice(work, &entries, &restore), summary];
-        let notice = notices.into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
+        let notice = |restore: &[String]| {
+            let strays = notice(work, &entries, restore, unrecorded.strays);
+            [strays, restored_notice(work, &entries, restore), summary.clone()].into_iter().flatten().reduce(join)
+        };
+        let (notice, notice_without_restoring) = (notice(&restore), (!restore.is_empty()).then(|| notice(&[])).flatten());
         if let Some(notice) = &notice {
             self.ports.warn(notice);
         }
-        Reconciled { entries, notice, after: Some(after), restore }
+        Reconciled { entries, notice, notice_without_restoring, after: Some(after), restore }
     }
 
     /// Whether a program may change a file for an intent with this scope.

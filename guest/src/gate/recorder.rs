@@ -5,7 +5,7 @@
 //! the record of its call, and whoever settles the next call enters it, see `left_behind`.
 
 use crate::config::Config;
-use crate::inflight::pending::{self, Ended, Pending};
+use crate::inflight::pending::{self, CallOrigin, Ended, Pending};
 use crate::ledger::entry::Entry;
 use crate::ledger::reading::LedgerPosition;
 use crate::ledger::{self, checkpoint, map, writing};
@@ -61,8 +61,10 @@ impl CallRecord<'_> {
 
 /// Entries that wait for the retry.
 struct WaitingEntries {
-    /// The record of their call.
+    /// The record of these entries.
     key: String,
+    /// The record of their call.
+    call_key: String,
     /// Whether the record is in the state folder, where other processes find it.
     is_saved: bool,
     has_snapshot: bool,
@@ -121,29 +123,48 @@ impl Recorder {
         }
     }
 
-    /// Keeps entries until the retry, and in the record of their call, in case that fails too or comes to nothing.
+    /// Keeps entries until the retry, and in a record, in case that fails too or comes to nothing.
     pub(super) fn keep_for_later(&mut self, call: CallRecord<'_>, entries: Vec<Entry>, ports: &Ports) {
         let now = ports.clock.now();
+        let due = now.0 + RETRY_MS;
         let has_snapshot = call.has_snapshot();
-        let CallRecord { key, pending } = call;
-        let saved = pending::recall(&key, ports).filter(|saved| saved.since == pending.since);
+        let CallRecord { key: call_key, pending } = call;
+        let saved = pending::recall(&call_key, ports).filter(|saved| saved.since == pending.since);
+        let rest = pending.rest(&entries);
+        let key = rest.key();
         // A ledger that cannot be written for a long time must not make the record longer and longer.
-        let is_kept = saved.as_ref().is_some_and(|saved| saved.unentered.as_ref() == Some(&entries));
-        let mut is_saved = saved.is_some();
-        if !is_kept {
+        let is_kept = saved.as_ref().is_some_and(|saved| saved.is_rest && saved.unentered.as_ref() == Some(&entries));
+        if !is_kept && pending::keep(&key, &rest, ports).is_err() {
+            let is_saved = saved.is_some();
+            self.forget_unsaved(&call_key);
             let record = Pending { unentered: Some(entries.clone()), ..pending.clone() };
-            self.forget_unsaved(&key);
-            match pending::keep(&key, &record, ports) {
-                Ok(()) if is_saved => {}
-                Ok(()) => {
-                    is_saved = true;
-                    // Nobody else settles it while the retry is due.
-                    pending::claim(&key, &record, now, ports);
-                }
-                Err(_) => self.add_unsaved(UnsavedCall { key: key.clone(), pending: record, is_settled_here: true, is_saved }),
+            self.add_unsaved(UnsavedCall { key: call_key.clone(), pending: record, is_settled_here: true, is_saved }, ports);
+            self.waiting.push(WaitingEntries { key: call_key.clone(), call_key, is_saved, has_snapshot, entries, due });
+            return;
+        }
+        if key != call_key || saved.is_none() {
+            // Nobody else settles it while the retry is due.
+            pending::claim(&key, &rest, now, ports);
+        }
+        if key != call_key {
+            self.forget(&call_key, has_snapshot, ports);
+        }
+        self.waiting.push(WaitingEntries { key, call_key, is_saved: true, has_snapshot: false, entries, due });
+    }
+
+    /// Leaves what is kept here of an earlier call with the same id to a record with an id of its own.
+    pub(super) fn part_with_earlier_call(&mut self, key: &str) {
+        for call in self.unsaved_calls.iter_mut().filter(|call| call.key == key) {
+            let Some(entries) = &call.pending.unentered else { continue };
+            call.pending = call.pending.rest(entries);
+            call.key = call.pending.key();
+            call.is_saved = false;
+            for waiting in self.waiting.iter_mut().filter(|waiting| waiting.key == key) {
+                waiting.key.clone_from(&call.key);
+                waiting.is_saved = false;
             }
         }
-        self.waiting.push(WaitingEntries { key, is_saved, has_snapshot, entries, due: now.0 + RETRY_MS });
+        self.waiting.iter_mut().filter(|waiting| waiting.call_key == key).for_each(|waiting| waiting.call_key.clear());
     }
 
     /// Retries what could not be appended, once its delay is over.
@@ -156,9 +177,9 @@ impl Recorder {
         let is_due = |waiting: &WaitingEntries| waiting.due <= now || waiting.due > now + RETRY_MS;
         let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(is_due);
         self.waiting = later;
-        for WaitingEntries { key, is_saved, has_snapshot, entries, .. } in due {
-            // Without a timer, the next call may come so late that another process has found the record and entered them.
-            if is_saved && pending::recall(&key, ports).is_none() {
+        for WaitingEntries { key, is_saved, has_snapshot, entries, due, .. } in due {
+            // Without a timer, the next call may come so late that others may enter them as well. Whoever settles it does.
+            if is_saved && (now > due + pending::CLAIM_MS - 2 * RETRY_MS || pending::recall(&key, ports).is_none()) {
                 self.forget_unsaved(&key);
                 continue;
             }
@@ -190,14 +211,14 @@ impl Recorder {
         self.fault.is_some()
     }
 
-    /// Whether entries of the call with this key wait for the retry.
+    /// Whether the entries in the record with this key wait for the retry.
     pub(super) fn is_waiting(&self, key: &str) -> bool {
         self.waiting.iter().any(|waiting| waiting.key == key)
     }
 
     /// The notice about a call that is settled but whose entries still wait for the retry.
-    pub(super) fn waiting_notice(&self, key: &str) -> Option<String> {
-        self.is_waiting(key)
+    pub(super) fn waiting_notice(&self, call_key: &str) -> Option<String> {
+        (self.waiting.iter().any(|waiting| waiting.call_key == call_key))
             .then(|| format!("`{}` could not be written; recording what the call changed will be retried shortly", ledger::PATH))
     }
 
@@ -229,14 +250,20 @@ impl Recorder {
     }
 
     /// Keeps a call in memory that could not be saved.
-    pub(super) fn keep_unsaved(&mut self, key: String, pending: Pending) {
-        self.add_unsaved(UnsavedCall { key, pending, is_settled_here: false, is_saved: false });
+    pub(super) fn keep_unsaved(&mut self, key: String, pending: Pending, ports: &Ports) {
+        self.add_unsaved(UnsavedCall { key, pending, is_settled_here: false, is_saved: false }, ports);
     }
 
-    /// Drops the oldest if there are too many.
-    fn add_unsaved(&mut self, call: UnsavedCall) {
+    /// Drops the oldest if there are too many. One that is still to be compared may have changed nothing, and goes first.
+    fn add_unsaved(&mut self, call: UnsavedCall, ports: &Ports) {
         if self.unsaved_calls.len() == MAX_UNSAVED {
-            self.unsaved_calls.remove(0);
+            let at = self.unsaved_calls.iter().position(|call| call.pending.unentered.is_none()).unwrap_or_default();
+            let dropped = self.unsaved_calls.remove(at);
+            let CallOrigin { session, tool, .. } = &dropped.pending.caller;
+            ports.fail(&format!(
+                "what `{tool}` of session `{session}` changed will not be recorded: neither the ledger nor the state folder can be \
+                 written, and {MAX_UNSAVED} other calls are kept in memory; free some space"
+            ));
         }
         self.unsaved_calls.push(call);
     }

@@ -115,15 +115,17 @@ impl Gate {
             leased,
             ledger: self.recorder.position(),
             unentered: None,
+            is_rest: false,
         };
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
         }
+        self.recorder.part_with_earlier_call(&key);
         self.recorder.forget_unsaved(&key);
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may still let it run, and at least this process remembers it.
             self.ports.warn(&format!("the record of the call `{}` cannot be saved: {fault}", call.call));
-            self.recorder.keep_unsaved(key, pending);
+            self.recorder.keep_unsaved(key, pending, &self.ports);
         })
     }
 
@@ -161,15 +163,21 @@ impl Gate {
     pub fn settle_with(&mut self, call: &ToolCall, outcome: &CallOutcome, output: Option<&str>) -> Settlement {
         self.retry_ledger();
         let key = pending::key(&call.session, &call.call);
-        if let Some(notice) = self.recorder.waiting_notice(&key) {
-            return Settlement { notice: Some(notice), ..Settlement::default() };
+        if self.recorder.is_waiting(&key) {
+            return Settlement { notice: self.recorder.waiting_notice(&key), ..Settlement::default() };
         }
         let facts = self.inspect_governance();
         let pending = self.recorder.recall_to_settle(&key, &self.ports);
         let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &facts);
         let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
-            None => self.settle_unrecorded(call, outcome, &facts),
+            None => match self.settle_unrecorded(call, outcome, &facts) {
+                // A call whose end is reported again may still have to be entered.
+                nothing if nothing == Settlement::default() => {
+                    Settlement { notice: self.recorder.waiting_notice(&key), ..nothing }
+                }
+                settlement => settlement,
+            },
         };
         // A command that keeps running is still confined.
         if *outcome != CallOutcome::Running {
@@ -198,7 +206,15 @@ impl Gate {
             return Settlement::default();
         }
         let claim = if is_known_here { Some(1) } else { pending::claim(&key, pending, now, &self.ports) };
-        let Some(attempts) = claim else { return Settlement::default() };
+        let Some(attempts) = claim else {
+            // Whoever has it may have concluded that the call never ran, just before its end was reported.
+            return match rulings::last(&call.session, &call.call, &self.ports) {
+                Some(CallFate::Unheard(unheard)) if pending::recall(&key, &self.ports).is_none() => {
+                    self.settle_unheard(call, outcome, &unheard)
+                }
+                _ => Settlement::default(),
+            };
+        };
         if let Some(rest) = &pending.unentered {
             return self.settle_rest(call, outcome, CallRecord { key, pending }, rest);
         }
@@ -225,9 +241,11 @@ impl Gate {
         }
         if let Some((entry, said)) = self.entry_if_unconfined(&work) {
             entries.push(entry);
-            seen.notice = seen.notice.into_iter().chain([said]).reduce(join);
+            for notice in [&mut seen.notice, &mut seen.notice_without_restoring] {
+                *notice = notice.take().into_iter().chain([said.clone()]).reduce(join);
+            }
         }
-        let mut notice = seen.notice;
+        let mut restore = seen.restore;
         self.note_writes(&work, &entries);
         let is_heard = attempts > 1 || !entries.is_empty();
         let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
@@ -240,21 +258,23 @@ impl Gate {
                 self.recorder.mark_settled(&key);
             }
         }
-        let lines = match self.recorder.enter(CallRecord { key, pending }, entries, &self.ports) {
+        let (lines, notice) = match self.recorder.enter(CallRecord { key, pending }, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
-                notice = [about_ledger, notice].into_iter().flatten().reduce(join);
-                lines
+                self.permit_restoring(&restore, now);
+                (lines, [about_ledger, seen.notice].into_iter().flatten().reduce(join))
             }
             Err(Unentered { lines, why }) => {
-                notice = Some(why);
-                lines
+                // Only what is in the ledger can be restored from it.
+                let found = if restore.is_empty() { seen.notice } else { seen.notice_without_restoring };
+                restore.clear();
+                (lines, [Some(why), found].into_iter().flatten().reduce(join))
             }
         };
         self.release_leases(call, leased_files(pending));
         if *outcome != CallOutcome::Unknown {
             self.settle_left_behind(Ended::Nothing, now);
         }
-        Settlement { lines, notice, restore: seen.restore }
+        Settlement { lines, notice, restore }
     }
 
     fn entries(&self, work: &Work<'_>, facts: &[Facts]) -> Vec<Entry> {

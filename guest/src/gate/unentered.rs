@@ -40,7 +40,7 @@ impl Gate {
                 }
             }
             // Then at least this process keeps it until it is entered.
-            Err(_) => self.recorder.keep_unsaved(key.clone(), pending.clone()),
+            Err(_) => self.recorder.keep_unsaved(key.clone(), pending.clone(), &self.ports),
         }
         rulings::note(call_key(call), CallFate::Settled, now, &self.ports);
         self.recorder.mark_settled(&key);
@@ -61,13 +61,15 @@ impl Gate {
         let entered = reading::newest(&entries_since_filter(since), usize::MAX, None, RECENTLY_BYTES, &self.ports);
         let entered = entered.map(|page| page.entries).unwrap_or_default();
         let entries = rest.iter().filter(|entry| entered.iter().all(|known| known.id != entry.id)).cloned().collect();
-        let is_noted = match rulings::last(&call.session, &call.call, &self.ports) {
-            // A call that was allowed and refused by someone else stays refused.
-            Some(CallFate::Denied(_) | CallFate::Unheard(_)) => since > 0,
-            fate => fate.is_some(),
-        };
-        if !is_noted {
-            rulings::note(call_key(call), CallFate::Settled, now, &self.ports);
+        if !record.pending.is_rest {
+            let is_noted = match rulings::last(&call.session, &call.call, &self.ports) {
+                // A call that was allowed and refused by someone else stays refused.
+                Some(CallFate::Denied(_) | CallFate::Unheard(_)) => since > 0,
+                fate => fate.is_some(),
+            };
+            if !is_noted {
+                rulings::note(call_key(call), CallFate::Settled, now, &self.ports);
+            }
         }
         self.recorder.mark_settled(&record.key);
         let (lines, notice) = match self.recorder.enter(record, entries, &self.ports) {
@@ -103,11 +105,15 @@ impl Gate {
         }
         if let Err(Unentered { lines, .. }) = self.recorder.append(&entries, &self.ports) {
             let rest: Vec<Entry> = entries.into_iter().skip(lines.len()).collect();
+            if pending::are_too_many(&self.ports) {
+                let (tool, code) = (&call.tool, ruling.code.as_str());
+                self.ports
+                    .fail(&format!("that `{tool}` was rejected ({code}) will not be recorded: too much waits for the ledger"));
+                return;
+            }
             // The call may be made again, or run all the same, which is recorded separately.
-            let id = rest.first().map_or("", |entry| &entry.id);
-            let rejected = ToolCall { call: format!("{} (rejected, {id})", call.call), ..call.clone() };
-            let (key, pending) = record_of(&rejected, intent, &rest);
-            self.recorder.keep_for_later(CallRecord { key, pending: &pending }, rest, &self.ports);
+            let pending = record_of(call, intent, &rest).1.rest(&rest);
+            self.recorder.keep_for_later(CallRecord { key: pending.key(), pending: &pending }, rest, &self.ports);
         }
     }
 }

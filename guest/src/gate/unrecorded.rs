@@ -10,7 +10,7 @@ use crate::call::{CallFault, ToolCall, resolve};
 use crate::effects::path::WorkspacePath;
 use crate::effects::{Access, Effect, Extent, Footprint, Operation};
 use crate::inflight::late;
-use crate::inflight::pending::{AllowedChange, Pending};
+use crate::inflight::pending::{self, AllowedChange, Pending};
 use crate::inflight::rulings::{self, CallFate, CallKey, DeniedCall, Unheard};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
@@ -62,6 +62,7 @@ impl Gate {
         let denial = DeniedCall { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
         let now = self.ports.clock.now();
         self.intents.keep_parsed(now, &self.ports);
+        self.recorder.part_with_earlier_call(&pending::key(&call.session, &call.call));
         rulings::note(call_key(call), CallFate::Denied(denial), now, &self.ports);
     }
 
@@ -95,7 +96,15 @@ impl Gate {
             return Settlement::default();
         }
         let (why, intent, entries) = match rulings::last(&call.session, &call.call, &self.ports) {
-            Some(CallFate::Settled | CallFate::Passed) => return Settlement::default(),
+            Some(CallFate::Passed) => return Settlement::default(),
+            Some(CallFate::Settled) => {
+                // What could not be entered then may be entered now.
+                let is_left = || pending::is_any_under_way(&self.ports) || self.recorder.unsaved_calls().next().is_some();
+                if *outcome != CallOutcome::Unknown && is_left() {
+                    self.retry_left_behind(self.ports.clock.now());
+                }
+                return Settlement::default();
+            }
             Some(CallFate::Unheard(unheard)) => return self.settle_unheard(call, outcome, &unheard),
             Some(CallFate::Denied(denial)) => {
                 let why = format!("it was denied ({}) and ran anyway", denial.code);
@@ -133,7 +142,7 @@ impl Gate {
     }
 
     /// Enters a call that was presumed refused.
-    fn settle_unheard(&mut self, call: &ToolCall, outcome: &CallOutcome, unheard: &Unheard) -> Settlement {
+    pub(super) fn settle_unheard(&mut self, call: &ToolCall, outcome: &CallOutcome, unheard: &Unheard) -> Settlement {
         let now = self.ports.clock.now();
         let mut notice = None;
         let changed = self.changed_since(&unheard.changes);

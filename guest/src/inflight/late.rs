@@ -68,6 +68,9 @@ pub struct Ongoing {
     /// Whether its session has ended.
     #[serde(default)]
     pub is_over: bool,
+    /// Whether it has ended itself, so that it is watched only until the next comparison that succeeds.
+    #[serde(default)]
+    pub has_ended: bool,
 }
 
 impl Ongoing {
@@ -311,6 +314,7 @@ mod tests {
             open_ended: true,
             entered: Vec::new(),
             is_over: false,
+            has_ended: false,
         }
     }
 

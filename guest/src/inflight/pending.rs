@@ -9,8 +9,9 @@
 //! claim applies to the record with the same time. When the call is settled, the file is removed; a late claim may create it
 //! again, and after a day it is removed. The same is true of the line that presumes a call refused.
 //!
-//! If the entries of a call cannot be appended to the ledger, a record that contains them follows, so that whoever settles the
-//! call next enters exactly these. A call that was never allowed has only such a record.
+//! If the entries of a call cannot be appended to the ledger, a record that contains them takes the place of the call's, so that
+//! whoever settles it next enters exactly these. It has an id of its own, because the call may be made again with the same id. A
+//! call that was never allowed has only a record with its entries.
 
 mod call_journal;
 
@@ -27,6 +28,7 @@ use crate::ledger::reading::LedgerPosition;
 use crate::ports::{FileFault, Ports, Timestamp};
 use crate::state;
 use crate::tool_call::ToolCall;
+pub use call_journal::CLAIM_MS;
 use call_journal::{CallJournal, JournalLine, SettlementClaim, append, read};
 
 /// A change that a call under way was allowed to make.
@@ -115,9 +117,35 @@ pub struct Pending {
     /// Set if the call has been compared: what is still to be entered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unentered: Option<Vec<Entry>>,
+    /// Whether its id is that of entries that could not be appended, and not that of the call.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub is_rest: bool,
 }
 
 impl Pending {
+    /// The record of entries that could not be appended, with an id of its own.
+    pub fn rest(&self, entries: &[Entry]) -> Self {
+        let mut caller = self.caller.clone();
+        if !self.is_rest {
+            let id = entries.first().map_or("", |entry| &entry.id);
+            caller.call = format!("{} (unentered, {id})", caller.call);
+        }
+        Self {
+            caller,
+            changes: Vec::new(),
+            open_ended: None,
+            leased: false,
+            unentered: Some(entries.to_vec()),
+            is_rest: true,
+            ..self.clone()
+        }
+    }
+
+    /// The file that remembers the call.
+    pub fn key(&self) -> String {
+        key(&self.caller.session, &self.caller.call)
+    }
+
     /// The record of a call that was never allowed: nothing but what is to be entered.
     pub fn never_allowed(caller: CallOrigin, intent: IntentId, entries: &[Entry]) -> Self {
         Self {
@@ -133,6 +161,7 @@ impl Pending {
             leased: false,
             ledger: None,
             unentered: Some(entries.to_vec()),
+            is_rest: false,
         }
     }
 }
@@ -225,7 +254,14 @@ impl Ended<'_> {
 pub fn calls_under_way(ports: &Ports) -> Vec<Pending> {
     const MAX_UNDER_WAY: usize = 256;
     let names = state::list(FOLDER, MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
-    names.iter().filter_map(|entry| recall(&format!("{FOLDER}/{}", entry.path), ports)).take(MAX_UNDER_WAY).collect()
+    let records = names.iter().filter_map(|entry| recall(&format!("{FOLDER}/{}", entry.path), ports));
+    records.filter(|record| record.unentered.is_none()).take(MAX_UNDER_WAY).collect()
+}
+
+/// Whether there are so many records that no more of calls that never ran should be added.
+pub fn are_too_many(ports: &Ports) -> bool {
+    const MAX_RECORDS: u32 = 1_000;
+    state::list(FOLDER, MAX_RECORDS, ports).is_ok_and(|listing| listing.entries.len() >= MAX_RECORDS as usize)
 }
 
 /// Whether any call is under way.

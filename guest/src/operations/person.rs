@@ -2,7 +2,7 @@
 //!
 //! | op | answer |
 //! | --- | --- |
-//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program among the caller's parent processes, or null. It applies to the lines that follow |
+//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program among the caller's parent processes, or null. It applies to all lines that follow, and no later `look` takes it back |
 //! | `person` `{step: "check", command, above, variables, terminal, settings?}` | `{"allowed":true}`, or `{"allowed":false, why}` |
 //! | `person` `{step: "record", command, user, changed, program?}` | `{"entries":[…]}`, once it is done; no entries if nothing is governed |
 //!
@@ -44,9 +44,11 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
     check_fields("person", &["step"], &fields)?;
     match fields.get("step").and_then(Value::as_str) {
         Some("look") => {
-            let agent = caller(&fields).agent();
-            gate.agent_above.clone_from(&agent);
-            Ok(json!({"agent": agent}))
+            // An agent that was seen stays: it may have sent this line, to be taken for a person.
+            if let Some(agent) = caller(&fields).agent() {
+                gate.agent_above = Some(agent);
+            }
+            Ok(json!({"agent": gate.agent_above}))
         }
         Some("check") => Ok(match caller(&fields).check(&texts(&fields, "command")) {
             Ok(()) => json!({"allowed": true}),

@@ -43,7 +43,7 @@ impl ConfinementCheck {
         match self {
             Self::Holds => "confined",
             Self::Unconfined(_) => "unconfined",
-            Self::Fails(_) => "not confined",
+            Self::Fails(_) => "confinement fails",
         }
     }
 

@@ -82,12 +82,8 @@ impl Eval<'_> {
             match answered {
                 Ok(answer) => output.write_all(&answer)?,
                 Err(fault) => {
-                    print_message(&format!("error: {fault}"));
                     output.write_all(TRAPPED.as_bytes())?;
-                    // The new instance does not know the parent processes yet.
-                    if confirm::report_ancestry(self.hooks.gate()).is_err() {
-                        return Err(io::Error::other("the gate no longer answers"));
-                    }
+                    self.report_failure(&fault)?;
                 }
             }
             output.write_all(b"\n")?;
@@ -126,11 +122,17 @@ impl Eval<'_> {
                 Err(mpsc::TryRecvError::Disconnected) => return Ok(false),
                 Err(mpsc::TryRecvError::Empty) => {
                     if let Err(fault) = self.hooks.work(Duration::from_secs(60)) {
-                        print_message(&format!("error: {fault}"));
+                        self.report_failure(&fault)?;
                     }
                 }
             }
         }
+    }
+
+    /// Reports a failure of the gate, and tells its new instance which processes started this one.
+    fn report_failure(&mut self, fault: &tollgate::Error) -> io::Result<()> {
+        print_message(&format!("error: {fault}"));
+        confirm::report_ancestry(self.hooks.gate()).map_err(|_| io::Error::other("the gate no longer answers"))
     }
 
     /// The hooks, for a line that may start programs, which must not outlive this process.

@@ -6,7 +6,7 @@ use crate::ports::{FileFault, Ports, Timestamp};
 use crate::state::journal::{self, Journal};
 
 /// How long a claim holds: nobody takes longer to settle a call, unless they were killed.
-pub(super) const CLAIM_MS: u64 = 10_000;
+pub const CLAIM_MS: u64 = 10_000;
 
 /// A line of a record's journal.
 pub(super) enum JournalLine<'p> {

@@ -242,7 +242,7 @@ fn the_commands_of_each_program_are_tried_as_it_runs_them() {
         // A command that writes out of scope is a fault.
         let (judged, broken, _) = found(&confiner, false);
         assert_eq!(judged["ok"], false);
-        assert_eq!(broken["commands"], if takes_none { "unconfined" } else { "not confined" }, "{broken}");
+        assert_eq!(broken["commands"], if takes_none { "unconfined" } else { "confinement fails" }, "{broken}");
         assert!(judged["confinement"].as_str().unwrap().contains("NOT"), "{judged}");
         // A machine that cannot confine is reported, but that is not a fault.
         let (judged, plain, ran) = found(&json!({"why": "the kernel has no Landlock"}), true);
@@ -283,6 +283,6 @@ fn commands_that_are_not_wrapped_are_told() {
         if has_files { json!({"code": 126, "stderr": "tollgate: it cannot be confined\n"}) } else { working(trial, true) }
     });
     let found = &judged["hosts"][0];
-    assert_eq!((&judged["ok"], &found["commands"]), (&json!(false), &json!("not confined")), "{judged}");
+    assert_eq!((&judged["ok"], &found["commands"]), (&json!(false), &json!("confinement fails")), "{judged}");
     assert!(found["confinement"].as_str().unwrap().contains("it cannot be confined"), "{found}");
 }
