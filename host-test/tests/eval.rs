@@ -1,7 +1,10 @@
 //! `tollgate eval`, as a program sees it.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
 
 fn tollgate() -> Command {
     Command::new(env!("CARGO_BIN_EXE_tollgate"))
@@ -60,6 +63,37 @@ fn a_line_that_is_too_long_is_answered_and_the_next_one_works() {
     let answers = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<_> = answers.lines().collect();
     assert!(matches!(lines.as_slice(), [first, r#"{"text":""}"#] if first.contains("too_long")), "{answers}");
+}
+
+/// Whoever takes steps runs the hooks. Nothing is run behind their back.
+#[test]
+fn a_caller_that_takes_steps_is_told_what_to_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    let workspace = folder.path().join("work");
+    fs::create_dir_all(home.join(".tollgate")).unwrap();
+    fs::create_dir_all(&workspace).unwrap();
+    let hook = json!({"id": "h", "trigger": "before_tool", "command": ["/bin/sh", "-c", "echo > ran"]});
+    fs::write(home.join(".tollgate/hooks.json"), json!({"hooks": [hook]}).to_string()).unwrap();
+    let machine = json!({"type": "machine", "workspace": workspace, "search_path": []});
+    let mut command = tollgate();
+    command.args(["eval", "--workspace"]).arg(&workspace).arg("--home").arg(&home);
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    for line in [
+        json!({"op": "step", "now_ms": 0, "inputs": [machine]}),
+        json!({"op": "event", "event": "before_tool", "session": "s", "data": {}}),
+        json!({"op": "list-intents"}),
+        json!({"op": "step", "now_ms": 10}),
+    ] {
+        writeln!(child.stdin.as_ref().unwrap(), "{line}").unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    let answers: Vec<Value> =
+        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(answers[1]["waiting"].is_u64(), "{answers:#?}");
+    let commands = answers[3]["commands"].as_array().unwrap();
+    assert!(commands.iter().any(|command| command.to_string().contains("echo > ran")), "{commands:#?}");
+    assert!(!workspace.join("ran").exists());
 }
 
 #[test]

@@ -286,6 +286,8 @@ fn eval_refuses_what_only_a_person_may_send_below_an_agent_program() {
         command.args(words).env_clear().env("PATH", "/usr/bin:/bin").stdin(Stdio::piped()).stdout(Stdio::piped());
         let child = command.spawn().unwrap();
         for line in [
+            // Whoever sends the lines cannot say that no agent program started it.
+            json!({"op": "person", "step": "look", "above": [], "variables": []}),
             json!({"op": "hooks", "do": "approve", "id": "lint"}),
             json!({"op": "select-default", "intent": "INT-1"}),
             json!({"op": "archive", "step": "plan"}),
@@ -299,11 +301,11 @@ fn eval_refuses_what_only_a_person_may_send_below_an_agent_program() {
     };
     let agent = place.agent("opencode", "/bin/sh");
     let refused = json!("needs_person");
-    assert_eq!(eval(Some(&agent)), [refused.clone(), refused.clone(), refused, Value::Null]);
+    assert_eq!(eval(Some(&agent)), [Value::Null, refused.clone(), refused.clone(), refused, Value::Null]);
     let trusted = home.join(".tollgate/trusted-hooks.json");
     assert!(!trusted.exists());
     // Unless the tests themselves were started by an agent program.
-    if eval(None) == [Value::Null, Value::Null, Value::Null, Value::Null] {
+    if eval(None).iter().all(Value::is_null) {
         assert!(trusted.exists());
     }
 }

@@ -665,6 +665,31 @@ test('eval prints the answer in place of the wait, as it was written, and drains
   assert.equal(fs.existsSync(path.join(workspace, 'saved')), true);
 });
 
+test('eval tells a caller that takes steps what to run, and runs nothing itself', LIMIT, () => {
+  const { workspace, home, discard } = createGovernedWorkspace();
+  discards.push(discard);
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [shellHook('h', 'echo > ran')] }) });
+  const lines = [
+    { op: 'step', now_ms: 0, inputs: [{ type: 'machine', workspace, search_path: ['/usr/bin', '/bin'] }] },
+    { op: 'event', event: 'before_tool', session: 's', data: {} },
+    { op: 'list-intents' },
+    { op: 'step', now_ms: 10 },
+  ];
+  const command = fileURLToPath(new URL('../dist/eval.js', import.meta.url));
+  const options = { input: lines.map((line) => JSON.stringify(line)).join('\n'), encoding: 'utf8' };
+  const { stdout } = spawnSync(process.execPath, [command, '--workspace', workspace, '--home', home], options);
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(typeof answers[1].waiting, 'number', stdout);
+  assert.ok(
+    answers[3].commands.some((ordered) => JSON.stringify(ordered).includes('echo > ran')),
+    stdout,
+  );
+  assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
+});
+
 test('eval that is interrupted takes its hooks along', LIMIT, async () => {
   const { workspace, home, discard } = createGovernedWorkspace();
   discards.push(discard);

@@ -335,11 +335,17 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
   ['{"on_fault": "allow"} /* open', undefined, true, true],
   ['{"on_fault": "// \\", allow"}', undefined, true, true],
   [`"${'\\"'.repeat(400_000)}`, undefined, true, true],
+  [`"${'\\"'.repeat(400_000)}\\`, undefined, true, true],
+  // As the gate reads it: not UTF-8, a comma without an item, and a carriage return that ends a comment.
+  [Buffer.from('{"on_fault": "allow"} // f\xfcr', 'latin1'), undefined, true, true],
+  ['{"on_fault": "allow", "x": [,]}', undefined, true, true],
+  ['{"on_fault": "allow"} // x\r{', undefined, true, true],
+  ['\ufeff{"on_fault": "allow"}', undefined, true, false],
   ['{\n  // "on_fault": "ask"\n  "x": [1, /* , */], "y": "/* \\" ,]", // ,}\n  "on_fault": "allow",\n}', undefined, true, false],
   [allows, undefined, true, false],
   [undefined, undefined, false, false],
 ]) {
-  const setting = `user ${ofUser?.slice(0, 50)}, workspace ${ofWorkspace}, ${governance ? '' : 'not '}governed`;
+  const setting = `user ${JSON.stringify(ofUser?.toString().slice(0, 50))}, workspace ${ofWorkspace}, ${governance ? '' : 'not '}governed`;
   const files = ofWorkspace === undefined ? {} : { '.tollgate/config.json': ofWorkspace };
   const choose = ({ home }) => {
     if (ofUser === undefined) return;

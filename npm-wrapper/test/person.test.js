@@ -103,6 +103,8 @@ test('nobody else does', { skip: process.platform !== 'linux' }, (t) => {
 test('eval below an agent program refuses what only a person may send', { skip: process.platform !== 'linux' }, (t) => {
   const { workspace, given, agent } = createWorkspace(t);
   const lines = [
+    // Whoever sends the lines cannot say that no agent program started it.
+    { op: 'person', step: 'look', above: [], variables: [] },
     { op: 'hooks', do: 'approve', id: 'x' },
     { op: 'archive', step: 'plan' },
     { op: 'select-default', intent: 'INT-001' },
@@ -115,5 +117,5 @@ test('eval below an agent program refuses what only a person may send', { skip: 
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line).error?.code);
-  assert.deepEqual(codes, ['needs_person', 'needs_person', 'needs_person', undefined], stderr);
+  assert.deepEqual(codes, [undefined, 'needs_person', 'needs_person', 'needs_person', undefined], stderr);
 });

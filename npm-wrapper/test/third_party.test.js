@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { componentEmbed, componentNew, parse } from '@bytecodealliance/jco';
 import { createTollgate } from '../dist/index.js';
@@ -193,10 +194,16 @@ test('what the kept bytes are not is not run', LIMIT, async () => {
 
 test('a thousand calls leave no process and no memory behind', { timeout: 300_000 }, async () => {
   setSearchPath(false);
+  const listSandboxes = () => {
+    const children = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' }).stdout;
+    return children.split('\n').filter((line) => line.includes('hook-sandbox'));
+  };
+  const before = listSandboxes();
   const { write, gate } = await gateWith(await component(findGoodCase().wat));
   for (let calls = 0; calls < 1_000; calls += 1) await write();
-  const children = spawnSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], { encoding: 'utf8' }).stdout;
-  const sandboxes = children.split('\n').filter((line) => line.includes('hook-sandbox'));
-  assert.ok(sandboxes.length <= discards.length, children);
-  assert.ok(gate !== undefined);
+  assert.equal(listSandboxes().length, before.length + 1);
+  await gate.close();
+  const end = performance.now() + 10_000;
+  while (listSandboxes().length > before.length && performance.now() < end) await sleep(20);
+  assert.deepEqual(listSandboxes(), before);
 });

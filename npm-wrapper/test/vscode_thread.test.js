@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
-import { createTemporaryFolder, createGovernedWorkspace } from './workspace_folder.js';
+import { createTemporaryFolder, createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const wrapper = fileURLToPath(new URL('..', import.meta.url));
 const worker = pathToFileURL(path.join(wrapper, 'dist/gate-worker.cjs'));
@@ -85,15 +85,53 @@ test('a folder that cannot be opened is said in the log and refused', async () =
 });
 
 test('a folder without trust runs no hook and lets every event pass', async () => {
-  const { thread, workspace } = openThread();
-  thread.open({ folder: 'f', workspace, hooks: false, prompts: false, triggers: [] });
-  assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), {
-    proceed: true,
-    systemMessage: null,
-    data: { a: 1 },
-  });
-  await assert.rejects(thread.call('f', 'run', 'any'), { code: 'invalid_input', message: /trust/ });
+  const hook = { id: 'h', trigger: 'before_tool', command: ['/bin/sh', '-c', 'echo >> ran; echo \'{"b":2}\''] };
+  for (const hooks of [true, false]) {
+    const { workspace, home, discard } = createGovernedWorkspace();
+    discards.push(discard);
+    writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [hook] }) });
+    const thread = new GateThread(worker, () => {});
+    thread.open({ folder: 'f', workspace, home, hooks, prompts: false, triggers: [] });
+    const data = hooks ? { a: 1, b: 2 } : { a: 1 };
+    const event = { op: 'event', event: 'before_tool', session: 's1', data: { a: 1 } };
+    assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), {
+      proceed: true,
+      systemMessage: null,
+      data,
+    });
+    assert.deepEqual(await thread.call('f', 'perform', event), { continue: true, system_message: null, data });
+    for (const asked of [
+      ['run', 'h'],
+      ['perform', { op: 'hooks', do: 'run', id: 'h' }],
+    ]) {
+      const run = thread.call('f', ...asked);
+      if (hooks) await run;
+      else await assert.rejects(run, { code: 'invalid_input', message: /trust/ });
+    }
+    // What has been started would be in the journal by the time of the next answer.
+    const { records } = await thread.call('f', 'perform', { op: 'hooks', do: 'history' });
+    assert.equal(records.length, hooks ? 4 : 0);
+    assert.equal(fs.existsSync(path.join(workspace, 'ran')), hooks);
+    await thread.end();
+  }
+});
+
+test('an end waits for what is being closed, and nothing is opened afterwards', async () => {
+  const file = path.join(folder, 'slow.cjs');
+  fs.writeFileSync(
+    file,
+    `const { parentPort } = require('node:worker_threads');
+parentPort.on('message', ({ type, id }) => {
+  if (type === 'close') setTimeout(() => parentPort.postMessage({ type: 'answer', id }), 300);
+});`,
+  );
+  const thread = new GateThread(pathToFileURL(file), () => {});
+  thread.open({ folder: 'a' });
+  const closed = thread.close('a');
   await thread.end();
+  assert.equal(await closed, undefined, 'it was not cut off');
+  thread.open({ folder: 'a' });
+  await assert.rejects(thread.call('a', 'context', 's1'), { code: 'guest_trap', message: 'the gate was closed' });
 });
 
 test('a thread that dies fails the calls under way, and the next call has the same folders open', async () => {

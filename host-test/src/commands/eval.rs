@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     if let Err(stop) = confirm::report_ancestry(&mut gate) {
         return stop.exit();
     }
-    let mut eval = Eval { hooks: Hooks::new(&mut gate, HookOptions::new()), interrupted: None };
+    let mut eval = Eval { hooks: Hooks::new(&mut gate, HookOptions::new()), interrupted: None, is_stepped_by_caller: false };
     match eval.answer_all(BufWriter::new(io::stdout().lock())) {
         Ok(()) if eval.is_interrupted() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
@@ -65,6 +65,8 @@ struct Eval<'a> {
     hooks: Hooks<&'a mut Tollgate>,
     /// Whether Ctrl-C was pressed; `None` until a line may have started programs.
     interrupted: Option<Arc<AtomicBool>>,
+    /// Whether a line was a step: whoever takes steps runs the hooks, and keeps the time.
+    is_stepped_by_caller: bool,
 }
 
 impl Eval<'_> {
@@ -77,8 +79,14 @@ impl Eval<'_> {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let runs_hooks = runs_hooks(&line);
-            let answered = if runs_hooks { self.hooks().perform(&line) } else { self.hooks.perform(&line) };
+            let op = hook_op(&line);
+            self.is_stepped_by_caller |= op == Some(HookOp::Step);
+            let runs_hooks = op == Some(HookOp::Run) && !self.is_stepped_by_caller;
+            let answered = match () {
+                () if self.is_stepped_by_caller => self.hooks.gate().perform(&line),
+                () if runs_hooks => self.hooks().perform(&line),
+                () => self.hooks.perform(&line),
+            };
             match answered {
                 Ok(answer) => output.write_all(&answer)?,
                 Err(fault) => {
@@ -152,8 +160,12 @@ impl Eval<'_> {
         self.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed))
     }
 
-    /// Waits for background hooks, and until the gate has retried what it could not do at first.
+    /// Waits for background hooks, and until the gate has retried what it could not do at first. A caller that takes steps has
+    /// done that.
     fn finish(&mut self) -> Result<(), Error> {
+        if self.is_stepped_by_caller {
+            return Ok(());
+        }
         if self.interrupted.is_some() {
             self.hooks.shutdown(!self.is_interrupted())?;
             while !self.hooks.is_idle() {
@@ -205,15 +217,27 @@ impl Lines {
     }
 }
 
-/// Whether a line may start programs of hooks, which may still be running when it has been answered. Most lines can be ruled out
-/// without parsing.
-fn runs_hooks(line: &[u8]) -> bool {
+/// What a line does with hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HookOp {
+    /// It may start programs of hooks, which may still be running when it has been answered.
+    Run,
+    /// It takes a step for a host that runs hooks itself.
+    Step,
+}
+
+/// What a line does with hooks, if anything. Most lines can be ruled out without parsing.
+fn hook_op(line: &[u8]) -> Option<HookOp> {
     let mentions = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
-    if !(mentions(b"event") || mentions(b"hooks") || mentions(b"\\u")) {
-        return false;
+    if !(mentions(b"\"event\"") || mentions(b"\"hooks\"") || mentions(b"\"step\"") || mentions(b"\\u")) {
+        return None;
     }
     let line: Value = serde_json::from_slice(line).unwrap_or_default();
-    matches!(line.get("op").and_then(Value::as_str), Some("event" | "hooks"))
+    match line.get("op").and_then(Value::as_str) {
+        Some("event" | "hooks") => Some(HookOp::Run),
+        Some("step") => Some(HookOp::Step),
+        _ => None,
+    }
 }
 
 /// Reads to the end of a line and keeps at most `limit` bytes of it.
@@ -243,14 +267,16 @@ mod tests {
     #[test]
     fn events_and_manual_runs_start_programs() {
         for (line, expected) in [
-            (r#"{"op":"event","event":"before_tool","session":"s"}"#, true),
-            (r#"{"op":"\u0065vent"}"#, true),
-            (r#"{"op":"hooks","do":"list"}"#, true),
-            (r#"{"op":"context","session":"events of hooks"}"#, false),
-            ("event hooks", false),
-            ("", false),
+            (r#"{"op":"event","event":"before_tool","session":"s"}"#, Some(HookOp::Run)),
+            (r#"{"op":"\u0065vent"}"#, Some(HookOp::Run)),
+            (r#"{"op":"hooks","do":"list"}"#, Some(HookOp::Run)),
+            (r#"{"op":"step","now_ms":0}"#, Some(HookOp::Step)),
+            (r#"{"op":"person","step":"look"}"#, None),
+            (r#"{"op":"context","session":"events of hooks"}"#, None),
+            ("event hooks", None),
+            ("", None),
         ] {
-            assert_eq!(runs_hooks(line.as_bytes()), expected, "{line}");
+            assert_eq!(hook_op(line.as_bytes()), expected, "{line}");
         }
     }
 }

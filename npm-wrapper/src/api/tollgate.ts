@@ -84,7 +84,8 @@ export class Tollgate {
   get hooks(): Hooks {
     const { guest, roots, log, hooks: options = {} } = this.#parts;
     const perform = (line: Uint8Array) => this.perform(line);
-    this.#hooks ??= new Hooks({ guest, roots, log, lookups: this.#lookups, options, perform });
+    const isSteppedByCaller = () => this.#isSteppedByCaller;
+    this.#hooks ??= new Hooks({ guest, roots, log, lookups: this.#lookups, options, perform, isSteppedByCaller });
     return this.#hooks;
   }
 
@@ -123,7 +124,7 @@ export class Tollgate {
   /** Ends everything that runs for the gate: waits for hooks, or ends them with `drain: false`, and ends MCP servers. */
   async close({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
     await this.#hooks?.shutdown({ drain });
-    if (drain && this.#guest.isRunning) await this.hooks.settle();
+    if (drain && this.#guest.isRunning && !this.#isSteppedByCaller) await this.hooks.settle();
     await this.#servers?.close();
   }
 
@@ -223,11 +224,12 @@ export class Tollgate {
     // A caller that takes steps itself describes its machine itself, and keeps its own time.
     this.#isSteppedByCaller ||= op === 'step';
     // Which hooks, extensions and skills are approved depends on the machine.
-    if (op !== undefined && !this.#isSteppedByCaller) this.hooks.describeHost();
-    else this.#hooks?.describeHost();
+    const isOwnTime = !this.#isSteppedByCaller;
+    if (isOwnTime && op !== undefined) this.hooks.describeHost();
+    else if (isOwnTime) this.#hooks?.describeHost();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
     // Other files may have to be watched afterwards, or a hook may have to run.
-    if (op !== undefined && op !== 'skills' && op !== 'step') this.#hooks?.reload();
+    if (isOwnTime && op !== undefined && op !== 'skills') this.#hooks?.reload();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 

@@ -6,6 +6,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Tollgate } from '../api/index.js';
+import { decodeUtf8 } from '../files/on_fault.js';
 import { describeAncestry } from './process_ancestry.js';
 import { say } from './output.js';
 import { askForConfirmation, openTerminal } from './terminal.js';
@@ -60,9 +61,9 @@ export function requirePerson({ gate, root }: OpenGate, command: string[], yes: 
   };
 }
 
-/** Reports the parent processes to the gate, so that it can refuse requests that only a person may send. */
-export function reportAncestry(gate: Tollgate): void {
-  gate.perform({ op: 'person', step: 'look', ...describeAncestry(false) });
+/** A request that tells the gate the parent processes, so that it can refuse requests that only a person may send. */
+export function ancestryReport(): object {
+  return { op: 'person', step: 'look', ...describeAncestry(false) };
 }
 
 /** The text of the account's settings, unless the file is inside the workspace or others can write to it. */
@@ -73,7 +74,7 @@ function readOwnSettings(settings: string, root: string, uid: number): string | 
     const isPrivate = process.platform === 'win32' || ((facts.uid === 0 || facts.uid === uid) && (facts.mode & 0o022) === 0);
     const isInside = !path.relative(root, file).startsWith('..') && !path.isAbsolute(path.relative(root, file));
     if (isInside || !facts.isFile() || facts.size > MAX_BYTES || !isPrivate) return undefined;
-    return fs.readFileSync(file, 'utf8');
+    return decodeUtf8(fs.readFileSync(file));
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../api/index.js';
 import { FAILURE_EXIT_CODE } from './command.js';
 import { isBlank, LineSplitter } from './lines.js';
-import { reportAncestry } from './confirm.js';
+import { ancestryReport } from './confirm.js';
 
 const USAGE = 'usage: tollgate eval --workspace DIR [--home DIR] [--state DIR]   or: tollgate eval --version';
 
@@ -46,14 +46,14 @@ function open(workspace: string, home: string | undefined, state: string | undef
   }
 }
 
-async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
+async function answer(gate: Tollgate, ancestry: Uint8Array, line: Uint8Array): Promise<string> {
   try {
+    // With every line, because the instance that knew it may have failed while hooks ran.
+    gate.perform(ancestry);
     return await gate.hooks.perform(line);
   } catch (error) {
     if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
     printError(`error: ${error.message}`);
-    // The new instance does not know the parent processes yet.
-    reportAncestry(gate);
     return FAILURE_ANSWER;
   }
 }
@@ -61,9 +61,11 @@ async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
 /** Answers every line of the input, one after the other. */
 async function answerLines(gate: Tollgate): Promise<void> {
   const lines = new LineSplitter(gate.longestLine + 1);
+  // This protocol is for host programs and cannot ask a person; but an agent could use it as well.
+  const ancestry = Buffer.from(JSON.stringify(ancestryReport()));
   const reply = async (line: Uint8Array) => {
     if (isBlank(line)) return;
-    if (!process.stdout.write(`${await answer(gate, line)}\n`)) await once(process.stdout, 'drain');
+    if (!process.stdout.write(`${await answer(gate, ancestry, line)}\n`)) await once(process.stdout, 'drain');
   };
   for await (const bytes of process.stdin) {
     for (const line of lines.feed(bytes as Uint8Array)) await reply(line);
@@ -85,8 +87,6 @@ export async function main(args: string[]): Promise<number> {
   }
   const gate = open(values.workspace ?? '', values.home, values.state);
   if (gate === undefined) return FAILURE_EXIT_CODE;
-  // This protocol is for host programs and cannot ask a person; but an agent could use it as well.
-  reportAncestry(gate);
   await answerLines(gate);
   return 0;
 }

@@ -48,6 +48,8 @@ export interface HooksParts {
   options: HooksOptions;
   /** The gate's own `perform`. */
   perform: (line: Uint8Array) => string;
+  /** Whether the caller takes steps, and runs the hooks. */
+  isSteppedByCaller: () => boolean;
 }
 
 /** The result of an export whose error is an answer and not a failure of the gate. */
@@ -85,6 +87,7 @@ export class Hooks {
   readonly #lookups: Lookups;
   readonly #options: HooksOptions;
   readonly #perform: (line: Uint8Array) => string;
+  readonly #isSteppedByCaller: () => boolean;
   #isHostDescribed = false;
   /** Increases with every failed instance of the component. */
   #epoch = 0;
@@ -101,13 +104,14 @@ export class Hooks {
   #runner: HookRunner | undefined;
 
   /** @internal Created by the gate. */
-  constructor({ guest, roots, log, lookups, options, perform }: HooksParts) {
+  constructor({ guest, roots, log, lookups, options, perform, isSteppedByCaller }: HooksParts) {
     this.#guest = guest;
     this.#roots = roots;
     this.#log = log;
     this.#lookups = lookups;
     this.#options = options;
     this.#perform = perform;
+    this.#isSteppedByCaller = isSteppedByCaller;
     guest.onFailure.push((error) => this.#resetAfterFailure(error));
   }
 
@@ -150,18 +154,21 @@ export class Hooks {
   }
 
   /** Waits for running hooks, or ends them with `drain: false`. No new ones are started. */
-  shutdown({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
-    if (!this.#isHostDescribed && this.#inputs.length === 0) return Promise.resolve();
-    this.#pendingShutdown ??= newPendingShutdown();
-    const { done } = this.#pendingShutdown;
-    this.#submit({ tag: 'shutdown', val: drain });
-    return done;
+  async shutdown({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
+    // A caller that takes steps has ended what it ran.
+    if ((this.#isHostDescribed || this.#inputs.length > 0) && !this.#isSteppedByCaller()) {
+      this.#pendingShutdown ??= newPendingShutdown();
+      const { done } = this.#pendingShutdown;
+      this.#submit({ tag: 'shutdown', val: drain });
+      await done;
+    }
+    this.#runner?.end();
   }
 
-  /** Like `perform` of the gate, but waits for answers that take time. */
+  /** Like `perform` of the gate, but waits for answers that take time, unless the caller takes steps itself. */
   async perform(line: string | Uint8Array): Promise<string> {
     const answer = this.#perform(typeof line === 'string' ? textBytes(line) : line);
-    const number = WAITING_ANSWER.exec(answer)?.[1];
+    const number = this.#isSteppedByCaller() ? undefined : WAITING_ANSWER.exec(answer)?.[1];
     return number === undefined ? answer : (await this.#waitForAnswer(BigInt(number))).text;
   }
 

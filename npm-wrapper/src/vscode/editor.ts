@@ -71,7 +71,9 @@ export class Editor implements vscode.Disposable {
       this.#prompts,
       this.#changed,
       vscode.window.onDidChangeActiveTextEditor(() => this.#showStatus()),
-      vscode.workspace.onDidChangeWorkspaceFolders(() => this.#inTurn(() => this.#openAndCloseFolders())),
+      vscode.workspace.onDidChangeWorkspaceFolders(({ removed }) =>
+        this.#changeFolders(removed.map(({ uri }) => uri.toString())),
+      ),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.#inTurn(() => this.#reopen())),
       onModelsChanged(() => this.#modelsChanged()),
       ...registerTools(
@@ -92,7 +94,7 @@ export class Editor implements vscode.Disposable {
   async start(): Promise<void> {
     // The thread is started in a separate turn of the event loop, so that other extensions do not wait for both parts at once.
     await setImmediate();
-    await this.#inTurn(() => this.#openAndCloseFolders());
+    await this.#inTurn(() => this.#openFolders());
     // The editor takes a while to report its language models; the gates are informed later.
     void this.#modelsChanged();
   }
@@ -157,7 +159,7 @@ export class Editor implements vscode.Disposable {
 
   async #open(at: vscode.WorkspaceFolder): Promise<void> {
     // The gate reads files itself, which requires a local folder.
-    if (at.uri.scheme !== 'file') return;
+    if (at.uri.scheme !== 'file' || this.#isDisposed) return;
     const folder = new Folder(this.#thread, at, this.session);
     this.#folders.set(folder.key, folder);
     this.#thread.open({
@@ -184,13 +186,21 @@ export class Editor implements vscode.Disposable {
     return done;
   }
 
-  /** Opens the window's new folders and closes those that it no longer has. */
-  async #openAndCloseFolders(): Promise<void> {
-    const present = vscode.workspace.workspaceFolders ?? [];
-    const keys = new Set(present.map(({ uri }) => uri.toString()));
-    const absent = this.folders().filter(({ key }) => !keys.has(key));
-    await Promise.all(absent.map(({ key }) => this.#close(key)));
-    await Promise.all(present.filter(({ uri }) => !this.#folders.has(uri.toString())).map((at) => this.#open(at)));
+  /** Removes folders from what is shown at once, then closes their gates and opens those of new folders. */
+  #changeFolders(removed: string[]): Promise<void> {
+    for (const key of removed) this.#forget(key);
+    this.#tree.refresh();
+    this.#showStatus();
+    return this.#inTurn(async () => {
+      await Promise.all(removed.map((key) => this.#close(key)));
+      await this.#openFolders();
+    });
+  }
+
+  /** Opens the folders of the window that are not open. */
+  async #openFolders(): Promise<void> {
+    const isClosed = ({ uri }: vscode.WorkspaceFolder) => !this.#folders.has(uri.toString());
+    await Promise.all((vscode.workspace.workspaceFolders ?? []).filter(isClosed).map((at) => this.#open(at)));
     // Others may have a new name.
     this.#tree.refresh();
     this.#showStatus();
@@ -199,7 +209,7 @@ export class Editor implements vscode.Disposable {
   /** Opens every gate again, because their options have changed. */
   async #reopen(): Promise<void> {
     await Promise.all(this.folders().map(({ key }) => this.#close(key)));
-    await this.#openAndCloseFolders();
+    await this.#openFolders();
   }
 
   async #modelsChanged(): Promise<void> {

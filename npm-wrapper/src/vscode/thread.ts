@@ -11,6 +11,9 @@ export type ThreadNotification = Exclude<ThreadMessage, { type: 'answer' | 'refu
 /** Less than the time that editors give an extension to deactivate. */
 const MAX_CLOSING_MS = 2_000;
 
+/** The message of calls after the end. */
+const CLOSED = 'the gate was closed';
+
 /** A ruling takes milliseconds; a thread that has not answered after this time is stuck. */
 const MAX_RULING_MS = 15_000;
 
@@ -30,7 +33,9 @@ export class GateThread {
   readonly #onNotification: (notification: ThreadNotification) => void;
   readonly #gateOptions = new Map<string, FolderGateOptions>();
   readonly #pendingCalls = new Map<number, PendingCall>();
+  readonly #closings = new Set<Promise<unknown>>();
   #worker: Worker | undefined;
+  #hasEnded = false;
   #last = 0;
 
   /** @param file the code of the thread @param onNotification receives messages that it sends on its own */
@@ -40,6 +45,7 @@ export class GateThread {
   }
 
   open(options: FolderGateOptions): void {
+    if (this.#hasEnded) return;
     this.#gateOptions.set(options.folder, options);
     if (this.#worker === undefined) this.#start();
     else this.#send({ type: 'open', opening: options });
@@ -48,10 +54,14 @@ export class GateThread {
   /** Ends what runs for a folder and closes its gate. */
   async close(folder: string): Promise<void> {
     this.#gateOptions.delete(folder);
-    if (this.#worker !== undefined) await this.#sendAndWait((id) => ({ type: 'close', folder, id }));
+    if (this.#worker === undefined) return;
+    const closing = this.#sendAndWait((id) => ({ type: 'close', folder, id }));
+    this.#closings.add(closing);
+    await closing.finally(() => this.#closings.delete(closing));
   }
 
   call<T>(folder: string, method: string, ...args: unknown[]): Promise<T> {
+    if (this.#hasEnded) return Promise.reject(new TollgateError('guest_trap', CLOSED));
     if (this.#worker === undefined) this.#start();
     return this.#sendAndWait((id) => ({ type: 'call', id, folder, method, args })) as Promise<T>;
   }
@@ -93,12 +103,14 @@ export class GateThread {
 
   /** Ends everything that runs, and then the thread. An editor that is closing does not wait long. */
   async end(): Promise<void> {
-    const closed = Promise.allSettled([...this.#gateOptions.keys()].map((folder) => this.close(folder)));
+    this.#hasEnded = true;
+    for (const folder of this.#gateOptions.keys()) this.close(folder).catch(() => {});
+    const closed = Promise.allSettled(this.#closings);
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, MAX_CLOSING_MS)))]);
     clearTimeout(timer);
     const worker = this.#worker;
-    this.#discardWorker('the gate was closed');
+    this.#discardWorker(CLOSED);
     await worker?.terminate();
   }
 

@@ -82,16 +82,22 @@ function askEditor(folder: string, hook: string, text: string, signal: AbortSign
 
 type GateRequest = Record<string, unknown>;
 
-/** Answers a request, even if the answer takes several steps. Other calls are processed in between. */
-async function perform({ gate, latestCalls }: OpenedGate, line: GateRequest): Promise<GateRequest> {
+/** Answers a request, even if the answer takes time or several steps. Other calls are processed in between. */
+async function perform({ gate, hooks, latestCalls }: OpenedGate, line: GateRequest): Promise<GateRequest> {
   const op = String(line.op);
+  // A folder in which hooks may not run lets every event proceed.
+  if (op === 'event' && hooks === undefined) return { continue: true, system_message: null, data: line.data ?? {} };
+  if (op === 'hooks' && line.do === 'run') requireTrusted(hooks);
+  if (op === 'step') throw new TollgateError('invalid_input', 'the editor runs hooks itself, so it takes no steps for others');
+  const ask = async (request: GateRequest): Promise<GateRequest> =>
+    hooks === undefined ? gate.perform(request) : JSON.parse(await hooks.perform(JSON.stringify(request)));
   const before = latestCalls.get(op);
   const whole = async () => {
     await before?.catch(() => {});
-    let answer = gate.perform(line);
+    let answer = await ask(line);
     while (answer.done === false) {
       await setImmediate();
-      answer = gate.perform({ ...line, more: true });
+      answer = await ask({ ...line, more: true });
     }
     return answer;
   };
