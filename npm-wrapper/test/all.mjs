@@ -14,9 +14,13 @@ if (files.length === 0) {
   console.error(`no file of tests has a name with ${wanted.map((word) => `\`${word}\``).join(' or ')} in it`);
   process.exit(2);
 }
+const reporters = [process.stdout.isTTY ? 'spec' : 'tap', './test/skip_reporter.mjs'].flatMap((name, nth) => [
+  `--test-reporter=${name}`,
+  `--test-reporter-destination=${nth === 0 ? 'stdout' : 'stderr'}`,
+]);
 const { status } = spawnSync(
   process.execPath,
-  ['--test', `--test-concurrency=${os.availableParallelism()}`, ...files.map((name) => `test/${name}`)],
+  ['--test', `--test-concurrency=${os.availableParallelism()}`, ...reporters, ...files.map((name) => `test/${name}`)],
   { cwd: fileURLToPath(new URL('..', import.meta.url)), stdio: 'inherit' },
 );
 process.exit(status ?? 1);

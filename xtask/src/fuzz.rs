@@ -3,6 +3,7 @@
 use anyhow::{Context as _, Result};
 
 use crate::repository::{cargo, command, run, target};
+use crate::skips;
 
 /// The exit code of the `attack` program if namespaces are not available.
 const REFUSED: i32 = 3;
@@ -11,7 +12,7 @@ const REFUSED: i32 = 3;
 pub(crate) fn fuzz(words: &[&str]) -> Result<()> {
     run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate-attack"]))?;
     if let Some(refusal) = refusal()? {
-        println!("\nSKIPPED: {refusal}");
+        skips::report(&refusal);
         return Ok(());
     }
     run(command(attack(), &["fuzz"]).args(words))
@@ -20,7 +21,7 @@ pub(crate) fn fuzz(words: &[&str]) -> Result<()> {
 /// Reports if the tests of the attacks could not run commands here. They run those that need no namespace.
 pub(crate) fn report_skipped() -> Result<()> {
     if let Some(refusal) = refusal()? {
-        println!("\nSKIPPED: attacks were not run: {refusal}");
+        skips::report(&format!("attacks were not run: {refusal}"));
     }
     Ok(())
 }

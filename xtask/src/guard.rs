@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::jobs::{Job, run_jobs};
 use crate::repository::{cargo, command, component, root, run, target};
+use crate::skips;
 
 /// The paths, each with the number of repetitions in the shorter run and in the longer one.
 const ROWS: &[(&str, usize, usize)] = &[
@@ -110,7 +111,7 @@ pub(crate) fn guard(renew: bool) -> Result<()> {
     let counts = valgrind().is_some();
     if !counts {
         ensure!(!renew, "valgrind is not installed, so the counts cannot be renewed");
-        println!("\nSKIPPED: instructions and system calls are not counted: valgrind is not installed");
+        skips::report("instructions and system calls are not counted: valgrind is not installed");
     }
     let count = |(row, few, many): &'static (&str, usize, usize)| {
         Box::new(move || Ok(((*row).to_owned(), cost(row, *few, *many, counts)?))) as Job<Result<(String, Cost)>>
@@ -154,7 +155,7 @@ fn compare(before: &Costs, now: &Costs) -> Vec<String> {
     let mut faults = Vec::new();
     let same_compiler = before.rustc == now.rustc;
     if !same_compiler {
-        println!("\nSKIPPED: instructions are not compared: they were counted with {}, this is {}", before.rustc, now.rustc);
+        skips::report(&format!("instructions are not compared: they were counted with {}, this is {}", before.rustc, now.rustc));
     }
     println!("\n{:<28} {:>14} {:>14} {:>13} {:>10}", "", "instructions", "before", "system calls", "crossings");
     for (row, now) in &now.rows {

@@ -26,9 +26,11 @@ pub(crate) fn build() -> Result<()> {
     run(build.arg(component()).current_dir(root().join("npm-wrapper")))
 }
 
-/// Runs the tests of the package.
-pub(crate) fn test() -> Result<()> {
-    run(npm(&["test", "--silent"]).current_dir(root().join("npm-wrapper")))
+/// The command that runs the tests of the package.
+pub(crate) fn test() -> Command {
+    let mut tests = npm(&["test", "--silent"]);
+    tests.current_dir(root().join("npm-wrapper"));
+    tests
 }
 
 /// A JavaScript runtime by name.
@@ -37,11 +39,10 @@ pub(crate) struct Runtime {
     pub(crate) program: PathBuf,
 }
 
-/// The installed Node, Node 22 and 24, and Bun, as far as they are available on this machine. Others are reported as skipped.
+/// The installed Node, Node 22 and 24, and Bun, as far as they are available on this machine.
 pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     let mut runtimes = vec![Runtime { name: "node", program: PathBuf::from("node") }];
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        println!("skipped: Node 22, Node 24 and Bun come as packages for Linux on x86-64 only");
         return Ok(runtimes);
     }
     let folder = install_pinned("runtimes")?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -17,6 +18,16 @@ fn file() -> PathBuf {
 /// Forgets what was skipped in an earlier run.
 pub(crate) fn forget() -> Result<()> {
     fs::write(file(), "").context("emptying the list of skipped tests")
+}
+
+/// Reports what cannot run here, now and at the end.
+pub(crate) fn report(why: &str) {
+    println!("\nSKIPPED: {why}");
+    let line = format!("{}\n", why.replace('\n', " "));
+    let file = fs::OpenOptions::new().append(true).create(true).open(file());
+    if let Err(fault) = file.and_then(|mut file| file.write_all(line.as_bytes())) {
+        println!("it will not be counted: {fault}");
+    }
 }
 
 /// How much was skipped, and how often for which reason.

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::jobs::{Job, run_jobs};
 use crate::npm;
 use crate::repository::{root, tollgate};
+use crate::skips;
 use result::{Ending, SessionResult};
 
 /// Arguments for `unshare` that run a command in a network namespace with nothing but loopback. The first variant works for root,
@@ -99,6 +100,7 @@ pub(crate) fn test(names: &[&str]) -> Result<()> {
         .extend(PROGRAMS.iter().filter(|program| is_wanted(program.name)).map(|program| Box::new(|| play(program)) as Job<_>));
     let (played, faults): (Vec<_>, Vec<_>) = run_jobs(sessions)?.into_iter().partition(Result::is_ok);
     let played: Vec<SessionResult> = played.into_iter().flatten().collect();
+    played.iter().filter_map(SessionResult::skipped).for_each(|what| skips::report(&what));
     println!("\nsessions in the real programs");
     played.iter().for_each(|played| println!("{}", played.line()));
     if let Some(fault) = faults.into_iter().find_map(Result::err) {
@@ -171,7 +173,7 @@ fn without_network() -> Command {
             return wrapped(flags);
         }
     }
-    println!("skipped: without `unshare` (util-linux) and `ip` (iproute2) the sessions have network access");
+    skips::report("without `unshare` (util-linux) and `ip` (iproute2) the sessions have network access");
     Command::new("env")
 }
 

@@ -37,9 +37,6 @@ pub(super) struct SessionResult {
 impl SessionResult {
     /// A result without a measured time.
     pub(super) fn new(program: &'static str, version: &str, ending: Ending) -> Self {
-        if let Ending::Skipped(why) = &ending {
-            println!("\nskipped: the sessions in {program} {version}: {why}");
-        }
         Self { program, version: version.to_owned(), ending, runs: 0, seconds: 0 }
     }
 
@@ -54,6 +51,12 @@ impl SessionResult {
             }
         });
         Self { runs, seconds: begun.elapsed().as_secs(), ..Self::new(program, version, ending) }
+    }
+
+    /// What was skipped, and why.
+    pub(super) fn skipped(&self) -> Option<String> {
+        let Ending::Skipped(why) = &self.ending else { return None };
+        Some(format!("the sessions in {} {}: {why}", self.program, self.version))
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -116,6 +119,7 @@ mod tests {
         assert_eq!(flaky.line(), line);
         assert!(!flaky.has_failed());
         let skipped = SessionResult::new("codex", "0.166.0", Ending::Skipped("no network".to_owned()));
+        assert_eq!((flaky.skipped(), skipped.skipped().as_deref()), (None, Some("the sessions in codex 0.166.0: no network")));
         assert!(skipped.line().ends_with(r#""result":"skipped","runs":0,"seconds":0,"why":"no network"}"#), "{}", skipped.line());
     }
 }
