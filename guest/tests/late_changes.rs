@@ -325,8 +325,32 @@ fn a_session_that_begins_while_the_ledger_cannot_be_written() {
     project.event("session_start", "u");
     assert_eq!(project.ledger(), NONE);
     records.limit_ledger(None);
-    project.event("session_start", "u");
+    project.read("t");
     assert_eq!(project.ledger(), ["s README.md FAIL late"]);
+    project.event("after_agent", "u");
+    project.world.write("README.md", "a person's\n");
+    project.read("t");
+    assert_eq!(project.ledger().len(), 1);
+}
+
+/// A file that it keeps changing is entered once until the turn ends, but its last change is entered in any case; more than one
+/// comparison can enter, by the next ones.
+#[test]
+fn a_shell_that_ends_leaves_nothing_unentered() {
+    let mut project = Project::of("codex");
+    let args = json!({"command": "bash"});
+    project.pre(("s", "call_1"), "Bash", args.clone());
+    project.event("after_agent", "s");
+    project.world.write("README.md", "typed\n");
+    project.read("s");
+    project.world.write("README.md", "last\n");
+    (0..250).for_each(|number| project.world.write(&format!("src/auth/{number}"), "new"));
+    project.post(("s", "call_1"), "Bash", args);
+    project.read("s");
+    assert_eq!(project.ledger().len(), 252);
+    project.world.write("README.md", "a person's\n");
+    project.read("s");
+    assert_eq!(project.ledger().len(), 252);
 }
 
 #[test]

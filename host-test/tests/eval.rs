@@ -78,20 +78,24 @@ fn a_caller_that_takes_steps_is_told_what_to_run() {
     let machine = json!({"type": "machine", "workspace": workspace, "search_path": []});
     let mut command = tollgate();
     command.args(["eval", "--workspace"]).arg(&workspace).arg("--home").arg(&home);
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut answers: Vec<Value> = Vec::new();
     for line in [
+        json!({"op": "hooks", "do": "list"}),
         json!({"op": "step", "now_ms": 0, "inputs": [machine]}),
         json!({"op": "event", "event": "before_tool", "session": "s", "data": {}}),
         json!({"op": "list-intents"}),
         json!({"op": "step", "now_ms": 10}),
     ] {
-        writeln!(child.stdin.as_ref().unwrap(), "{line}").unwrap();
+        writeln!(input, "{line}").unwrap();
+        answers.push(serde_json::from_str(&output.next().unwrap().unwrap()).unwrap());
     }
-    let output = child.wait_with_output().unwrap();
-    let answers: Vec<Value> =
-        String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert!(answers[1]["waiting"].is_u64(), "{answers:#?}");
-    let commands = answers[3]["commands"].as_array().unwrap();
+    drop(input);
+    assert!(child.wait().unwrap().success());
+    assert!(answers[2]["waiting"].is_u64(), "{answers:#?}");
+    let commands = answers[4]["commands"].as_array().unwrap();
     assert!(commands.iter().any(|command| command.to_string().contains("echo > ran")), "{commands:#?}");
     assert!(!workspace.join("ran").exists());
 }

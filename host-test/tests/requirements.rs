@@ -54,12 +54,12 @@ fn is_test(text: &str, function: &str) -> bool {
     above.into_iter().any(|line| *line == "#[test]")
 }
 
-/// Whether a benchmark's function calls `limit` of the module `race`, which fails beyond it.
+/// Whether a benchmark's function calls `limit` of the module `comparison`, which fails beyond it.
 fn has_limit(text: &str, function: &str) -> bool {
-    let is_from_race = text.lines().any(|line| line.starts_with("use race::{") && line.contains("{limit,"));
+    let is_imported = text.lines().any(|line| line.starts_with("use comparison::{") && line.contains("{limit,"));
     let Some((_, body)) = text.split_once(&format!("\nfn {function}(")) else { return false };
     let mut lines = body.split("\n}\n").next().unwrap_or_default().lines().map(str::trim);
-    is_from_race && lines.any(|line| line.starts_with("limit("))
+    is_imported && lines.any(|line| line.starts_with("limit("))
 }
 
 #[test]
@@ -102,12 +102,12 @@ fn only_a_call_of_limit_is_a_limit() {
         format!("{import}\n\nfn rows() {{\n    {line}\n}}\n\nfn other() {{\n    limit(x, y, z);\n}}\n")
     };
     for (import, line, expected) in [
-        ("use race::{limit, race, row};", "limit(\"rows\", took, ROWS);", true),
-        ("use race::{limit, race, row};", "ask(r#\"{\"op\":\"trace\",\"limit\":20}\"#);", false),
-        ("use race::{limit, race, row};", "// limit(\"rows\", took, ROWS);", false),
-        ("use race::{limit, race, row};", "with_limit(\"rows\", took, ROWS);", false),
-        ("use race::{limit, race, row};", "row(limit, took);", false),
-        ("use race::{race, row};", "limit(\"rows\", took, ROWS);", false),
+        ("use comparison::{limit, measure_alternately, row};", "limit(\"rows\", took, ROWS);", true),
+        ("use comparison::{limit, measure_alternately, row};", "ask(r#\"{\"op\":\"trace\",\"limit\":20}\"#);", false),
+        ("use comparison::{limit, measure_alternately, row};", "// limit(\"rows\", took, ROWS);", false),
+        ("use comparison::{limit, measure_alternately, row};", "with_limit(\"rows\", took, ROWS);", false),
+        ("use comparison::{limit, measure_alternately, row};", "row(limit, took);", false),
+        ("use comparison::{measure_alternately, row};", "limit(\"rows\", took, ROWS);", false),
     ] {
         assert_eq!(has_limit(&file(import, line), "rows"), expected, "{import} {line}");
     }

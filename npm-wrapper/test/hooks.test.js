@@ -670,6 +670,7 @@ test('eval tells a caller that takes steps what to run, and runs nothing itself'
   discards.push(discard);
   writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [shellHook('h', 'echo > ran')] }) });
   const lines = [
+    { op: 'hooks', do: 'list' },
     { op: 'step', now_ms: 0, inputs: [{ type: 'machine', workspace, search_path: ['/usr/bin', '/bin'] }] },
     { op: 'event', event: 'before_tool', session: 's', data: {} },
     { op: 'list-intents' },
@@ -682,12 +683,23 @@ test('eval tells a caller that takes steps what to run, and runs nothing itself'
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  assert.equal(typeof answers[1].waiting, 'number', stdout);
+  assert.equal(typeof answers[2].waiting, 'number', stdout);
   assert.ok(
-    answers[3].commands.some((ordered) => JSON.stringify(ordered).includes('echo > ran')),
+    answers[4].commands.some((ordered) => JSON.stringify(ordered).includes('echo > ran')),
     stdout,
   );
   assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
+});
+
+test('a gate whose caller takes steps starts nothing and promises nothing', LIMIT, async () => {
+  const user = [shellHook('long', 'echo > ran; exec sleep 60'), shellHook('h', 'echo > ran')];
+  const { gate, hooks, workspace } = gateWith({ user });
+  const begun = assert.rejects(hooks.run('long'), { code: 'invalid_input', message: /takes steps/ });
+  gate.perform({ op: 'step', now_ms: 0, inputs: [{ type: 'machine', workspace, search_path: [] }] });
+  await assert.rejects(hooks.event('before_tool', 's1', {}), { code: 'invalid_input', message: /takes steps/ });
+  hooks.reload();
+  await begun;
+  await gate.close();
 });
 
 test('eval that is interrupted takes its hooks along', LIMIT, async () => {

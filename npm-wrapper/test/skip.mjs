@@ -2,7 +2,8 @@
 import * as fs from 'node:fs';
 
 /** Reports that a case does not run here. */
-export function reportSkip(why) {
+export function reportSkip(reason) {
+  const why = reason.replaceAll('\n', ' ');
   console.error(`SKIPPED: ${why}`);
   if (process.env.TOLLGATE_SKIPS !== undefined) fs.appendFileSync(process.env.TOLLGATE_SKIPS, `${why}\n`);
 }

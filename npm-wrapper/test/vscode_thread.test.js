@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';
+import { isAlive } from './processes.js';
 import { createTemporaryFolder, createGovernedWorkspace, writeFiles } from './workspace_folder.js';
 
 const wrapper = fileURLToPath(new URL('..', import.meta.url));
@@ -103,6 +105,7 @@ test('a folder without trust runs no hook and lets every event pass', async () =
     for (const asked of [
       ['run', 'h'],
       ['perform', { op: 'hooks', do: 'run', id: 'h' }],
+      ['perform', { op: 'pre-tool', ...write('src/auth/login.ts') }],
     ]) {
       const run = thread.call('f', ...asked);
       if (hooks) await run;
@@ -114,6 +117,50 @@ test('a folder without trust runs no hook and lets every event pass', async () =
     assert.equal(fs.existsSync(path.join(workspace, 'ran')), hooks);
     await thread.end();
   }
+});
+
+test('a folder without trust looks nothing up', async () => {
+  const argv = ['/bin/sh', '-c', 'echo > ran; echo found'];
+  const settings = JSON.stringify({ augment: { sources: [{ name: 'own', command: argv }] } });
+  for (const hooks of [true, false]) {
+    const { workspace, home, discard } = createGovernedWorkspace();
+    discards.push(discard);
+    writeFiles(home, { '.tollgate/config.json': JSON.stringify({ augment: { commands: [argv] } }) });
+    writeFiles(workspace, { '.tollgate/config.json': settings });
+    const thread = new GateThread(worker, () => {});
+    thread.open({ folder: 'f', workspace, home, hooks, prompts: false, triggers: [] });
+    const call = { session: 's1', call: 'c1', tool: 'write_to_file', args: { path: 'a', content: '[[Login]]' } };
+    const plan = await thread.call('f', 'planLookups', call);
+    assert.equal(plan.lookups.length, hooks ? 1 : 0, JSON.stringify(plan));
+    await thread.call('f', 'augmentWith', call);
+    assert.equal(fs.existsSync(path.join(workspace, 'ran')), hooks);
+    await thread.end();
+  }
+});
+
+test('a hook that takes long holds up nothing else, and a folder that is opened again ends it', async () => {
+  const { workspace, home, discard } = createGovernedWorkspace();
+  discards.push(discard);
+  const hook = { id: 'h', trigger: 'before_tool', command: ['/bin/sh', '-c', 'echo $$ > pid; exec sleep 60'] };
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [hook] }) });
+  const thread = new GateThread(worker, () => {});
+  const opening = { folder: 'f', workspace, home, hooks: true, prompts: false, triggers: [] };
+  thread.open(opening);
+  const run = thread.call('f', 'perform', { op: 'hooks', do: 'run', id: 'h' });
+  const waitUntil = async (holds) => {
+    for (let tries = 0; !holds(); tries += 1) {
+      assert.ok(tries < 1_000);
+      await sleep(10);
+    }
+  };
+  const pid = () => fs.existsSync(path.join(workspace, 'pid')) && fs.readFileSync(path.join(workspace, 'pid'), 'utf8').trim();
+  await waitUntil(pid);
+  assert.equal((await thread.call('f', 'perform', { op: 'hooks', do: 'list' })).hooks.length, 1);
+  assert.ok(isAlive(pid()));
+  thread.open(opening);
+  await waitUntil(() => !isAlive(pid()));
+  assert.equal((await run).record.status, 'canceled');
+  await thread.end();
 });
 
 test('an end waits for what is being closed, and nothing is opened afterwards', async () => {

@@ -21,7 +21,8 @@ pub(crate) fn fuzz(words: &[&str]) -> Result<()> {
 /// Reports if the tests of the attacks could not run commands here. They run those that need no namespace.
 pub(crate) fn report_skipped() -> Result<()> {
     if let Some(refusal) = refusal()? {
-        skips::report(&format!("attacks were not run: {refusal}"));
+        // The tests have counted that themselves.
+        println!("\nSKIPPED: attacks were not run: {refusal}");
     }
     Ok(())
 }

@@ -125,26 +125,21 @@ impl Gate {
         true
     }
 
-    /// Compares after a call has ended, and stops watching it if its end means that nothing of it is still running.
+    /// Compares after a call has ended, for the last time if its end means that nothing of it is still running.
     pub(super) fn compare_ended(&mut self, call: &ToolCall, outcome: &CallOutcome) {
         if matches!(outcome, CallOutcome::Refused(_)) {
             self.unwatch(&call.session, &call.call);
         }
-        let is_compared = self.compare_late(ComparisonTime::Call);
         if matches!(outcome, CallOutcome::Done | CallOutcome::Failed(_)) {
             let has_ended =
                 |ongoing: &Ongoing| ongoing.persistence == Persistence::Interactive && ongoing.is_call(&call.session, &call.call);
-            if !late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
-                return;
-            }
-            if is_compared {
-                self.unwatch(&call.session, &call.call);
-            } else {
+            if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
                 late::change(&self.ports, |watch| {
                     watch.calls.iter_mut().filter(|ongoing| has_ended(ongoing)).for_each(|ongoing| ongoing.has_ended = true);
                 });
             }
         }
+        self.compare_late(ComparisonTime::Call);
     }
 
     /// Reports, once, why changes made by programs are not detected.
@@ -157,7 +152,8 @@ impl Gate {
     }
 
     /// Enters what was changed by calls that keep running. Returns whether that is done: not if another process is doing so just
-    /// now, or if the ledger cannot be written. What cannot be compared at all was reported.
+    /// now, if something was left for the next comparison, or if the ledger cannot be written. What cannot be compared at all was
+    /// reported.
     pub(super) fn compare_late(&mut self, moment: ComparisonTime) -> bool {
         let now = self.ports.clock.now();
         // A failing look takes as long as the largest that succeeds, so after a failure the next one waits for the end of the
@@ -196,7 +192,8 @@ impl Gate {
         };
         let suspects = after.possibly_changed(&watch.files);
         let waits = |path: &String| {
-            moment == ComparisonTime::Call && comparison.likely_cause(path).is_some_and(|(_, call, _)| was_entered(call, path))
+            let is_kept_changing = |call: &Ongoing| !call.has_ended && was_entered(call, path);
+            moment == ComparisonTime::Call && comparison.likely_cause(path).is_some_and(|(_, call, _)| is_kept_changing(call))
         };
         let (mut held, asked): (Vec<String>, Vec<String>) = suspects.into_iter().partition(waits);
         let anew = after.hash(Some(&asked), &self.ports);
@@ -229,9 +226,9 @@ impl Gate {
             call.has_ended || call.is_expired(*now) || moment == ComparisonTime::Turn && !call.entered.is_empty()
         };
         if after != watch.files || watch.calls.iter().any(is_stale) {
-            self.keep_comparison(comparison, moment, &found, &after);
+            self.keep_comparison(comparison, moment, &found, &after, held.is_empty());
         }
-        true
+        held.is_empty()
     }
 
     /// The changed files that no other call explains. Files about which that cannot be told yet are held back.
@@ -329,21 +326,24 @@ impl Gate {
         }
     }
 
-    /// Saves what has been compared, and drops calls that have ended or been watched for the maximum time.
+    /// Saves what has been compared, and drops calls that have been watched for the maximum time, or have ended if all changes
+    /// were compared.
     fn keep_comparison(
         &self,
         comparison: &SnapshotComparison<'_>,
         moment: ComparisonTime,
         found: &[(usize, Entry)],
         after: &Snapshot,
+        is_whole: bool,
     ) {
         let SnapshotComparison { watch, now, .. } = comparison;
         late::change(&self.ports, |kept| {
             kept.files = after.clone();
             kept.since = now.0;
             let has_ended = |call: &Ongoing| {
-                let is_it = |known: &&Ongoing| known.is_call(&call.caller.session, &call.caller.call);
-                watch.calls.iter().find(is_it).is_some_and(|known| known.has_ended)
+                let is_it =
+                    |known: &&Ongoing| known.is_call(&call.caller.session, &call.caller.call) && known.began == call.began;
+                is_whole && watch.calls.iter().find(is_it).is_some_and(|known| known.has_ended)
             };
             kept.calls.retain(|call| !call.is_expired(*now) && !has_ended(call));
             for call in &mut kept.calls {

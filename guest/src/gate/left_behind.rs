@@ -55,10 +55,7 @@ impl Gate {
             if pending::key(&call.session, &call.call) != key {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
-                // Its end may have been reported to another process just now.
-                if pending::claim(&key, &pending, now, &self.ports).is_none() {
-                    continue;
-                }
+                // Its end may have been reported to another process just now, which settles it even if the record is forgotten here.
                 if !rulings::is_settled(&call.session, &call.call, Timestamp(pending.since), &self.ports) {
                     self.note_unheard(&call, &pending);
                 }

@@ -134,10 +134,14 @@ impl Recorder {
         let key = rest.key();
         // A ledger that cannot be written for a long time must not make the record longer and longer.
         let is_kept = saved.as_ref().is_some_and(|saved| saved.is_rest && saved.unentered.as_ref() == Some(&entries));
+        let record = || Pending { unentered: Some(entries.clone()), ..pending.clone() };
+        if saved.as_ref().is_some_and(|saved| !saved.is_rest) {
+            // If this process dies before the call's record is removed below, the same entries are found in both.
+            let _ = pending::keep(&call_key, &record(), ports);
+        }
         if !is_kept && pending::keep(&key, &rest, ports).is_err() {
-            let is_saved = saved.is_some();
+            let (is_saved, record) = (saved.is_some(), record());
             self.forget_unsaved(&call_key);
-            let record = Pending { unentered: Some(entries.clone()), ..pending.clone() };
             self.add_unsaved(UnsavedCall { key: call_key.clone(), pending: record, is_settled_here: true, is_saved }, ports);
             self.waiting.push(WaitingEntries { key: call_key.clone(), call_key, is_saved, has_snapshot, entries, due });
             return;
@@ -153,15 +157,21 @@ impl Recorder {
     }
 
     /// Leaves what is kept here of an earlier call with the same id to a record with an id of its own.
-    pub(super) fn part_with_earlier_call(&mut self, key: &str) {
+    pub(super) fn part_with_earlier_call(&mut self, key: &str, ports: &Ports) {
         for call in self.unsaved_calls.iter_mut().filter(|call| call.key == key) {
             let Some(entries) = &call.pending.unentered else { continue };
+            let since = call.pending.since;
             call.pending = call.pending.rest(entries);
             call.key = call.pending.key();
+            if call.is_saved && pending::recall(key, ports).is_some_and(|saved| saved.since == since) {
+                pending::forget(key, ports);
+                pending::forget(&pending::snapshot_of(key), ports);
+            }
             call.is_saved = false;
             for waiting in self.waiting.iter_mut().filter(|waiting| waiting.key == key) {
                 waiting.key.clone_from(&call.key);
                 waiting.is_saved = false;
+                waiting.has_snapshot = false;
             }
         }
         self.waiting.iter_mut().filter(|waiting| waiting.call_key == key).for_each(|waiting| waiting.call_key.clear());
@@ -179,8 +189,11 @@ impl Recorder {
         self.waiting = later;
         for WaitingEntries { key, is_saved, has_snapshot, entries, due, .. } in due {
             // Without a timer, the next call may come so late that others may enter them as well. Whoever settles it does.
-            if is_saved && (now > due + pending::CLAIM_MS - 2 * RETRY_MS || pending::recall(&key, ports).is_none()) {
+            if is_saved && pending::recall(&key, ports).is_none() {
                 self.forget_unsaved(&key);
+                continue;
+            }
+            if is_saved && now > due + pending::CLAIM_MS - 2 * RETRY_MS {
                 continue;
             }
             let mut lines = Vec::new();
@@ -261,11 +274,16 @@ impl Recorder {
             let dropped = self.unsaved_calls.remove(at);
             let CallOrigin { session, tool, .. } = &dropped.pending.caller;
             ports.fail(&format!(
-                "what `{tool}` of session `{session}` changed will not be recorded: neither the ledger nor the state folder can be \
+                "what `{tool}` of session `{session}` changed may not be recorded: neither the ledger nor the state folder can be \
                  written, and {MAX_UNSAVED} other calls are kept in memory; free some space"
             ));
         }
         self.unsaved_calls.push(call);
+    }
+
+    /// Whether no more calls can be kept in memory without dropping one.
+    pub(super) fn is_memory_full(&self) -> bool {
+        self.unsaved_calls.len() >= MAX_UNSAVED
     }
 
     /// The calls that are kept only in memory.

@@ -93,6 +93,7 @@ impl Gate {
     ) -> Result<(), FileFault> {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
+        self.recorder.part_with_earlier_call(&key, &self.ports);
         let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
         for change in changes.iter_mut().take(MAX_BEFORE_FILES) {
             if change.operation == Operation::Modify && change.pre_hash.is_some() {
@@ -120,7 +121,6 @@ impl Gate {
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
         }
-        self.recorder.part_with_earlier_call(&key);
         self.recorder.forget_unsaved(&key);
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may still let it run, and at least this process remembers it.

@@ -105,7 +105,7 @@ impl Gate {
         }
         if let Err(Unentered { lines, .. }) = self.recorder.append(&entries, &self.ports) {
             let rest: Vec<Entry> = entries.into_iter().skip(lines.len()).collect();
-            if pending::are_too_many(&self.ports) {
+            if self.recorder.is_memory_full() || pending::are_too_many(&self.ports) {
                 let (tool, code) = (&call.tool, ruling.code.as_str());
                 self.ports
                     .fail(&format!("that `{tool}` was rejected ({code}) will not be recorded: too much waits for the ledger"));

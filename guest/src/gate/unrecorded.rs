@@ -62,7 +62,7 @@ impl Gate {
         let denial = DeniedCall { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
         let now = self.ports.clock.now();
         self.intents.keep_parsed(now, &self.ports);
-        self.recorder.part_with_earlier_call(&pending::key(&call.session, &call.call));
+        self.recorder.part_with_earlier_call(&pending::key(&call.session, &call.call), &self.ports);
         rulings::note(call_key(call), CallFate::Denied(denial), now, &self.ports);
     }
 
@@ -143,6 +143,10 @@ impl Gate {
 
     /// Enters a call that was presumed refused.
     pub(super) fn settle_unheard(&mut self, call: &ToolCall, outcome: &CallOutcome, unheard: &Unheard) -> Settlement {
+        // Nothing has been heard of it yet.
+        if matches!(outcome, CallOutcome::Unknown | CallOutcome::Refused(_)) {
+            return Settlement::default();
+        }
         let now = self.ports.clock.now();
         let mut notice = None;
         let changed = self.changed_since(&unheard.changes);

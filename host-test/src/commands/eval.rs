@@ -24,6 +24,9 @@ use crate::cli::{fail, print_message};
 const TRAPPED: &str =
     r#"{"error":{"code":"guest_trap","message":"the gate failed on this line and was restarted; the next line works"}}"#;
 
+/// How often a wait for the next line looks for Ctrl-C.
+const INTERRUPT_CHECK: Duration = Duration::from_millis(100);
+
 /// The exit code for a program that was ended by Ctrl-C.
 const INTERRUPTED: u8 = 130;
 
@@ -128,6 +131,14 @@ impl Eval<'_> {
                     return Ok(true);
                 }
                 Err(mpsc::TryRecvError::Disconnected) => return Ok(false),
+                Err(mpsc::TryRecvError::Empty) if self.is_stepped_by_caller => match apart.recv_timeout(INTERRUPT_CHECK) {
+                    Ok(next) => {
+                        *line = next?;
+                        return Ok(true);
+                    }
+                    Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(false),
+                    Err(mpsc::RecvTimeoutError::Timeout) => {}
+                },
                 Err(mpsc::TryRecvError::Empty) => {
                     if let Err(fault) = self.hooks.work(Duration::from_secs(60)) {
                         self.report_failure(&fault)?;

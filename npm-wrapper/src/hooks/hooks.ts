@@ -210,6 +210,7 @@ export class Hooks {
   async #ask(line: object): Promise<Record<string, unknown>> {
     const answer = JSON.parse(await this.perform(toWellFormedBytes(line, 'data'))) as Record<string, unknown>;
     const { error } = answer;
+    if (answer.waiting !== undefined) throw steppedError();
     if (error === undefined) return answer;
     const { code, message } = error as { code: string; message: string };
     throw new TollgateError(CODES.has(code) ? (code as ErrorCode) : 'invalid_input', message);
@@ -242,6 +243,7 @@ export class Hooks {
 
   /** Passes inputs to the gate and executes its commands until there is nothing left to do. Never throws. */
   #drive(): void {
+    if (this.#isSteppedByCaller()) return this.#leaveToCaller();
     this.#mustStepAgain = true;
     if (this.#isDriving) return;
     this.#isDriving = true;
@@ -415,6 +417,16 @@ export class Hooks {
     this.#pendingShutdown = undefined;
   }
 
+  /** Ends what this host runs, now that the caller takes steps. */
+  #leaveToCaller(): void {
+    this.#inputs = [];
+    const runs = [...this.#runs.values()];
+    this.#runs.clear();
+    for (const end of runs) end.abort();
+    this.#setTimer(undefined);
+    this.#rejectPending(steppedError());
+  }
+
   /** Handles a failed instance, which loses its knowledge of runs. The next use sets up a new one. */
   #resetAfterFailure(error: TollgateError): void {
     this.#epoch += 1;
@@ -427,6 +439,10 @@ export class Hooks {
     this.#setTimer(undefined);
     this.#rejectPending(error);
   }
+}
+
+function steppedError(): TollgateError {
+  return new TollgateError('invalid_input', 'the caller takes steps, so hooks are not run here; run what the steps order');
 }
 
 function endingInput(command: bigint, ending: Ending): Input {

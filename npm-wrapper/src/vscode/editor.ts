@@ -64,7 +64,6 @@ export class Editor implements vscode.Disposable {
     this.session = sessionOf(context.workspaceState);
     this.#thread = new GateThread(worker, (notification) => this.#handleNotification(notification));
     this.#disposables.push(
-      this.output,
       this.pages,
       this.#status,
       this.#diagnostics,
@@ -144,6 +143,8 @@ export class Editor implements vscode.Disposable {
   async end(): Promise<void> {
     this.#disposeAll();
     await this.#thread.end();
+    // It shows what the gates log until they have ended.
+    this.output.dispose();
   }
 
   dispose(): void {

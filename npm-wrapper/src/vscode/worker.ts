@@ -45,6 +45,7 @@ function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Folde
     };
     if (asks) options.runPrompt = (text, { hook, signal }) => askEditor(folder, hook, text, signal);
     const gate = createTollgate({ workspace, home, log, hooks: options });
+    void openedGates.get(folder)?.gate.close({ drain: false });
     const openedGate: OpenedGate = { gate, hooks: hooks ? gate.hooks : undefined, latestCalls: new Map() };
     openedGates.set(folder, openedGate);
     openedGate.hooks?.reload();
@@ -82,15 +83,20 @@ function askEditor(folder: string, hook: string, text: string, signal: AbortSign
 
 type GateRequest = Record<string, unknown>;
 
+/** Requests whose answers may wait for hooks. Each is answered at once or as a whole. */
+const WAITING_OPS = ['event', 'hooks', 'pre-tool', 'post-tool'];
+
 /** Answers a request, even if the answer takes time or several steps. Other calls are processed in between. */
 async function perform({ gate, hooks, latestCalls }: OpenedGate, line: GateRequest): Promise<GateRequest> {
   const op = String(line.op);
   // A folder in which hooks may not run lets every event proceed.
   if (op === 'event' && hooks === undefined) return { continue: true, system_message: null, data: line.data ?? {} };
-  if (op === 'hooks' && line.do === 'run') requireTrusted(hooks);
+  if (WAITING_OPS.includes(op) && (op !== 'hooks' || line.do === 'run')) requireTrusted(hooks);
   if (op === 'step') throw new TollgateError('invalid_input', 'the editor runs hooks itself, so it takes no steps for others');
   const ask = async (request: GateRequest): Promise<GateRequest> =>
     hooks === undefined ? gate.perform(request) : JSON.parse(await hooks.perform(JSON.stringify(request)));
+  // A hook may take long, and others need not wait for it.
+  if (WAITING_OPS.includes(op)) return ask(line);
   const before = latestCalls.get(op);
   const whole = async () => {
     await before?.catch(() => {});
@@ -113,14 +119,16 @@ const METHODS: Record<string, (openedGate: OpenedGate, ...args: never[]) => unkn
   perform,
   preTool: ({ gate }, call: ToolCall) => gate.preTool(call),
   postTool: ({ gate }, call: ToolCall, outcome: Outcome) => gate.postTool(call, outcome),
-  planLookups: ({ gate }, call: ToolCall) => gate.planLookups(call),
+  // Lookups start programs in the workspace.
+  planLookups: ({ gate, hooks }, call: ToolCall) =>
+    hooks === undefined ? { concepts: [], lookups: [], totalMs: 0, skipped: [] } : gate.planLookups(call),
   // Servers run in the workspace, so they are not started in one that is not trusted.
   mcp: ({ gate, hooks }, method: string, params: object) => {
     if (method !== 'declared') requireTrusted(hooks);
     return gate.mcp.request(method, params);
   },
   augment: ({ gate }, call: ToolCall, findings: Finding[]) => gate.augment(call, findings),
-  augmentWith: ({ gate }, call: ToolCall) => gate.augmentWith(call),
+  augmentWith: ({ gate, hooks }, call: ToolCall) => (hooks === undefined ? gate.augment(call) : gate.augmentWith(call)),
   respond: ({ gate, hooks }, program: string, event: string | undefined, payload: object) =>
     requireTrusted(hooks) && gate.respond(program, event, payload),
   ownTool: ({ gate }, session: string, tool: string, args: object) => callOwnTool(gate, session, tool, args),

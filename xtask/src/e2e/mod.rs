@@ -5,6 +5,7 @@ mod vscode;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Once;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
@@ -129,11 +130,24 @@ fn play(program: &Program) -> Result<SessionResult> {
     let files = test_files(program.tests)?;
     let tollgate = tollgate().canonicalize().context("the command is not built; run `cargo xtask build`")?;
     Ok(SessionResult::measure(program.name, &version, || {
-        let mut test = without_network();
-        test.args(["node", "--test", "--test-concurrency=1"]).args(&files).current_dir(root().join("npm-wrapper"));
-        test.env("TOLLGATE_E2E", &folder).env("TOLLGATE", &tollgate);
+        let mut test = sessions(&["--test-concurrency=1"]);
+        test.args(&files).env("TOLLGATE_E2E", &folder).env("TOLLGATE", &tollgate);
         test
     }))
+}
+
+/// A command that runs tests of `npm-wrapper/` in Node, without network access, and counts what they skip.
+fn sessions(words: &[&str]) -> Command {
+    const REPORTERS: [&str; 4] = [
+        "--test-reporter=tap",
+        "--test-reporter-destination=stdout",
+        "--test-reporter=./test/skip_reporter.mjs",
+        "--test-reporter-destination=stderr",
+    ];
+    let mut test = without_network();
+    test.args(["node", "--test"]).args(REPORTERS).args(words).current_dir(root().join("npm-wrapper"));
+    skips::tell_tests(&mut test, false);
+    test
 }
 
 /// The test files in a folder below `npm-wrapper/e2e`.
@@ -173,7 +187,8 @@ fn without_network() -> Command {
             return wrapped(flags);
         }
     }
-    skips::report("without `unshare` (util-linux) and `ip` (iproute2) the sessions have network access");
+    static REPORTED: Once = Once::new();
+    REPORTED.call_once(|| skips::report("without `unshare` (util-linux) and `ip` (iproute2) the sessions have network access"));
     Command::new("env")
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::result::{Ending, SessionResult};
 use crate::npm;
-use crate::repository::{root, run};
+use crate::repository::run;
 
 /// The name in the summary.
 pub(super) const NAME: &str = "vscode";
@@ -29,8 +29,7 @@ pub(super) fn test() -> Result<SessionResult> {
     println!("\nthe VS Code extension in the editor");
     let shots = editor.with_file_name("vscode");
     Ok(SessionResult::measure(NAME, &version, || {
-        let mut test = super::without_network();
-        test.args(["node", "--test", "e2e/vscode/editor.test.mjs"]).current_dir(root().join("npm-wrapper"));
+        let mut test = super::sessions(&["e2e/vscode/editor.test.mjs"]);
         test.env("TOLLGATE_EDITOR", &editor).env("TOLLGATE_CHROMIUM", &chromium).env("TOLLGATE_SHOTS", &shots);
         test
     }))
