@@ -333,6 +333,24 @@ fn a_session_that_begins_while_the_ledger_cannot_be_written() {
     assert_eq!(project.ledger().len(), 1);
 }
 
+/// Another program's log, which is left for later, does not keep it watched.
+#[test]
+fn a_shell_that_has_ended_is_not_the_cause_of_what_another_program_changes() {
+    let mut project = Project::of("codex");
+    project.run(("s", "bg"), "npm run dev > src/auth/dev.log &");
+    project.world.write("src/auth/dev.log", "1\n");
+    project.read("s");
+    project.world.write("src/auth/dev.log", "2\n");
+    let args = json!({"command": "bash"});
+    project.pre(("s", "c1"), "Bash", args.clone());
+    project.post(("s", "c1"), "Bash", args);
+    project.world.write("README.md", "served\n");
+    project.read("s");
+    let entries = project.entries();
+    let last = entries.last().unwrap();
+    assert_eq!((&last["file"]["relative_path"], &last["late"]["call_id"]), (&json!("README.md"), &json!("bg")), "{last:#}");
+}
+
 /// A file that it keeps changing is entered once until the turn ends, but its last change is entered in any case; more than one
 /// comparison can enter, by the next ones.
 #[test]

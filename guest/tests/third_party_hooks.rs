@@ -161,6 +161,11 @@ fn the_strictest_word_wins_and_every_word_is_recorded() {
     let answer = place.write("src/a.ts", &words);
     assert_eq!((&answer["verdict"], &answer["code"]), (&json!("deny"), &json!("b/no")));
     assert_eq!(answer["reason"], "Tollgate: hook b: never");
+    // A host that must run no hooks says so, and has the gate's own answer at once.
+    let args = json!({"path": "src/a.ts", "content": "x"});
+    let call = json!({"op": "pre-tool", "session": "s1", "call": "c2", "tool": "write", "args": args, "hooks": false});
+    assert_eq!(place.perform(&call)["verdict"], "allow");
+    assert!(place.gate.due().is_empty());
     let said: Vec<(&str, &str, &Value)> = place
         .records
         .iter()

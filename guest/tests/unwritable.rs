@@ -451,6 +451,52 @@ fn a_call_that_ends_while_it_is_taken_for_unheard_is_entered() {
     project.event("after_agent", "s");
     work(&mut project, "2");
     assert_eq!(entered(&project).len(), 2);
+    // Hosts that run each other's hooks report it twice.
+    project.post(("s", "1"), "write", write("src/auth/a.ts"));
+    assert_eq!(entered(&project).len(), 2);
+}
+
+/// While a turn's calls are looked through, one of them is made again.
+#[test]
+fn a_call_that_is_made_again_while_it_is_taken_for_unheard_keeps_its_record() {
+    let mut project = shared();
+    let records = FailingWrites::under(&mut project);
+    let mut calls = ["1", "2"];
+    calls.sort_by_key(|call| pending::key("s", call));
+    let command = json!({"command": "npm test"});
+    for call in calls {
+        expect(&project.pre(("s", call), "bash", command.clone()), "allow", "in_scope");
+    }
+    project.event("before_agent", "s");
+    let mut other = Project::over(project.world.clone());
+    let again = command.clone();
+    records.act_before_append("rulings/", 0, move || drop(other.pre(("s", calls[1]), "bash", again)));
+    project.event("after_agent", "s");
+    assert!(!records.is_action_pending());
+    project.world.write("src/auth/a.ts", "new");
+    project.post(("s", calls[1]), "bash", command);
+    assert_eq!(entered(&project), [(json!("src/auth/a.ts"), json!(true), json!(null), json!("PASS"))]);
+}
+
+/// What could only be kept in memory is saved before the record that could be is forgotten.
+#[test]
+fn a_call_that_is_denied_the_second_time_is_saved_first() {
+    let mut project = shared();
+    let records = FailingWrites::under(&mut project);
+    expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+    project.world.write("src/auth/a.ts", "new");
+    records.limit_ledger(Some(0));
+    records.fill_state(true);
+    project.post(("s", "1"), "write", write("src/auth/a.ts"));
+    records.fill_state(false);
+    expect(&project.pre(("s", "1"), "write", write("README.md")), "deny", "out_of_scope");
+    project.restart();
+    project.world.pass(20_000);
+    work(&mut project, "2");
+    project.event("session_end", "s");
+    let done = (json!("src/auth/a.ts"), json!(true), json!(null), json!("PASS"));
+    assert_eq!(entered(&project).iter().filter(|entry| **entry == done).count(), 1, "{:#?}", entered(&project));
+    assert_eq!(entered(&project).len(), 2);
 }
 
 /// The state folder gets full too, and the host has no timer: the next call comes much later.

@@ -105,12 +105,14 @@ test('a folder without trust runs no hook and lets every event pass', async () =
     for (const asked of [
       ['run', 'h'],
       ['perform', { op: 'hooks', do: 'run', id: 'h' }],
-      ['perform', { op: 'pre-tool', ...write('src/auth/login.ts') }],
     ]) {
       const run = thread.call('f', ...asked);
       if (hooks) await run;
       else await assert.rejects(run, { code: 'invalid_input', message: /trust/ });
     }
+    await thread.call('f', 'selectIntent', 's1', 'INT-001');
+    const ruling = await thread.call('f', 'perform', { op: 'pre-tool', ...write('src/auth/login.ts') });
+    assert.deepEqual([ruling.verdict, ruling.code], ['allow', 'in_scope']);
     // What has been started would be in the journal by the time of the next answer.
     const { records } = await thread.call('f', 'perform', { op: 'hooks', do: 'history' });
     assert.equal(records.length, hooks ? 4 : 0);

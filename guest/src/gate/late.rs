@@ -159,6 +159,7 @@ impl Gate {
         // A failing look takes as long as the largest that succeeds, so after a failure the next one waits for the end of the
         // turn.
         if moment == ComparisonTime::Call && late::has_reason(&self.ports) {
+            self.drop_ended(now);
             return true;
         }
         if !late::claim(now, &self.ports) {
@@ -173,6 +174,14 @@ impl Gate {
         is_done
     }
 
+    /// Stops watching calls that have ended, or have been watched for the maximum time, without a comparison.
+    fn drop_ended(&self, now: Timestamp) {
+        let is_over = |call: &Ongoing| call.has_ended || call.is_expired(now);
+        if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(is_over)) {
+            late::change(&self.ports, |watch| watch.calls.retain(|call| !is_over(call)));
+        }
+    }
+
     /// Returns whether everything that was found is entered.
     fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) -> bool {
         let SnapshotComparison { watch, now, .. } = comparison;
@@ -184,9 +193,7 @@ impl Gate {
             Err(fault) => {
                 self.warn_undetected(&fault);
                 // The next comparison that succeeds finds what has changed until then.
-                if watch.calls.iter().any(|call| call.is_expired(*now)) {
-                    late::change(&self.ports, |watch| watch.calls.retain(|call| !call.is_expired(*now)));
-                }
+                self.drop_ended(*now);
                 return true;
             }
         };
@@ -226,7 +233,7 @@ impl Gate {
             call.has_ended || call.is_expired(*now) || moment == ComparisonTime::Turn && !call.entered.is_empty()
         };
         if after != watch.files || watch.calls.iter().any(is_stale) {
-            self.keep_comparison(comparison, moment, &found, &after, held.is_empty());
+            self.keep_comparison(comparison, moment, &found, &after, &held);
         }
         held.is_empty()
     }
@@ -326,24 +333,27 @@ impl Gate {
         }
     }
 
-    /// Saves what has been compared, and drops calls that have been watched for the maximum time, or have ended if all changes
-    /// were compared.
+    /// Saves what has been compared, and drops calls that have been watched for the maximum time, or have ended and caused none
+    /// of the changes that are left for the next comparison.
     fn keep_comparison(
         &self,
         comparison: &SnapshotComparison<'_>,
         moment: ComparisonTime,
         found: &[(usize, Entry)],
         after: &Snapshot,
-        is_whole: bool,
+        held: &[String],
     ) {
         let SnapshotComparison { watch, now, .. } = comparison;
+        let causes: BTreeSet<usize> = held.iter().filter_map(|path| comparison.likely_cause(path)).map(|(nth, ..)| nth).collect();
         late::change(&self.ports, |kept| {
             kept.files = after.clone();
             kept.since = now.0;
             let has_ended = |call: &Ongoing| {
-                let is_it =
-                    |known: &&Ongoing| known.is_call(&call.caller.session, &call.caller.call) && known.began == call.began;
-                is_whole && watch.calls.iter().find(is_it).is_some_and(|known| known.has_ended)
+                let is_it = |(_, known): &(usize, &Ongoing)| {
+                    known.is_call(&call.caller.session, &call.caller.call) && known.began == call.began
+                };
+                let known = watch.calls.iter().enumerate().find(is_it);
+                known.is_some_and(|(nth, known)| known.has_ended && !causes.contains(&nth))
             };
             kept.calls.retain(|call| !call.is_expired(*now) && !has_ended(call));
             for call in &mut kept.calls {

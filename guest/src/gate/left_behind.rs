@@ -55,9 +55,19 @@ impl Gate {
             if pending::key(&call.session, &call.call) != key {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
-                // Its end may have been reported to another process just now, which settles it even if the record is forgotten here.
+                // Its end may have been reported to another process just now, or it may have been made again.
+                let is_still = || {
+                    let record = pending::recall(&key, &self.ports);
+                    record.is_some_and(|record| record.is_presumed_refused && record.since == pending.since)
+                };
+                if !is_still() {
+                    continue;
+                }
                 if !rulings::is_settled(&call.session, &call.call, Timestamp(pending.since), &self.ports) {
                     self.note_unheard(&call, &pending);
+                }
+                if !is_still() {
+                    continue;
                 }
                 self.recorder.forget(&key, pending.open_ended.is_some(), &self.ports);
             } else {

@@ -163,15 +163,24 @@ impl Recorder {
             let since = call.pending.since;
             call.pending = call.pending.rest(entries);
             call.key = call.pending.key();
-            if call.is_saved && pending::recall(key, ports).is_some_and(|saved| saved.since == since) {
+            let was_saved = call.is_saved;
+            call.is_saved = pending::keep(&call.key, &call.pending, ports).is_ok();
+            if call.is_saved {
+                pending::claim(&call.key, &call.pending, ports.clock.now(), ports);
+            }
+            if was_saved && pending::recall(key, ports).is_some_and(|saved| saved.since == since) {
                 pending::forget(key, ports);
                 pending::forget(&pending::snapshot_of(key), ports);
             }
-            call.is_saved = false;
+            let mut waits = false;
             for waiting in self.waiting.iter_mut().filter(|waiting| waiting.key == key) {
+                waits = true;
                 waiting.key.clone_from(&call.key);
-                waiting.is_saved = false;
+                waiting.is_saved = call.is_saved;
                 waiting.has_snapshot = false;
+            }
+            if call.is_saved && !waits {
+                pending::release(&call.key, ports);
             }
         }
         self.waiting.iter_mut().filter(|waiting| waiting.call_key == key).for_each(|waiting| waiting.call_key.clear());

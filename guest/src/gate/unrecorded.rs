@@ -79,7 +79,7 @@ impl Gate {
         let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let (intent, open_ended) = (pending.intent.clone(), pending.open_ended.is_some());
-        let fate = CallFate::Unheard(Unheard { intent, changes, open_ended });
+        let fate = CallFate::Unheard(Unheard { intent, changes, open_ended, since: pending.since });
         rulings::note(call_key(call), fate, self.ports.clock.now(), &self.ports);
     }
 

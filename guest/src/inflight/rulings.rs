@@ -62,6 +62,9 @@ pub struct Unheard {
     pub changes: Vec<AllowedChange>,
     /// Whether it might have changed more.
     pub open_ended: bool,
+    /// When it was ruled on, in milliseconds since 1970; 0 if an earlier version noted it.
+    #[serde(default)]
+    pub since: u64,
 }
 
 /// A call that was denied.
@@ -173,7 +176,12 @@ fn last_line(session: &str, call: &str, ports: &Ports) -> Option<JournalLine> {
     let name = name(call);
     let about = |line: &&[u8]| line.windows(name.len()).any(|part| part == name.as_bytes());
     let lines = recent.lines().rev().filter(about);
-    lines.filter_map(|line| json::parse::<JournalLine>(line).ok()).find(|line| line.call == name)
+    let mut lines = lines.filter_map(|line| json::parse::<JournalLine>(line).ok()).filter(|line| line.call == name);
+    let last = lines.next()?;
+    let CallFate::Unheard(Unheard { since: since @ 1.., .. }) = last.past else { return Some(last) };
+    // One process may have noted as unheard what another one had settled just before.
+    let is_settled = |line: &JournalLine| line.past == CallFate::Settled && line.at >= Timestamp(since).to_string();
+    lines.next().filter(is_settled).or(Some(last))
 }
 
 /// Cuts down long journals that nobody is appending to.

@@ -261,16 +261,19 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "pre-tool" => {
             let capability = confine::capability(op, &fields)?;
+            let asks_hooks = asks_hooks(&fields);
             let asked: CallFields = read(op, &["session", "call", "tool"], fields)?;
             let call = asked.into();
             let found = gate.check_on(&call, capability);
             let answer = ruling(&found);
-            Ok(pending_or(gate.ask_about_ruling(&call, &found, &answer), answer))
+            let number = if asks_hooks { gate.ask_about_ruling(&call, &found, &answer) } else { None };
+            Ok(pending_or(number, answer))
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
             let error = fields.get("error").and_then(Value::as_str).unwrap_or(NO_REASON_GIVEN).to_owned();
             let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
+            let asks_hooks = asks_hooks(&fields);
             let asked: CallFields = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { CallOutcome::Done } else { CallOutcome::Failed(error) };
             let call = asked.into();
@@ -285,7 +288,8 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
                     answer.insert("restore".to_owned(), settled.restore.into());
                 }
             }
-            Ok(pending_or(gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer), answer))
+            let number = if asks_hooks { gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer) } else { None };
+            Ok(pending_or(number, answer))
         }
         "find-workspace" => workspace::answer(gate, op, &fields),
         "readable-files" => Ok(json!({"home": crate::home::readable().collect::<Vec<_>>()})),
@@ -324,6 +328,11 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(OperationFault::UnknownOp(op.to_owned()))),
         },
     }
+}
+
+/// Whether third-party hooks are asked about a call; not for a host that must run none.
+fn asks_hooks(fields: &Map<String, Value>) -> bool {
+    fields.get("hooks") != Some(&Value::Bool(false))
 }
 
 /// Reads the fields of an op.

@@ -91,10 +91,10 @@ async function perform({ gate, hooks, latestCalls }: OpenedGate, line: GateReque
   const op = String(line.op);
   // A folder in which hooks may not run lets every event proceed.
   if (op === 'event' && hooks === undefined) return { continue: true, system_message: null, data: line.data ?? {} };
-  if (WAITING_OPS.includes(op) && (op !== 'hooks' || line.do === 'run')) requireTrusted(hooks);
+  if (op === 'hooks' && line.do === 'run') requireTrusted(hooks);
   if (op === 'step') throw new TollgateError('invalid_input', 'the editor runs hooks itself, so it takes no steps for others');
   const ask = async (request: GateRequest): Promise<GateRequest> =>
-    hooks === undefined ? gate.perform(request) : JSON.parse(await hooks.perform(JSON.stringify(request)));
+    hooks === undefined ? gate.perform({ ...request, hooks: false }) : JSON.parse(await hooks.perform(JSON.stringify(request)));
   // A hook may take long, and others need not wait for it.
   if (WAITING_OPS.includes(op)) return ask(line);
   const before = latestCalls.get(op);

@@ -164,7 +164,7 @@ lint (workspace hook, .tollgate/hooks.json): not approved yet
   interpreter  /bin/dash
   script       a.sh sha256:2
   file         b sha256:3
-  in place     c sha256:4
+  in workspace c sha256:4
   not checked  a reason
   digest       sha256:1
   not shown    b
