@@ -13,7 +13,13 @@ fn run_denied(project: &mut Project, call: &str) {
     project.world.write("README.md", "new");
 }
 
-/// The entry for it.
+/// A call that is allowed and has changed its file; its end is still to come.
+fn change_login(project: &mut Project) {
+    expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
+    project.world.write("src/auth/a.ts", "new");
+}
+
+/// The entry for a call that was denied and ran.
 fn ran_anyway() -> (Value, Value, Value, Value) {
     (json!("README.md"), json!(true), json!("it was denied (out_of_scope) and ran anyway"), json!("FAIL"))
 }
@@ -91,8 +97,7 @@ fn a_ledger_that_cannot_be_written_for_a_long_time_does_not_fill_the_state_folde
 fn what_another_process_entered_is_not_entered_by_a_late_retry() {
     let mut project = shared();
     let records = FailingWrites::under(&mut project);
-    expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
-    project.world.write("src/auth/a.ts", "new");
+    change_login(&mut project);
     records.limit_ledger(Some(0));
     project.post(("s", "1"), "write", write("src/auth/a.ts"));
     run_denied(&mut project, "2");
@@ -483,8 +488,7 @@ fn a_call_that_is_made_again_while_it_is_taken_for_unheard_keeps_its_record() {
 fn a_call_that_is_denied_the_second_time_is_saved_first() {
     let mut project = shared();
     let records = FailingWrites::under(&mut project);
-    expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
-    project.world.write("src/auth/a.ts", "new");
+    change_login(&mut project);
     records.limit_ledger(Some(0));
     records.fill_state(true);
     project.post(("s", "1"), "write", write("src/auth/a.ts"));
@@ -504,8 +508,7 @@ fn a_call_that_is_denied_the_second_time_is_saved_first() {
 fn what_is_kept_in_memory_is_entered_as_it_was_by_a_late_call() {
     let mut project = shared();
     let records = FailingWrites::under(&mut project);
-    expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
-    project.world.write("src/auth/a.ts", "new");
+    change_login(&mut project);
     records.limit_ledger(Some(0));
     let full = records.clone();
     records.act_before_append("calls/", 1, move || full.fill_state(true));
@@ -527,8 +530,7 @@ fn entries_that_are_put_aside_by_a_process_that_dies_are_entered_once() {
     for after in 1..5 {
         let mut project = shared();
         let records = FailingWrites::under(&mut project);
-        expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
-        project.world.write("src/auth/a.ts", "new");
+        change_login(&mut project);
         records.limit_ledger(Some(0));
         records.act_before_append("calls/", after, || std::panic::panic_any("killed"));
         let post = std::panic::AssertUnwindSafe(|| drop(project.post(("s", "1"), "write", write("src/auth/a.ts"))));
@@ -548,8 +550,7 @@ fn entries_that_are_put_aside_by_a_process_that_dies_are_entered_once() {
 fn a_call_that_is_denied_the_second_time_keeps_its_denial() {
     let mut project = shared();
     let records = FailingWrites::under(&mut project);
-    expect(&project.pre(("s", "1"), "write", write("src/auth/a.ts")), "allow", "in_scope");
-    project.world.write("src/auth/a.ts", "new");
+    change_login(&mut project);
     records.limit_ledger(Some(0));
     records.fill_state(true);
     project.post(("s", "1"), "write", write("src/auth/a.ts"));

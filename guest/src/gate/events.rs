@@ -14,7 +14,7 @@ use crate::confine::Confiner;
 use crate::effects::Persistence;
 use crate::engine::{Input, Turn};
 use crate::hooks::registry::NeededHooks;
-use crate::inflight::late::{self, Ongoing};
+use crate::inflight::late;
 use crate::inflight::pending::{self, Ended};
 use crate::intents::file::Governance;
 
@@ -82,27 +82,20 @@ impl Gate {
             _ => self.settle_left_behind(Ended::Turn(session), now),
         }
         if self.look(&[late::question()]).first().is_some_and(late::is_open) {
-            let is_compared = self.compare_late(moment);
-            self.end_watches(event, session, is_compared);
+            self.end_watches(event, session);
+            self.compare_late(moment);
         }
         self.notices.take()
     }
 
     /// Ends the watches of a session: what an agent program kept running for it ends with it, and is compared once more before
-    /// the next session begins. If that was not possible, the next comparison ends their watches.
-    fn end_watches(&self, event: &str, session: &str, is_compared: bool) {
+    /// the next session begins.
+    fn end_watches(&self, event: &str, session: &str) {
         match event {
             "session_end" => late::change(&self.ports, |watch| {
                 watch.calls.iter_mut().filter(|call| call.caller.session == session).for_each(|call| call.is_over = true);
             }),
-            "session_start" => late::change(&self.ports, |watch| {
-                let has_ended = |call: &Ongoing| call.is_over && call.persistence != Persistence::Detached;
-                if is_compared {
-                    watch.calls.retain(|call| !has_ended(call));
-                } else {
-                    watch.calls.iter_mut().filter(|call| has_ended(call)).for_each(|call| call.has_ended = true);
-                }
-            }),
+            "session_start" => self.mark_ended(|call| call.is_over && call.persistence != Persistence::Detached),
             _ => {}
         }
     }

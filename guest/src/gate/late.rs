@@ -131,15 +131,19 @@ impl Gate {
             self.unwatch(&call.session, &call.call);
         }
         if matches!(outcome, CallOutcome::Done | CallOutcome::Failed(_)) {
-            let has_ended =
-                |ongoing: &Ongoing| ongoing.persistence == Persistence::Interactive && ongoing.is_call(&call.session, &call.call);
-            if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
-                late::change(&self.ports, |watch| {
-                    watch.calls.iter_mut().filter(|ongoing| has_ended(ongoing)).for_each(|ongoing| ongoing.has_ended = true);
-                });
-            }
+            let is_it = |ongoing: &Ongoing| ongoing.is_call(&call.session, &call.call);
+            self.mark_ended(|ongoing| ongoing.persistence == Persistence::Interactive && is_it(ongoing));
         }
         self.compare_late(ComparisonTime::Call);
+    }
+
+    /// Notes which calls have ended: the next comparison is their last.
+    pub(super) fn mark_ended(&self, has_ended: impl Fn(&Ongoing) -> bool) {
+        if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(&has_ended)) {
+            late::change(&self.ports, |watch| {
+                watch.calls.iter_mut().filter(|call| has_ended(call)).for_each(|call| call.has_ended = true);
+            });
+        }
     }
 
     /// Reports, once, why changes made by programs are not detected.
@@ -151,27 +155,23 @@ impl Gate {
         }
     }
 
-    /// Enters what was changed by calls that keep running. Returns whether that is done: not if another process is doing so just
-    /// now, if something was left for the next comparison, or if the ledger cannot be written. What cannot be compared at all was
-    /// reported.
-    pub(super) fn compare_late(&mut self, moment: ComparisonTime) -> bool {
+    /// Enters what was changed by calls that keep running, unless another process is doing so.
+    pub(super) fn compare_late(&mut self, moment: ComparisonTime) {
         let now = self.ports.clock.now();
         // A failing look takes as long as the largest that succeeds, so after a failure the next one waits for the end of the
         // turn.
         if moment == ComparisonTime::Call && late::has_reason(&self.ports) {
-            self.drop_ended(now);
-            return true;
+            return self.drop_ended(now);
         }
         if !late::claim(now, &self.ports) {
-            return false;
+            return;
         }
-        let is_done = late::read(&self.ports).is_none_or(|watch| {
+        if let Some(watch) = late::read(&self.ports) {
             self.guarded.look_up(&self.ports);
             let scopes = watch.calls.iter().map(|call| Scope::compile(call.scope.clone())).collect();
-            self.compare(&SnapshotComparison { watch: &watch, scopes, now }, moment)
-        });
+            self.compare(&SnapshotComparison { watch: &watch, scopes, now }, moment);
+        }
         late::unclaim(&self.ports);
-        is_done
     }
 
     /// Stops watching calls that have ended, or have been watched for the maximum time, without a comparison.
@@ -182,8 +182,7 @@ impl Gate {
         }
     }
 
-    /// Returns whether everything that was found is entered.
-    fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) -> bool {
+    fn compare(&mut self, comparison: &SnapshotComparison<'_>, moment: ComparisonTime) {
         let SnapshotComparison { watch, now, .. } = comparison;
         let mut after = match Snapshot::take(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
             Ok(after) => {
@@ -193,8 +192,7 @@ impl Gate {
             Err(fault) => {
                 self.warn_undetected(&fault);
                 // The next comparison that succeeds finds what has changed until then.
-                self.drop_ended(*now);
-                return true;
+                return self.drop_ended(*now);
             }
         };
         let suspects = after.possibly_changed(&watch.files);
@@ -221,10 +219,7 @@ impl Gate {
             match self.recorder.append(&entries, &self.ports) {
                 Ok(entered) => self.notices.add(entered.notice),
                 // Nothing is kept: the next comparison finds the same again, except for what could be entered.
-                Err(unentered) => {
-                    self.notices.add([unentered.why]);
-                    return false;
-                }
+                Err(unentered) => return self.notices.add([unentered.why]),
             }
         }
         self.report_late_changes(comparison, &found);
@@ -235,7 +230,6 @@ impl Gate {
         if after != watch.files || watch.calls.iter().any(is_stale) {
             self.keep_comparison(comparison, moment, &found, &after, &held);
         }
-        held.is_empty()
     }
 
     /// The changed files that no other call explains. Files about which that cannot be told yet are held back.

@@ -130,12 +130,12 @@ impl Recorder {
         let has_snapshot = call.has_snapshot();
         let CallRecord { key: call_key, pending } = call;
         let saved = pending::recall(&call_key, ports).filter(|saved| saved.since == pending.since);
-        let rest = pending.rest(&entries);
+        let rest = pending.of_unentered(&entries);
         let key = rest.key();
         // A ledger that cannot be written for a long time must not make the record longer and longer.
-        let is_kept = saved.as_ref().is_some_and(|saved| saved.is_rest && saved.unentered.as_ref() == Some(&entries));
+        let is_kept = saved.as_ref().is_some_and(|saved| saved.has_own_id && saved.unentered.as_ref() == Some(&entries));
         let record = || Pending { unentered: Some(entries.clone()), ..pending.clone() };
-        if saved.as_ref().is_some_and(|saved| !saved.is_rest) {
+        if saved.as_ref().is_some_and(|saved| !saved.has_own_id) {
             // If this process dies before the call's record is removed below, the same entries are found in both.
             let _ = pending::keep(&call_key, &record(), ports);
         }
@@ -156,12 +156,12 @@ impl Recorder {
         self.waiting.push(WaitingEntries { key, call_key, is_saved: true, has_snapshot: false, entries, due });
     }
 
-    /// Leaves what is kept here of an earlier call with the same id to a record with an id of its own.
-    pub(super) fn part_with_earlier_call(&mut self, key: &str, ports: &Ports) {
+    /// Moves what is kept here of an earlier call with the same id to a record with an id of its own.
+    pub(super) fn separate_earlier_call(&mut self, key: &str, ports: &Ports) {
         for call in self.unsaved_calls.iter_mut().filter(|call| call.key == key) {
             let Some(entries) = &call.pending.unentered else { continue };
             let since = call.pending.since;
-            call.pending = call.pending.rest(entries);
+            call.pending = call.pending.of_unentered(entries);
             call.key = call.pending.key();
             let was_saved = call.is_saved;
             call.is_saved = pending::keep(&call.key, &call.pending, ports).is_ok();

@@ -93,7 +93,7 @@ impl Gate {
     ) -> Result<(), FileFault> {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
-        self.recorder.part_with_earlier_call(&key, &self.ports);
+        self.recorder.separate_earlier_call(&key, &self.ports);
         let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
         for change in changes.iter_mut().take(MAX_BEFORE_FILES) {
             if change.operation == Operation::Modify && change.pre_hash.is_some() {
@@ -116,7 +116,7 @@ impl Gate {
             leased,
             ledger: self.recorder.position(),
             unentered: None,
-            is_rest: false,
+            has_own_id: false,
         };
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
@@ -216,7 +216,7 @@ impl Gate {
             };
         };
         if let Some(rest) = &pending.unentered {
-            return self.settle_rest(call, outcome, CallRecord { key, pending }, rest);
+            return self.settle_unentered(call, outcome, CallRecord { key, pending }, rest);
         }
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, key, pending, now);

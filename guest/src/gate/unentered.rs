@@ -48,7 +48,7 @@ impl Gate {
     }
 
     /// Enters what could not be entered when a call was settled.
-    pub(super) fn settle_rest(
+    pub(super) fn settle_unentered(
         &mut self,
         call: &ToolCall,
         outcome: &CallOutcome,
@@ -61,7 +61,7 @@ impl Gate {
         let entered = reading::newest(&entries_since_filter(since), usize::MAX, None, RECENTLY_BYTES, &self.ports);
         let entered = entered.map(|page| page.entries).unwrap_or_default();
         let entries = rest.iter().filter(|entry| entered.iter().all(|known| known.id != entry.id)).cloned().collect();
-        if !record.pending.is_rest {
+        if !record.pending.has_own_id {
             let is_noted = match rulings::last(&call.session, &call.call, &self.ports) {
                 // A call that was allowed and refused by someone else stays refused.
                 Some(CallFate::Denied(_) | CallFate::Unheard(_)) => since > 0,
@@ -112,7 +112,7 @@ impl Gate {
                 return;
             }
             // The call may be made again, or run all the same, which is recorded separately.
-            let pending = record_of(call, intent, &rest).1.rest(&rest);
+            let pending = record_of(call, intent, &rest).1.of_unentered(&rest);
             self.recorder.keep_for_later(CallRecord { key: pending.key(), pending: &pending }, rest, &self.ports);
         }
     }

@@ -62,7 +62,7 @@ impl Gate {
         let denial = DeniedCall { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
         let now = self.ports.clock.now();
         self.intents.keep_parsed(now, &self.ports);
-        self.recorder.part_with_earlier_call(&pending::key(&call.session, &call.call), &self.ports);
+        self.recorder.separate_earlier_call(&pending::key(&call.session, &call.call), &self.ports);
         rulings::note(call_key(call), CallFate::Denied(denial), now, &self.ports);
     }
 

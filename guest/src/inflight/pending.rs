@@ -117,16 +117,16 @@ pub struct Pending {
     /// Set if the call has been compared: what is still to be entered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unentered: Option<Vec<Entry>>,
-    /// Whether its id is that of entries that could not be appended, and not that of the call.
+    /// Whether it contains entries that could not be appended, under an id of their own instead of the call's.
     #[serde(default, skip_serializing_if = "is_not")]
-    pub is_rest: bool,
+    pub has_own_id: bool,
 }
 
 impl Pending {
     /// The record of entries that could not be appended, with an id of its own.
-    pub fn rest(&self, entries: &[Entry]) -> Self {
+    pub fn of_unentered(&self, entries: &[Entry]) -> Self {
         let mut caller = self.caller.clone();
-        if !self.is_rest {
+        if !self.has_own_id {
             let id = entries.first().map_or("", |entry| &entry.id);
             caller.call = format!("{} (unentered, {id})", caller.call);
         }
@@ -136,7 +136,7 @@ impl Pending {
             open_ended: None,
             leased: false,
             unentered: Some(entries.to_vec()),
-            is_rest: true,
+            has_own_id: true,
             ..self.clone()
         }
     }
@@ -161,7 +161,7 @@ impl Pending {
             leased: false,
             ledger: None,
             unentered: Some(entries.to_vec()),
-            is_rest: false,
+            has_own_id: false,
         }
     }
 }

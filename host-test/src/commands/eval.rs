@@ -85,10 +85,12 @@ impl Eval<'_> {
             let op = hook_op(&line);
             self.is_stepped_by_caller |= op == Some(HookOp::Step);
             let runs_hooks = op == Some(HookOp::Run) && !self.is_stepped_by_caller;
-            let answered = match () {
-                () if self.is_stepped_by_caller => self.hooks.gate().perform(&line),
-                () if runs_hooks => self.hooks().perform(&line),
-                () => self.hooks.perform(&line),
+            let answered = if self.is_stepped_by_caller {
+                self.hooks.gate().perform(&line)
+            } else if runs_hooks {
+                self.hooks().perform(&line)
+            } else {
+                self.hooks.perform(&line)
             };
             match answered {
                 Ok(answer) => output.write_all(&answer)?,

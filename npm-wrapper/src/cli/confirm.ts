@@ -6,7 +6,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Tollgate } from '../api/index.js';
-import { decodeUtf8 } from '../files/on_fault.js';
+import { decodeSettings } from '../files/settings_text.js';
 import { describeAncestry } from './process_ancestry.js';
 import { say } from './output.js';
 import { askForConfirmation, openTerminal } from './terminal.js';
@@ -74,7 +74,7 @@ function readOwnSettings(settings: string, root: string, uid: number): string | 
     const isPrivate = process.platform === 'win32' || ((facts.uid === 0 || facts.uid === uid) && (facts.mode & 0o022) === 0);
     const isInside = !path.relative(root, file).startsWith('..') && !path.isAbsolute(path.relative(root, file));
     if (isInside || !facts.isFile() || facts.size > MAX_BYTES || !isPrivate) return undefined;
-    return decodeUtf8(fs.readFileSync(file));
+    return decodeSettings(fs.readFileSync(file));
   } catch {
     return undefined;
   }

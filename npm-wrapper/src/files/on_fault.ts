@@ -2,6 +2,7 @@
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { decodeSettings, parseSettings } from './settings_text.js';
 
 /** A larger file cannot be a settings file. */
 const MAX_SETTINGS_BYTES = 1 << 20;
@@ -30,34 +31,8 @@ export function allowsOnFault(workspace: string, home: string | undefined): bool
     const isOutside = inside === '..' || inside.startsWith(`..${path.sep}`) || path.isAbsolute(inside);
     const stat = fs.statSync(settings);
     if (!isOutside || !stat.isFile() || stat.size > MAX_SETTINGS_BYTES) return false;
-    return (parseWithComments(decodeUtf8(fs.readFileSync(settings))) as { on_fault?: unknown } | null)?.on_fault === 'allow';
+    return (parseSettings(decodeSettings(fs.readFileSync(settings))) as { on_fault?: unknown } | null)?.on_fault === 'allow';
   } catch {
     return false;
   }
-}
-
-/** Text without a byte order mark. Throws if it is not UTF-8. */
-export function decodeUtf8(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-}
-
-/** A string, or a comment. What is not closed extends to the end, so that no text takes longer than its length. */
-const STRING_OR_COMMENT = /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
-
-/** A string, or a comma before the end of a list or an object. */
-const STRING_OR_TRAILING_COMMA = /"(?:[^"\\]|\\[\s\S]?)*(?:"|$)|,(?=\s*[}\]])/g;
-
-/** Parses JSON that may have comments and trailing commas, as people may write settings. */
-export function parseWithComments(text: string): unknown {
-  const isComment = (found: string) => found.startsWith('//') || (found.length >= 4 && found.endsWith('*/'));
-  const plain = text.replace(STRING_OR_COMMENT, (found) => (!found.startsWith('"') && isComment(found) ? ' ' : found));
-  // A comma without an item before it stays, and is an error.
-  const isAfterItem = (comma: number) => {
-    let before = comma - 1;
-    while (' \t\r\n'.includes(plain.charAt(before)) && before >= 0) before -= 1;
-    return before >= 0 && !'[{,'.includes(plain.charAt(before));
-  };
-  return JSON.parse(
-    plain.replace(STRING_OR_TRAILING_COMMA, (found, at: number) => (found === ',' && isAfterItem(at) ? '' : found)),
-  );
 }

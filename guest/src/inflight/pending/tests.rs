@@ -23,7 +23,7 @@ fn pending() -> Pending {
         leased: false,
         ledger: None,
         unentered: None,
-        is_rest: false,
+        has_own_id: false,
     }
 }
 
